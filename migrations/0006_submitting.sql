@@ -137,6 +137,96 @@ begin
     end loop;
 end $make$;
 
+-- What submit() answers.
+create type submitted as (
+    batch bigint, first_job bigint, last_job bigint, job_count bigint, added boolean, same_request boolean
+);
+
+-- Does the same as submit() for a batch of one job, in a third of the time: with four statements in place of twenty. Returns null and
+-- adds nothing if this takes more than that: the lane is new, the key is taken, the job is for later, or something is wrong.
+create function submit_one(
+    job jsonb, queue_name text, batch_name text, batch_key text, request_digest bytea, job_priority integer, batch_weight integer,
+    max_attempts integer, batch_labels jsonb, wake boolean
+) returns submitted
+language plpgsql security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan
+as $$
+declare
+    recipe jsonb := job -> 'recipe';
+    job_needs jsonb := coalesce(nullif(job -> 'needs', 'null'), '[]');
+    words text[];
+    given record;
+    added record;
+    here record;
+    head bigint;
+begin
+    if jsonb_typeof(recipe) is distinct from 'object' or jsonb_typeof(job_needs) <> 'array' or job ->> 'run_at' is not null then
+        return null;
+    end if;
+    words := array['recipe:' || coalesce(recipe ->> 'version', '')];
+    if job_needs <> '[]' then
+        words := sorted_needs(array(select jsonb_array_elements_text(job_needs)) || words);
+    end if;
+    select s.recipe_bytes as most, s.lanes_per_submitter as most_lanes, clock_timestamp() + s.clock_shift as t,
+           coalesce(submit_one.max_attempts, s.max_attempts) as attempts, q.id as queue, l.id as lane
+    into given
+    from setting s cross join queue q
+    join share h on h.queue = q.id and h.submitter = session_user
+    join lane l on l.share = h.id and l.priority = job_priority and l.needs = words
+    where s.only_row and q.name = queue_name;
+    if given.lane is null
+        or greatest(octet_length(batch_name), octet_length(batch_key), octet_length(request_digest)) > 1000
+        or octet_length(batch_labels::text) > given.most
+        -- Most jobs are simple.
+        or (pg_column_size(job) > given.most / 300 or recipe ? 'limits' or recipe -> 'version' is distinct from '1' or job_needs <> '[]')
+            and job_fault(recipe, job_needs, job -> 'labels', given.most) is not null
+    then
+        return null;
+    end if;
+
+    -- The job gets its id here, so that the row of its batch is complete.
+    insert into batch as b (name, key, request_digest, queue, priority, weight, labels, created_at, first_job, last_job, jobs)
+    select batch_name, batch_key, submit_one.request_digest, given.queue, job_priority, batch_weight, batch_labels, given.t, n.id, n.id, 1
+    from (select nextval('job_id') as id offset 0) n
+    on conflict (key, submitter) do nothing
+    returning b.id as batch, b.first_job as job into added;
+    if added.batch is null then
+        return null;
+    end if;
+
+    perform pg_advisory_xact_lock_shared('lane'::regclass::oid::integer, given.lane);
+    -- From here on no other transaction closes the lane or raises its floor.
+    select l.floor, l.is_open or exists (select from opened o where o.lane = l.id) as is_open,
+           (select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1) as head,
+           exists (select from span where next_id > added.job) as has_span
+    into here from lane l where l.id = given.lane;
+    if not here.is_open then
+        perform check_lanes(array[given.lane], given.most_lanes);
+        perform hold_lanes(array[given.lane]);
+    end if;
+    head := coalesce(here.head, current_turn(given.lane));
+    if not here.has_span then
+        perform make_spans(added.job);
+    end if;
+    with entered as (
+        insert into job (id, batch, lane, recipe, source, cost, max_attempts, labels, work, source_bytes, source_modified)
+        values (added.job, added.batch, given.lane, recipe, recipe #>> '{sources,0,location}',
+                coalesce((submit_one.job ->> 'cost')::integer, 1000),
+                coalesce((submit_one.job ->> 'max_attempts')::smallint, given.attempts), nullif(submit_one.job -> 'labels', 'null'),
+                (submit_one.job ->> 'work')::bigint, (submit_one.job ->> 'source_bytes')::bigint,
+                (submit_one.job ->> 'source_modified')::bigint)
+    ), now_waiting as (
+        insert into waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
+        values (added.job, added.batch, given.lane, coalesce((submit_one.job ->> 'cost')::integer, 1000), head, 0, 0, 0, 0, given.t)
+    )
+    insert into count_delta (queue, batch, state, jobs, lane, tail, at)
+    values (given.queue, added.batch, 'waiting', 1, given.lane, head, given.t);
+    if wake then
+        perform pg_notify(current_schema(), 'jobs');
+    end if;
+    return row(added.batch, added.job, added.job, 1, true, true)::submitted;
+end $$;
+
 -- Adds a batch of jobs to the ledger. None of it is visible before the commit.
 --
 -- `jobs` is a JSON list of objects with the columns of `staged_job` except the ordinal; null takes the staged rows. If the caller
@@ -178,9 +268,26 @@ declare
     most_lanes integer;
     fault text;
     entered record;
+    only_one submitted;
 begin
     -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    if jsonb_typeof(submit.jobs) = 'array' and submit.jobs -> 1 is null and submit.run_at is null then
+        only_one := submit_one(
+            submit.jobs -> 0, submit.queue_name, submit.batch_name, submit.batch_key, submit.request_digest, submit.job_priority,
+            submit.batch_weight, submit.max_attempts, submit.batch_labels, submit.wake
+        );
+        if only_one.batch is not null then
+            batch := only_one.batch;
+            first_job := only_one.first_job;
+            last_job := only_one.last_job;
+            job_count := only_one.job_count;
+            added := only_one.added;
+            same_request := only_one.same_request;
+            return next;
+            return;
+        end if;
+    end if;
     if submit.batch_key is not null then
         return query
             select b.id, b.first_job, b.last_job, b.jobs, false,

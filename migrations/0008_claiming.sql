@@ -86,7 +86,7 @@ end $$;
 -- A lane in which a job waits, as a claim sees it.
 create type open_lane as (
     lane integer, queue integer, share integer, priority smallint,
-    -- The turn of its first job.
+    -- The turn of its first job; until near_lanes() has looked that up, the lane's floor.
     head bigint,
     -- The number of its queue's jobs that may still be claimed; null means no limit.
     capacity integer,
@@ -96,51 +96,12 @@ create type open_lane as (
     lags boolean
 );
 
--- The lanes in which jobs wait, from which a worker with these abilities may take, and whose queues are below their limits. Returns
--- about `most` of them, in order of priority and then of shares. Shares, tags and times are as of the last folding. `capacity` is the
--- queue's limit. The number of a queue's running jobs includes counts that are committed but not yet folded.
-create function open_lanes(abilities text[], queue_names text[], most integer, t timestamptz) returns setof open_lane
-language plpgsql volatile security definer set search_path from current
-    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
-    set enable_mergejoin = off set jit = off
-    set plan_cache_mode = force_generic_plan
-as $$
-#variable_conflict use_column
-begin
-    return query
-        select l.id, q.id, s.id, l.priority, h.turn, q.running_limit, q.finish, q.weight, 0::bigint, s.finish, s.weight,
-               q.clock, l.floor < h.turn and l.moved_at < t - interval '200 ms'
-        from lane l join queue q on q.id = l.queue join share s on s.id = l.share
-        cross join lateral (
-            select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
-        ) h
-        where l.is_open and not q.paused and l.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
-          and (q.running_limit is null or q.running_limit >
-               coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
-               + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0))
-        order by l.priority desc, l.queue_rank, l.share_rank, l.id limit most;
-    -- Plus the lanes that were opened since housekeeping last ran.
-    return query
-        select l.id, q.id, s.id, l.priority, h.turn, q.running_limit, q.finish, q.weight, 0::bigint, s.finish, s.weight,
-               q.clock, l.floor < h.turn and l.moved_at < t - interval '200 ms'
-        from (select distinct lane from opened) o
-        cross join lateral (select * from lane where lane.id = o.lane and not lane.is_open limit 1) l
-        join queue q on q.id = l.queue join share s on s.id = l.share
-        cross join lateral (
-            select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1
-        ) h
-        where not q.paused and l.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
-          and (q.running_limit is null or q.running_limit >
-               coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
-               + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0))
-        limit most;
-end $$;
-
--- The same lanes with the current tags and virtual times, which include the service that claims have given since the last folding.
+-- These lanes with the current tags and virtual times, which include the service that claims have given since the last folding: by
+-- priority, and then in the order of the queues.
 --
 -- It needs hash joins. claim() turns them off, and its settings hold in the functions that it calls; each lane would then be
 -- compared with each row.
-create function weigh_lanes(lanes open_lane[]) returns setof open_lane
+create function weigh_lanes(lanes open_lane[]) returns open_lane[]
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_hashjoin = on set jit = off
     set plan_cache_mode = force_generic_plan
@@ -148,25 +109,164 @@ as $$
 #variable_conflict use_column
 declare
     oldest bigint := first_generation();
-    root bigint;
+    root bigint := coalesce((select max(greatest(s.root_clock, s.queue_tag)) from service s where s.generation >= oldest), 0);
 begin
-    root := coalesce((select max(greatest(s.root_clock, s.queue_tag)) from service s where s.generation >= oldest), 0);
-    return query
-        with recent as materialized (
-            select s.* from service s where s.generation >= oldest and s.queue is not null
-        ), of_queue as materialized (
-            select r.queue, min(r.root_clock) as root_clock, sum(r.cost)::bigint as cost, max(r.share_tag) as clock
-            from recent r group by r.queue
-        ), of_share as materialized (
-            select r.share, min(r.queue_clock) as queue_clock, sum(r.cost)::bigint as cost from recent r group by r.share
-        )
-        select l.lane, l.queue, l.share, l.priority, l.head, l.capacity,
-               greatest(root, greatest(l.queue_tag, q.root_clock) + coalesce(q.cost, 0) * 100 / l.queue_weight),
-               l.queue_weight, root,
-               greatest(l.queue_clock, q.clock,
-                        greatest(l.share_tag, s.queue_clock) + coalesce(s.cost, 0) * 100 / l.share_weight),
-               l.share_weight, greatest(l.queue_clock, q.clock), l.lags
-        from unnest(lanes) l left join of_queue q on q.queue = l.queue left join of_share s on s.share = l.share;
+    return array(
+        select row(w.*)::open_lane
+        from (
+            select l.lane, l.queue, l.share, l.priority, l.head, l.capacity,
+                   greatest(root, greatest(l.queue_tag, q.root_clock) + coalesce(q.cost, 0) * 100 / l.queue_weight) as queue_tag,
+                   l.queue_weight, root,
+                   greatest(l.queue_clock, q.clock,
+                            greatest(l.share_tag, s.queue_clock) + coalesce(s.cost, 0) * 100 / l.share_weight),
+                   l.share_weight, greatest(l.queue_clock, q.clock), l.lags
+            from unnest(lanes) l
+            left join (
+                select r.queue, min(r.root_clock) as root_clock, sum(r.cost)::bigint as cost, max(r.share_tag) as clock
+                from service r where r.generation >= oldest and r.queue is not null group by r.queue
+            ) q on q.queue = l.queue
+            left join (
+                select r.share, min(r.queue_clock) as queue_clock, sum(r.cost)::bigint as cost
+                from service r where r.generation >= oldest and r.queue is not null group by r.share
+            ) s on s.share = l.share
+        ) w
+        order by w.priority desc, w.queue_tag, w.queue
+    );
+end $$;
+
+-- The lanes from which a worker with these abilities may take `wanted` jobs: those of the queues that come next, by priority and then
+-- by tags. Each of these queues has a job, and is below its limit; its running jobs include counts that are not yet folded. Leaves out
+-- the lanes `dry`, whose jobs other claims hold.
+--
+-- `is_cut`: the search ended after `wanted` queues. `is_shared`: more than one queue or submitter has jobs. `is_crowded`: there are so
+-- many lanes that claims must not look at empty ones. `takes_turns`: each lane is of another queue, and the first jobs of all of them
+-- come before the second of any.
+--
+-- Looking up the head of a lane and counting the running jobs of a queue take several times as long as reading the lane, and so are
+-- done in the order of the tags, until there are enough queues.
+create function near_lanes(
+    abilities text[], queue_names text[], wanted integer, dry integer[], t timestamptz,
+    out lanes open_lane[], out is_cut boolean, out is_shared boolean, out is_crowded boolean, out takes_turns boolean
+)
+language plpgsql volatile security definer set search_path from current
+    set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_hashjoin = off
+    set enable_mergejoin = off set jit = off
+    set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    -- A claim looks at no more lanes of a crowd. Each has a job, and service that is not yet in the ranks changes the order of some
+    -- two hundred.
+    most integer := wanted + 256;
+    oldest bigint;
+    root bigint;
+    served integer[];
+    found_lanes open_lane[];
+    first_share integer;
+    -- A queue and a priority.
+    place bigint;
+    places bigint[] := '{}';
+    queues integer := 0;
+    second_tag bigint;
+    last_tag bigint;
+    l record;
+begin
+    lanes := '{}';
+    is_cut := false;
+    is_shared := false;
+    found_lanes := '{}';
+    if exists (select from opened) then
+        -- The lanes that were opened since housekeeping last ran.
+        found_lanes := array(
+            select row(o.id, q.id, s.id, o.priority, o.floor, q.running_limit, q.finish, q.weight, 0, s.finish, s.weight, q.clock,
+                       o.moved_at < t - interval '200 ms')::open_lane
+            from (select distinct lane from opened) n
+            cross join lateral (select * from lane where lane.id = n.lane and not lane.is_open limit 1) o
+            join queue q on q.id = o.queue join share s on s.id = o.share
+            cross join lateral (
+                select from waiting w where w.lane = o.id and w.turn >= o.floor order by w.turn, w.job limit 1
+            ) h
+            where not q.paused and o.needs <@ abilities and (queue_names is null or q.name = any (queue_names)) and o.id <> all (dry)
+            limit most
+        );
+    end if;
+    is_crowded := cardinality(found_lanes) + (select count(*) from (select from lane o where o.is_open limit 201) o) > 200;
+    if not is_crowded then
+        found_lanes := found_lanes || array(
+            select row(o.id, q.id, s.id, o.priority, o.floor, q.running_limit, q.finish, q.weight, 0, s.finish, s.weight, q.clock,
+                       o.moved_at < t - interval '200 ms')::open_lane
+            from lane o join queue q on q.id = o.queue join share s on s.id = o.share
+            where o.is_open and not q.paused and o.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
+              and o.id <> all (dry)
+            order by o.priority desc, o.queue_rank, o.share_rank, o.id
+        );
+    else
+        oldest := first_generation();
+        root := coalesce((select max(greatest(s.root_clock, s.queue_tag)) from service s where s.generation >= oldest), 0);
+        served := array(select distinct s.queue from service s where s.generation >= oldest and s.queue is not null);
+        -- In the order of their ranks. A tag is never below the rank and never below the root, so the search ends after `wanted`
+        -- queues that have had no service since they were ranked, or that are at the root: none farther on comes before them.
+        for l in
+            select row(o.id, q.id, s.id, o.priority, o.floor, q.running_limit, q.finish, q.weight, 0, s.finish, s.weight, q.clock,
+                       o.moved_at < t - interval '200 ms')::open_lane as lane,
+                   o.share, o.priority * 4294967296 + q.id as place,
+                   q.finish <= greatest(o.queue_rank, root) and q.id <> all (served) as is_certain
+            from lane o join queue q on q.id = o.queue join share s on s.id = o.share
+            cross join lateral (
+                select from waiting w where w.lane = o.id and w.turn >= o.floor order by w.turn, w.job limit 1
+            ) h
+            where o.is_open and not q.paused and o.needs <@ abilities and (queue_names is null or q.name = any (queue_names))
+              and o.id <> all (dry)
+              and (q.running_limit is null or q.running_limit >
+                   coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
+                   + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0))
+            order by o.priority desc, o.queue_rank, o.share_rank, o.id limit most
+        loop
+            found_lanes := found_lanes || l.lane;
+            first_share := coalesce(first_share, l.share);
+            is_shared := is_shared or l.share <> first_share;
+            if l.is_certain and l.place <> all (places) then
+                places := places || l.place;
+            end if;
+            is_cut := is_shared and cardinality(places) >= wanted;
+            exit when is_cut;
+        end loop;
+    end if;
+
+    if cardinality(found_lanes) > 1 then
+        if exists (select from unnest(found_lanes) f where f.share <> found_lanes[1].share) then
+            found_lanes := weigh_lanes(found_lanes);
+        else
+            found_lanes := array(select f from unnest(found_lanes) f order by f.priority desc);
+        end if;
+    end if;
+    for l in
+        select row(f.lane, f.queue, f.share, f.priority, h.turn, f.capacity, f.queue_tag, f.queue_weight, f.root_clock, f.share_tag,
+                   f.share_weight, f.queue_clock, f.lags and f.head < h.turn)::open_lane as lane,
+               f.share, f.priority * 4294967296 + f.queue as place, f.queue_tag,
+               f.queue_tag + h.cost::bigint * 100 / f.queue_weight as second_tag
+        from unnest(found_lanes) f cross join lateral (
+            select w.turn, w.cost from waiting w where w.lane = f.lane and w.turn >= f.head order by w.turn, w.job limit 1
+        ) h
+        where f.capacity is null or f.capacity >
+              coalesce((select c.jobs from queue_count c where c.queue = f.queue and c.state = 'running'), 0)
+              + coalesce((select sum(d.jobs) from count_delta d where d.queue = f.queue and d.state = 'running'), 0)
+    loop
+        first_share := coalesce(first_share, l.share);
+        is_shared := is_shared or l.share <> first_share;
+        if place is distinct from l.place then
+            if is_shared and queues >= wanted then
+                is_cut := true;
+                exit;
+            end if;
+            place := l.place;
+            queues := queues + 1;
+        end if;
+        lanes := lanes || l.lane;
+        second_tag := least(second_tag, l.second_tag);
+        last_tag := greatest(last_tag, l.queue_tag);
+    end loop;
+    takes_turns := cardinality(lanes) = queues and second_tag > last_tag;
 end $$;
 
 -- MARK: Claiming
@@ -180,33 +280,33 @@ language plpgsql volatile security definer set search_path from current
 as $$
 #variable_conflict use_column
 begin
-    return query with lane_head as materialized (
-        select * from unnest(lanes)
-    ), near as materialized (
-        -- Each queue has at least one job, so `wanted` queues are enough.
-        select l.queue from (select distinct l.queue, l.queue_tag from lane_head l) l order by l.queue_tag, l.queue limit wanted
-    ), candidate as materialized (
-        select l.*, w.turn, w.job, w.cost::bigint * 100 as cost
-        from lane_head l cross join lateral (
-            select w.turn, w.job, w.cost from waiting w
-            where w.lane = l.lane and w.turn >= l.head order by w.turn, w.job limit wanted
-        ) w
-        where l.queue in (select n.queue from near n)
-    ), by_share as materialized (
-        select c.*, c.share_tag + coalesce(
-            sum(c.cost / c.share_weight) over (partition by c.share order by c.turn, c.job
-                                               rows between unbounded preceding and 1 preceding), 0)::bigint as share_start
-        from candidate c
-    ), by_queue as materialized (
-        select s.*, row_number() over in_queue as place, s.queue_tag + coalesce(
-            sum(s.cost / s.queue_weight) over (in_queue rows between unbounded preceding and 1 preceding), 0)::bigint
-            as queue_start
-        from by_share s window in_queue as (partition by s.queue order by s.share_start, s.share, s.turn, s.job)
-    ), best as (
-        select q.lane, q.queue_start, q.share_start from by_queue q where q.capacity is null or q.place <= q.capacity
-        order by q.queue_start, q.queue, q.place limit wanted
-    )
-    select b.lane, count(*)::integer, max(b.queue_start), max(b.share_start) from best b group by b.lane;
+    return query select b.lane, count(*)::integer, max(b.queue_start), max(b.share_start)
+        from (
+            select q.lane, q.queue_start, q.share_start
+            from (
+                select s.lane, s.queue, s.capacity, s.share_start, row_number() over in_queue as place,
+                       s.queue_tag + coalesce(
+                           sum(s.cost / s.queue_weight) over (in_queue rows between unbounded preceding and 1 preceding), 0
+                       )::bigint as queue_start
+                from (
+                    select l.lane, l.queue, l.share, l.capacity, l.queue_tag, l.queue_weight, w.turn, w.job,
+                           w.cost::bigint * 100 as cost,
+                           l.share_tag + coalesce(
+                               sum(w.cost::bigint * 100 / l.share_weight) over (
+                                   partition by l.share order by w.turn, w.job rows between unbounded preceding and 1 preceding
+                               ), 0
+                           )::bigint as share_start
+                    from (
+                        select u.*, dense_rank() over (order by u.queue_tag, u.queue)::integer as place from unnest(lanes) u
+                    ) l cross join lateral (
+                        -- Each queue has a job, which precedes all jobs of the queues after it.
+                        select w.turn, w.job, w.cost from waiting w
+                        where w.lane = l.lane and w.turn >= l.head order by w.turn, w.job limit greatest(0, wanted + 1 - l.place)
+                    ) w
+                ) s window in_queue as (partition by s.queue order by s.share_start, s.share, s.turn, s.job)
+            ) q where q.capacity is null or q.place <= q.capacity
+            order by q.queue_start, q.queue, q.place limit wanted
+        ) b group by b.lane;
 end $$;
 
 -- Takes up to `wanted` jobs for a worker: by priority (higher first), then fairly among queues, among the submitters of a queue, and
@@ -231,19 +331,24 @@ declare
     t timestamptz := ledger_time();
     due_from timestamptz;
     me worker;
-    -- The open lanes. The claim does not look before their heads: it leaves jobs that have returned to earlier turns since to the next
+    near record;
+    -- The claim does not look before the heads of these lanes: it leaves jobs that have returned to earlier turns since to the next
     -- claim.
     lanes open_lane[];
     here open_lane[];
-    -- How many jobs to take from each of `here`, and the highest start tags of these jobs.
+    below_limit open_lane[];
+    -- The lanes that had fewer jobs than this claim wanted from them, or whose queues it may not take from.
+    dry integer[] := '{}';
+    is_short boolean;
+    -- From which of them to take how many jobs, and the highest start tags of these jobs.
+    chosen_lanes integer[];
     takes integer[];
+    asked integer;
     queue_tags bigint[];
     share_tags bigint[];
     limited integer[];
-    is_shared boolean;
+    is_shared boolean := false;
     has_limits boolean;
-    -- Whether there are so many lanes that claims must not look at empty ones.
-    is_crowded boolean;
     oldest bigint;
     lane_id integer;
     level smallint;
@@ -273,128 +378,147 @@ begin
         perform wake_delayed(100);
     end if;
 
-    -- More lanes than needed: each has a job, and service that is not yet folded changes the order of at most some two hundred.
-    lanes := array(select l from open_lanes(me.abilities, claim.queue_names, missing + 256, t) l);
-    is_shared := (select count(distinct l.share) > 1 from unnest(lanes) l);
-    if is_shared then
-        lanes := array(select l from weigh_lanes(lanes) l);
-    end if;
-    has_limits := exists (select from unnest(lanes) l where l.capacity is not null);
-    is_crowded := cardinality(lanes) > 100;
-    if has_limits then
-        -- Claims from a limited queue run one after another, or two of them would fill the same gap. This locks as many queues as
-        -- the claim could use.
-        limited := array(
-            select l.queue from (
-                select l.queue, l.capacity, dense_rank() over (partition by l.priority order by l.queue_tag, l.queue) as place
-                from unnest(lanes) l
-            ) l where l.capacity is not null and l.place <= missing
-        );
-        perform from queue q where q.id = any (limited) order by q.id for no key update;
-    end if;
-
-    while missing > 0 and cardinality(lanes) > 0 loop
-        -- One priority after the other, from the highest.
-        level := (select max(l.priority) from unnest(lanes) l);
-        here := array(select l from unnest(lanes) l where l.priority = level);
-        lanes := array(select l from unnest(lanes) l where l.priority < level);
-        if has_limits then
-            here := array(
-                select row(l.lane, l.queue, l.share, l.priority, l.head, l.capacity - n.jobs, l.queue_tag, l.queue_weight,
-                           l.root_clock, l.share_tag, l.share_weight, l.queue_clock, l.lags)::open_lane
-                from unnest(here) l
-                left join (
-                    select q.id, coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
-                        + coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0) as jobs
-                    from (select distinct id from unnest(limited) q (id)) q
-                ) n on n.id = l.queue
-                where l.capacity is null or n.jobs < l.capacity
-            );
-            continue when cardinality(here) = 0;
-        end if;
-        if cardinality(here) = 1 then
-            takes := array[least(missing, here[1].capacity)];
-            queue_tags := array[here[1].queue_tag];
-            share_tags := array[here[1].share_tag];
-        else
-            select array_agg(m.take order by h.place), array_agg(m.queue_tag order by h.place),
-                   array_agg(m.share_tag order by h.place)
-            into takes, queue_tags, share_tags
-            from unnest(here) with ordinality as h (
-                lane, queue, share, priority, head, capacity, queue_tag, queue_weight, root_clock, share_tag, share_weight,
-                queue_clock, lags, place
-            ) left join merge_lanes(here, missing) m on m.lane = h.lane;
+    -- A claim looks again, at other lanes, if others took what it was about to take, or filled the gaps under the limits, meanwhile.
+    for try in 1..12 loop
+        select n.* into near from near_lanes(me.abilities, claim.queue_names, missing, dry, t) n;
+        lanes := near.lanes;
+        is_short := false;
+        is_shared := is_shared or near.is_shared;
+        limited := array(select distinct l.queue from unnest(lanes) l where l.capacity is not null);
+        has_limits := cardinality(limited) > 0;
+        -- Claims from a limited queue run one after another, or two of them would fill the same gap.
+        if has_limits and try = 1 then
+            perform from queue q where q.id = any (limited) order by q.id for no key update;
+        elsif has_limits then
+            -- By now the transaction has locked other queues and lanes, and must not wait.
+            limited := array(select q.id from queue q where q.id = any (limited) order by q.id for no key update skip locked);
         end if;
 
-        return query
-            with lane_head as materialized (
-                select h.*, n.take, n.queue_start, n.share_start
-                from unnest(takes, queue_tags, share_tags) with ordinality as n (take, queue_start, share_start, place)
-                join unnest(here) with ordinality as h (
-                    lane, queue, share, priority, head, capacity, queue_tag, queue_weight, root_clock, share_tag, share_weight,
-                    queue_clock, lags, place
-                ) on h.place = n.place
-                where n.take > 0
-            ), chosen as materialized (
-                select w.ctid as place from lane_head l
-                cross join lateral (
-                    select w.ctid from waiting w
-                    where w.lane = l.lane and w.turn >= l.head
-                    order by w.turn, w.job limit l.take for update skip locked
-                ) w
-            ), gone as (
-                -- The rows are locked, so no other row can take their place.
-                delete from waiting w where w.ctid = any (array(select c.place from chosen c)) returning w.*
-            ), held as (
-                insert into running as r
-                    (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, moved_at)
-                select g.job, g.batch, g.lane, g.cost, g.turn, g.epoch + 1, g.spent, g.lost, g.room_deaths, t, fence, me.id, t
-                from gone g
-                returning r.*
-            ), counted as (
-                insert into count_delta (queue, batch, state, jobs, at)
-                select l.queue, n.batch, s.state, s.sign * n.jobs, t
-                from (select h.lane, h.batch, count(*)::integer as jobs from held h group by h.lane, h.batch) n
-                cross join lateral (select * from lane where lane.id = n.lane limit 1) l
-                cross join (values ('waiting'::job_state, -1), ('running', 1)) as s (state, sign)
-            ), served as (
-                insert into service (generation, queue, share, cost, root_clock, queue_clock, queue_tag, share_tag)
-                select (select last_value from service_generation), l.queue, l.share, n.cost, l.root_clock, l.queue_clock,
-                       l.queue_start, l.share_start
-                from (select h.lane, sum(h.cost) as cost from held h group by h.lane) n join lane_head l on l.lane = n.lane
-                where is_shared
-            )
-            select h.job, h.epoch, h.lease_id, h.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
-                   h.spent + 1, j.max_attempts, h.lost, h.room_deaths,
-                   coalesce((select s.workers_lost from suspect s where s.job = h.job), 0::smallint)
-            from held h
-            join jobs_of(array(select h.job from held h order by h.job)) j on j.id = h.job
-            cross join lateral (select * from lane where lane.id = h.lane limit 1) l
-            cross join lateral (select * from queue where queue.id = l.queue limit 1) q
-            order by h.turn, h.job;
-        get diagnostics taken = row_count;
-        missing := missing - taken;
-
-        -- If claims take hundreds of jobs between two rounds of housekeeping, and a long transaction elsewhere keeps their dead
-        -- rows, the next claims would read all of them.
-        if taken >= 50 then
-            for lane_id in select l.lane from unnest(here) l where l.lags loop
-                -- Not while a submission holds the lane.
-                if pg_try_advisory_xact_lock('lane'::regclass::oid::integer, lane_id) then
-                    perform lift_floor(lane_id);
+        while missing > 0 and cardinality(lanes) > 0 loop
+            -- One priority after the other, from the highest.
+            level := lanes[1].priority;
+            if level = lanes[cardinality(lanes)].priority then
+                here := lanes;
+                lanes := '{}';
+            else
+                here := array(select l from unnest(lanes) l where l.priority = level);
+                lanes := array(select l from unnest(lanes) l where l.priority < level);
+            end if;
+            if has_limits then
+                -- With the limits as they are now that the queues are locked.
+                below_limit := array(
+                    select row(l.lane, l.queue, l.share, l.priority, l.head, n.capacity, l.queue_tag, l.queue_weight, l.root_clock,
+                               l.share_tag, l.share_weight, l.queue_clock, l.lags)::open_lane
+                    from unnest(here) l
+                    left join (
+                        select q.id, q.paused, coalesce(q.running_limit, 2147483647)
+                            - coalesce((select c.jobs from queue_count c where c.queue = q.id and c.state = 'running'), 0)
+                            - coalesce((select sum(d.jobs) from count_delta d where d.queue = q.id and d.state = 'running'), 0)
+                            as capacity
+                        from unnest(limited) u (id)
+                        cross join lateral (select * from queue where queue.id = u.id limit 1) q
+                    ) n on n.id = l.queue
+                    where l.capacity is null or n.capacity > 0 and not n.paused
+                );
+                if cardinality(below_limit) < cardinality(here) then
+                    is_short := true;
+                    dry := dry || array(
+                        select l.lane from unnest(here) l where l.lane <> all (array(select b.lane from unnest(below_limit) b))
+                    );
                 end if;
-            end loop;
-        end if;
-        -- Every later claim would look at the lanes that this claim has emptied, until housekeeping runs: thousands of lanes, if
-        -- each queue has a job or two. At most 64 are closed, because each is a lock until the commit.
-        if is_crowded then
-            for lane_id in select (here[n.place]).lane from unnest(takes) with ordinality as n (take, place) where n.take > 0 limit 64
-            loop
-                if pg_try_advisory_xact_lock('lane'::regclass::oid::integer, lane_id) then
-                    perform close_lane(lane_id);
-                end if;
-            end loop;
-        end if;
+                here := below_limit;
+                continue when cardinality(here) = 0;
+            end if;
+            if cardinality(here) = 1 then
+                chosen_lanes := array[here[1].lane];
+                asked := least(missing, here[1].capacity);
+                takes := array[asked];
+                queue_tags := array[here[1].queue_tag];
+                share_tags := array[here[1].share_tag];
+            elsif near.takes_turns and cardinality(here) = missing then
+                select count(*), array_agg(h.lane), array_agg(1), array_agg(h.queue_tag), array_agg(h.share_tag)
+                into asked, chosen_lanes, takes, queue_tags, share_tags
+                from unnest(here) h;
+            else
+                select sum(m.take), array_agg(m.lane), array_agg(m.take), array_agg(m.queue_tag), array_agg(m.share_tag)
+                into asked, chosen_lanes, takes, queue_tags, share_tags
+                from merge_lanes(here, missing) m;
+            end if;
+
+            return query
+                with lane_head as materialized (
+                    select h.*, n.take, n.queue_start, n.share_start
+                    from unnest(chosen_lanes, takes, queue_tags, share_tags) as n (lane, take, queue_start, share_start)
+                    join unnest(here) h on h.lane = n.lane
+                ), chosen as materialized (
+                    select w.ctid as place from lane_head l
+                    cross join lateral (
+                        select w.ctid from waiting w
+                        where w.lane = l.lane and w.turn >= l.head
+                        order by w.turn, w.job limit l.take for update skip locked
+                    ) w
+                ), gone as (
+                    -- The rows are locked, so no other row can take their place.
+                    delete from waiting w where w.ctid = any (array(select c.place from chosen c)) returning w.*
+                ), held as (
+                    insert into running as r
+                        (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, moved_at)
+                    select g.job, g.batch, g.lane, g.cost, g.turn, g.epoch + 1, g.spent, g.lost, g.room_deaths, t, fence, me.id, t
+                    from gone g
+                    returning r.*
+                ), counted as (
+                    insert into count_delta (queue, batch, state, jobs, at)
+                    select l.queue, n.batch, s.state, s.sign * n.jobs, t
+                    from (select h.lane, h.batch, count(*)::integer as jobs from held h group by h.lane, h.batch) n
+                    join lane_head l on l.lane = n.lane
+                    cross join (values ('waiting'::job_state, -1), ('running', 1)) as s (state, sign)
+                ), served as (
+                    insert into service (generation, queue, share, cost, root_clock, queue_clock, queue_tag, share_tag)
+                    select (select last_value from service_generation), l.queue, l.share, n.cost, l.root_clock, l.queue_clock,
+                           l.queue_start, l.share_start
+                    from (select h.lane, sum(h.cost) as cost from held h group by h.lane) n join lane_head l on l.lane = n.lane
+                    where is_shared
+                )
+                select h.job, h.epoch, h.lease_id, h.batch, q.name, l.priority, j.recipe, j.cost, j.labels,
+                       h.spent + 1, j.max_attempts, h.lost, h.room_deaths,
+                       coalesce((select s.workers_lost from suspect s where s.job = h.job), 0::smallint)
+                from held h
+                join jobs_of(array(select h.job from held h order by h.job)) j on j.id = h.job
+                join lane_head l on l.lane = h.lane
+                cross join lateral (select * from queue where queue.id = l.queue limit 1) q
+                order by h.turn, h.job;
+            get diagnostics taken = row_count;
+            missing := missing - taken;
+            if taken < asked and (near.is_cut or cardinality(near.lanes) > 1) then
+                -- The rest of these lanes' jobs are gone, or other claims hold them.
+                is_short := true;
+                dry := dry || array(
+                    select l.lane from unnest(here) l
+                    where l.lane = any (chosen_lanes) and (
+                        select w.job from waiting w where w.lane = l.lane and w.turn >= l.head
+                        order by w.turn, w.job limit 1 for update skip locked
+                    ) is null
+                );
+            end if;
+
+            -- If claims take hundreds of jobs between two rounds of housekeeping, and a long transaction elsewhere keeps their dead
+            -- rows, the next claims would read all of them.
+            if taken >= 50 then
+                for lane_id in select l.lane from unnest(here) l where l.lags loop
+                    -- Not while a submission holds the lane.
+                    if pg_try_advisory_xact_lock('lane'::regclass::oid::integer, lane_id) then
+                        perform lift_floor(lane_id);
+                    end if;
+                end loop;
+            end if;
+            -- Every later claim would look at the lanes that this claim has emptied, until housekeeping runs: thousands of lanes, if
+            -- each queue has a job or two. At most 64 are closed, because each is a lock until the commit.
+            if near.is_crowded then
+                perform close_lanes(chosen_lanes[:64]);
+            end if;
+        end loop;
+        exit when missing = 0 or not near.is_cut
+            and (not is_short or not exists (select from unnest(near.lanes) l where l.lane <> all (dry)));
     end loop;
 
     -- In case no process does the housekeeping, or there are many claims.
