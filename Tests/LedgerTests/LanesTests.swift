@@ -7,13 +7,10 @@ import Testing
 
 /// Thousands of lanes: a queue for each customer, and lanes that were used only once.
 struct LanesTests {
-    /// The pages that a call touches at least. The first calls also load the catalog entries of the tables, and so does a
-    /// call before which other tests have created databases.
+    /// The pages that a call touches at least.
     private func pages(of call: String, _ lab: LedgerLab) async throws -> Int {
-        let (server, database) = (lab.lab.server, lab.lab.database)
-        let calls = (0..<6).map { "\(call.replacing("#", with: "\($0)"))" }
-        let found = try await onOwnThread { try Explained.calls(calls, in: database, on: server).map(\.blocks) }
-        return try #require(found.dropFirst().min())
+        let calls = (0..<6).map { call.replacing("#", with: "\($0)") }
+        return try #require(try await lab.pages(of: calls).min())
     }
 
     private func run(_ sql: String, _ lab: LedgerLab) async throws {
