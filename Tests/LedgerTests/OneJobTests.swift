@@ -54,6 +54,24 @@ struct OneJobTests {
         #expect(try await written(batches[1], lab) == long)
         #expect(try await written(batches[2], lab) == long)
         #expect(try await lab.ledger.status().jobs.total == 3)
+        // Several in one call.
+        var writer = RequestWriter(submission)
+        let job = JSON(text: try writer.write(request).json)
+        let together: [Int64] = try await lab.lab.run { [schema = lab.schema] connection in
+            try connection.rows(
+                """
+                select batch from \(schema).submit_each((
+                    select jsonb_agg(jsonb_build_object('job', \(job)::jsonb, 'key', 'together ' || i, 'digest', '0a',
+                        'name', 'a label', 'weight', 50, 'max_attempts', 4, 'labels', '{"of": "the batch"}'::jsonb))
+                    from generate_series(1, 3) i
+                ), 'q', 3)
+                """
+            ) { try $0[0] }
+        }
+        #expect(Set(together).count == 3)
+        for batch in together { #expect(try await written(batch, lab) == long) }
+        let status = try await lab.ledger.status()
+        #expect(status.jobs.total == 6)
     }
 
     @Test func theShortWayIsTakenWhereverTheLaneExists() async throws {
@@ -76,8 +94,68 @@ struct OneJobTests {
         #expect(!isOpen)
         try await lab.submit(1)
         #expect(try await lab.claim(9, for: worker).count == 1)
-        #expect(try await lab.ledger.status().jobs.running == 4)
+        #expect(try await submitEach(["1", "2"].map { Self.request("x", $0) }, lab).count == 2)
+        let jobs = try await lab.ledger.status().jobs
+        #expect((jobs.running, jobs.waiting) == (4, 2))
         #expect(try await failure { try await lab.submit(2) }.code == .ledgerMissing)
+    }
+
+    /// A request of `submit_each`.
+    private static func request(_ source: String, _ key: String, needs: String = "[]") -> String {
+        """
+        {"job": {"recipe": {"version": 1, "sources": [{"location": "\(source)"}]}, "needs": \(needs)},
+         "key": "\(key)", "digest": "\(key.utf8.map { String($0, radix: 16) }.joined())"}
+        """
+    }
+
+    /// Each answer: the batch, the job, and whether it was added for this request.
+    private func submitEach(_ requests: [String], _ lab: LedgerLab) async throws -> [String] {
+        try await lab.lab.run { [schema = lab.schema] connection in
+            try connection.rows(
+                """
+                select format('%s %s %s %s', batch, first_job, added, same_request)
+                from \(schema).submit_each(\(JSON(text: "[\(requests.joined(separator: ","))]")))
+                """
+            ) { try $0[0] }
+        }
+    }
+
+    @Test func batchesOfOneCallAreAnsweredInTheirOrderAndFoundAgainByTheirKeys() async throws {
+        let lab = try await LedgerLab()
+        #expect(try await submitEach([], lab) == [])
+        try await lab.submit(1)
+        let requests = ["d", "b", "c", "a"].map { Self.request($0, $0) }
+        let answers = try await submitEach(requests, lab)
+        let sources: [String] = try await lab.lab.run { [schema = lab.schema] connection in
+            try connection.rows(
+                """
+                select format('%s %s t t', b.id, j.id) || ' ' || j.source || ' ' || b.key from \(schema).job j
+                join \(schema).batch b on b.id = j.batch and b.first_job = j.id and b.last_job = j.id
+                where b.key is not null order by j.id
+                """
+            ) { try $0[0] }
+        }
+        #expect(Array(sources.suffix(4)) == zip(answers, ["d", "b", "c", "a"]).map { "\($0) \($1) \($1)" })
+        // The same call again, and another with a digest that differs.
+        #expect(try await submitEach(requests, lab) == answers.map { $0.replacing("t t", with: "f t") })
+        let other = Self.request("d", "d").replacing("\"digest\": \"64\"", with: "\"digest\": \"65\"")
+        #expect(try await submitEach([other], lab) == [answers[0].replacing("t t", with: "f f")])
+        // Some of the keys only.
+        let error = try await failure { try await submitEach([requests[0], Self.request("e", "e")], lab) }
+        #expect(error.sqlState == "23505")
+        #expect(try await lab.truth() == ["waiting": 5])
+    }
+
+    @Test func jobsOfOneCallHaveTheSameNeeds() async throws {
+        let lab = try await LedgerLab()
+        for _ in 0..<2 {
+            let requests = [Self.request("x", "1"), Self.request("x", "2", needs: #"["root:a"]"#)]
+            #expect(try await failure { try await submitEach(requests, lab) }.sqlState == "22023")
+            try await lab.submit(1)
+        }
+        let needy = ["1", "2"].map { Self.request("x", $0, needs: #"["root:a"]"#) }
+        #expect(try await submitEach(needy, lab).count == 2)
+        #expect(try await lab.truth() == ["waiting": 4])
     }
 
     @Test func ofManyWhoSubmitAJobUnderOneKeyOneAddsIt() async throws {
@@ -152,6 +230,8 @@ struct OneJobTests {
             states.append(error.sqlState)
         }
         #expect(states[0] != nil && states[0] == states[1], "\(states)")
+        let each = try await failure { try await submitEach(["{\"job\": \(job)}", "{\"job\": \(job)}"], lab) }
+        #expect(each.sqlState == states[0])
         #expect(try await lab.truth() == ["waiting": 1])
     }
 }

@@ -11,7 +11,7 @@ extension JobLedger {
 
     private func submitAlone(_ submission: SingleSubmission) async throws -> SubmissionReceipt {
         try await settle("submit jobs", within: submission.timeLeft) { connection, _ in
-            let receipt = try connection.enter(JSON(text: submission.list), submission.call, submission.digest)
+            let receipt = try connection.enter(JSON(text: "[\(submission.job)]"), submission.call, submission.digest)
             if submission.call.submission.wakesWorkers, !receipt.isRepetition { tellWorkers(on: connection) }
             return receipt
         }
@@ -67,16 +67,11 @@ extension Connection {
             submission.appendRequest(to: &list)
         }
         list += "]"
-        // The server adds them in this order, each under its key.
+        // The server answers in this order.
         let entered = try rows(
             """
-            select s.* from jsonb_array_elements(\(JSON(text: list))) with ordinality as r (r, place)
-            cross join lateral \(group[0].call.schema).submit(
-                jobs => r -> 'jobs', queue_name => \(kind.queue), batch_name => r ->> 'name', batch_key => r ->> 'key',
-                request_digest => decode(r ->> 'mark', 'hex'), job_priority => \(kind.priority),
-                batch_weight => (r ->> 'weight')::integer, max_attempts => (r ->> 'max_attempts')::integer,
-                run_at => (r ->> 'run_at')::timestamptz, batch_labels => r -> 'labels', wake => false) s
-            order by r.place
+            select * from \(group[0].call.schema).submit_each(
+                \(JSON(text: list)), queue_name => \(kind.queue), job_priority => \(kind.priority))
             """
         ) { try SubmissionReceipt(entered: $0) }
         guard entered.count == group.count else {
@@ -87,12 +82,12 @@ extension Connection {
 }
 
 extension SingleSubmission {
-    /// The arguments of `submit` in which the submissions of a call differ.
+    /// The request as `submit_each` reads it.
     fileprivate func appendRequest(to text: inout String) {
         let submission = call.submission
-        text += "{\"jobs\":\(list),\"key\":"
+        text += "{\"job\":\(job),\"key\":"
         text.appendJSON(call.key)
-        text += ",\"mark\":\""
+        text += ",\"digest\":\""
         let digits = Array("0123456789abcdef")
         for byte in call.mark(digest) {
             text.append(digits[Int(byte >> 4)])

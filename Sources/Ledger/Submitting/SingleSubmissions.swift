@@ -21,15 +21,15 @@ final class SingleSubmission: Sendable {
 
     let call: SubmissionCall
     let kind: Kind
-    /// The job as a JSON list.
-    let list: String
+    /// The job as a JSON object.
+    let job: String
     let digest: RequestDigest
     let deadline: ContinuousClock.Instant
     private let state = Mutex(State.new)
 
     init(_ call: SubmissionCall, _ request: JobRequest, until deadline: ContinuousClock.Instant) throws {
         var writer = RequestWriter(call.submission)
-        list = RequestWriter.list([try writer.write(request)])
+        job = try writer.write(request).json
         digest = writer.digest
         kind = Kind(queue: call.submission.queue, priority: call.submission.priority, needs: request.needs)
         (self.call, self.deadline) = (call, deadline)

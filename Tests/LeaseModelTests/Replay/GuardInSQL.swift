@@ -49,9 +49,9 @@ struct GuardInSQL: Sendable, CustomTestStringConvertible {
         GuardInSQL(.workerKey, "check_secret", "known is distinct from given and", without: "false and"),
         GuardInSQL(
             .submissionKey,
-            "submit_one",
-            "select batch_name, batch_key, submit_one.request_digest",
-            without: "select batch_name, gen_random_uuid()::text, submit_one.request_digest"
+            "submit_singles",
+            "select n.name, n.key, n.request_digest",
+            without: "select n.name, gen_random_uuid()::text, n.request_digest"
         ),
         GuardInSQL(
             .lossesAreUnspent,

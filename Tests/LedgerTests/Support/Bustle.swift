@@ -188,7 +188,16 @@ enum Bustle {
                 select null::text from sluice.submit('[{"recipe": {"version": 1, "sources": [{"location": "in:x.wav"}]}}]',
                     queue_name => 'c' || (random() * 250)::integer, wake => false)
                 """,
-            weight: 20
+            weight: 15
+        ),
+        Call(
+            sql: """
+                select null::text from sluice.submit_each((
+                    select jsonb_agg('{"job": {"recipe": {"version": 1, "sources": [{"location": "in:x.wav"}]}}}'::jsonb)
+                    from generate_series(1, 1 + (random() * 4)::integer)
+                ), 'c' || (random() * 250)::integer)
+                """,
+            weight: 5
         ),
         Call(
             sql: "select null::text from \(worker), lateral sluice.claim(w.id, w.secret, 1 + (random() * 20)::integer)",
