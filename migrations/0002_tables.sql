@@ -146,7 +146,8 @@ create table batch (
     key text collate "C",
     -- Digest of the request made under the key. It tells a repetition from a different request under a key that is already in use.
     request_digest bytea,
-    queue integer not null references queue,
+    -- No foreign key: queues are never deleted, and batches of one job each would lock the row of their queue a thousand times a second.
+    queue integer not null,
     priority smallint not null,
     weight integer not null check (weight between 1 and 10000),
     labels jsonb not null default '{}' check (jsonb_typeof(labels) = 'object'),

@@ -52,22 +52,32 @@ begin
     return found;
 end $$;
 
--- Closes a lane if no job waits in it. The caller must hold the lane as for lift_floor().
-create function close_lane(lane_id integer) returns void
+-- Closes those of these lanes in which no job waits. Leaves out lanes that a submission holds.
+create function close_lanes(lanes integer[]) returns void
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
     set plan_cache_mode = force_generic_plan
 as $$
 declare
-    own record;
+    -- Read after the locks are taken: rows that were not yet committed before are invisible to an earlier statement.
+    held integer[] := array(
+        select given.id from unnest(lanes) as given (id)
+        where pg_try_advisory_xact_lock('lane'::regclass::oid::integer, given.id)
+    );
+    empty integer[];
 begin
-    select l.floor, l.is_open into own from lane l where l.id = lane_id for no key update skip locked;
-    if not found or exists (select from waiting w where w.lane = lane_id and w.turn >= own.floor) then
-        return;
-    end if;
-    -- Skips rows that housekeeping is deleting, without waiting for them.
-    delete from opened where ctid = any (array(select o.ctid from opened o where o.lane = lane_id for update skip locked));
-    update lane l set is_open = false, floor = greatest(l.floor, l.tail + 1), moved_at = ledger_time() where l.id = lane_id;
+    -- Leaves out lanes and skips rows of `opened` that housekeeping has locked, without waiting for them.
+    empty := array(
+        select l.id from lane l
+        where l.id = any (held)
+          and (select w.job from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1) is null
+        for no key update skip locked
+    );
+    delete from opened where ctid = any (array(select o.ctid from opened o where o.lane = any (empty) for update skip locked));
+    -- A lane whose row of `opened` housekeeping is deleting stays open. The next submission would see that row, add no other, and
+    -- its jobs would be in a lane that nobody looks at.
+    update lane l set is_open = false, floor = greatest(l.floor, l.tail + 1), moved_at = ledger_time()
+    where l.id = any (empty) and not exists (select from opened o where o.lane = l.id);
 end $$;
 
 -- A lane's current turn: that of its first job or, if it is empty, the lowest that the submitter's other lanes of the same queue and
@@ -340,6 +350,19 @@ end $$;
 
 -- MARK: Floors
 
+-- Takes a lane's lock exclusively until the transaction ends. Waits only briefly; false: another transaction holds it.
+--
+-- The limit is a setting of this function alone: raise_floors() may wait for a table, for instance while autovacuum shortens it.
+create function wait_for_lane(lane_id integer) returns boolean
+language plpgsql security definer set search_path from current set lock_timeout = '20ms'
+as $$
+begin
+    perform pg_advisory_xact_lock('lane'::regclass::oid::integer, lane_id);
+    return true;
+exception when lock_not_available then
+    return false;
+end $$;
+
 -- Raises the floors of lanes to their first jobs, and closes lanes in which no job has waited for a while: `page` lanes with ids
 -- above `after` that need either. `reached` is the last of them; null: there are no more.
 --
@@ -349,7 +372,7 @@ end $$;
 -- claims may hold several.
 create function raise_floors(page integer default 200, after bigint default 0, out affected integer, out reached bigint)
 language plpgsql security definer set search_path from current
-    set lock_timeout = '20ms' set enable_seqscan = off set enable_bitmapscan = off set jit = off
+    set enable_seqscan = off set enable_bitmapscan = off set jit = off
     set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -369,7 +392,10 @@ begin
             order by i.id for no key update of i skip locked
         );
         update lane set is_open = true, moved_at = greatest(moved_at, t) where id = any (opening);
-        delete from opened o where exists (select from lane where lane.id = o.lane and lane.is_open);
+        -- Skips rows that a claim is deleting, without waiting for it.
+        delete from opened where ctid = any (array(
+            select o.ctid from opened o where exists (select from lane where lane.id = o.lane and lane.is_open) for update skip locked
+        ));
         holds_others := cardinality(opening) > 0;
     end if;
     for l in
@@ -389,12 +415,10 @@ begin
                 reached := case when l.id > 1 then l.id - 1 else -1 end;
                 return;
             end if;
-            begin
-                perform pg_advisory_xact_lock('lane'::regclass::oid::integer, l.id);
-            exception when lock_not_available then
+            if not wait_for_lane(l.id) then
                 reached := l.id;
                 return;
-            end;
+            end if;
         end if;
         holds_others := true;
         looked := looked + 1;

@@ -44,6 +44,7 @@ enum Bench {
                 case .lock: try LockBench.run(bench())
                 case .poison: [try await PoisonBench.run(bench())]
                 case .ledger: try await LedgerBench.run(isQuick: options.isQuick)
+                case .singles: try await LedgerBench.runSingles(isQuick: options.isQuick)
                 case .lines: try await LinesBench.run(isQuick: options.isQuick)
                 case .scale: [try await ScaleBench.run(isQuick: options.isQuick)]
                 case .held: [try await HeldBench.run(isQuick: options.isQuick)]
@@ -62,7 +63,7 @@ enum Bench {
 /// The options on the command line.
 struct Options {
     enum SectionName: String, CaseIterable {
-        case start, clips, hour, edit, memory, slots, soak, cluster, lock, poison, ledger, lines, scale, held
+        case start, clips, hour, edit, memory, slots, soak, cluster, lock, poison, ledger, singles, lines, scale, held
 
         /// All sections except those that fill a disk, which run only if named.
         static var all: [SectionName] { allCases.filter { $0 != .scale && $0 != .held } }
@@ -79,7 +80,7 @@ struct Options {
     private(set) var rounds: Int?
 
     static let usage =
-        "usage: bench [start|clips|hour|edit|memory|slots|soak|cluster|lock|poison|ledger|lines|scale|held|all]... "
+        "usage: bench [start|clips|hour|edit|memory|slots|soak|cluster|lock|poison|ledger|singles|lines|scale|held|all]... "
         + "[--quick] [--rounds N] [--json FILE]"
 
     init(_ words: [String]) throws {

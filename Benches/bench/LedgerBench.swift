@@ -20,6 +20,14 @@ enum LedgerBench {
         return try await [
             throughput(on: server, place, isQuick),
             submitting(on: server, place, isQuick),
+        ]
+    }
+
+    /// Jobs that are submitted one at a time: how many, and how soon a worker has them.
+    static func runSingles(isQuick: Bool) async throws -> [Section] {
+        let server = try LedgerServer.start()
+        let place = "PostgreSQL \(try server.version), \(server.place)"
+        return try await [
             submittingOneByOne(on: server, place, isQuick),
             pickingUp(on: server, place, isQuick),
         ]

@@ -9,10 +9,13 @@ public struct JobLedger: Sendable {
     let source: ConnectionSource
     /// Notifications about new work that are not sent yet.
     let news = WorkNews()
+    /// Submissions of one job that share calls.
+    let singles: SingleSubmissions
 
     /// Opens no connection yet. Throws `badConfiguration`.
     public init(_ configuration: LedgerConfiguration) throws {
         source = try ConnectionSource(configuration)
+        singles = SingleSubmissions(connections: configuration.connectionLimit)
     }
 
     /// Where the ledger is, and the time limits for talking to it.

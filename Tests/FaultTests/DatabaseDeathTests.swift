@@ -146,6 +146,8 @@ struct DatabaseDeathTests {
         let processes = try [
             cluster.startCoordinator(), cluster.startWorker("w0"), cluster.startWorker("w1"),
         ]
+        // A process that does not reach the ledger at its start ends soon.
+        for process in processes { try await process.waits(for: "started") }
         var generator = SeededGenerator(seed: 8)
         var jobs = 0
         for round in 0..<rounds() {

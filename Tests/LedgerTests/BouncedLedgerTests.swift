@@ -12,7 +12,7 @@ struct BouncedLedgerTests {
         let bouncer: PrivatePostgresBouncer
         let lab: LedgerLab
         let ledger: JobLedger
-        let heartbeat: Heartbeat
+        private let configuration: LedgerConfiguration
 
         init() async throws {
             bouncer = try PrivatePostgresBouncer.start(before: .shared())
@@ -21,8 +21,11 @@ struct BouncedLedgerTests {
             configuration.connectionLimit = 8
             configuration.pollInterval = .milliseconds(20)
             ledger = try JobLedger(configuration)
-            heartbeat = try Heartbeat(configuration)
+            self.configuration = configuration
         }
+
+        /// The heartbeats of one worker. They have one connection, and no beat waits long for an earlier one.
+        func heartbeat() throws -> Heartbeat { try Heartbeat(configuration) }
     }
 
     @Test func aLedgerIsMadeThroughPgBouncer() async throws {
@@ -35,7 +38,7 @@ struct BouncedLedgerTests {
 
     @Test func jobsGoAllTheirWaysAndEachIsGivenOutOnce() async throws {
         let line = try await Line()
-        let (lab, ledger, heartbeat) = (line.lab, line.ledger, line.heartbeat)
+        let (lab, ledger) = (line.lab, line.ledger)
         defer { withExtendedLifetime(line) {} }
         try await withThrowingTaskGroup { group in
             for number in 0..<4 {
@@ -52,6 +55,7 @@ struct BouncedLedgerTests {
         }
         let jobs = try await withThrowingTaskGroup { group in
             for number in 0..<8 {
+                let heartbeat = try line.heartbeat()
                 group.addTask {
                     let name = "w\(number)"
                     let entry = try await ledger.register(

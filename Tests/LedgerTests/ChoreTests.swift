@@ -277,4 +277,35 @@ struct ChoreTests {
         try await lab.age(by: .seconds(2))
         #expect(try await lab.ledger.keepHouse()["raise_floors"]?.affected == 1)
     }
+
+    /// Autovacuum locks a table for some milliseconds while it shortens it.
+    @Test func aTableThatIsBeingShortenedFailsNoChore() async throws {
+        let lab = try await LedgerLab { $0.connectionLimit = 8 }
+        try await lab.submit(3)
+        let (schema, source) = (lab.schema, lab.lab.source)
+        let (locked, signal) = AsyncStream.makeStream(of: Void.self)
+        let holder = Task {
+            try await source.run("shorten") { connection in
+                defer { signal.finish() }
+                try connection.transaction {
+                    try connection.execute("lock table \(schema).waiting in access exclusive mode")
+                    signal.finish()
+                    while try !connection.value(
+                        "select exists (select from pg_locks where not granted and locktype = 'relation')"
+                    ) {
+                        // The server sends no event when housekeeping waits for the table.
+                        try connection.execute("select pg_sleep(0.01)")
+                    }
+                    // Longer than housekeeping waits for a lane.
+                    try connection.execute("select pg_sleep(0.1)")
+                }
+            }
+        }
+        for await _ in locked {}
+        let page: [String?] = try await lab.lab.run { connection in
+            try connection.rows("select error from \(schema).do_chore('raise_floors')") { try $0[0] }
+        }
+        #expect(page == [nil])
+        try await holder.value
+    }
 }

@@ -19,38 +19,20 @@ struct ClaimingTests {
     }
 
     @Test func aClaimReadsAsMuchWithAHundredThousandWaitingAsWithFew() async throws {
-        struct Plan: Decodable {
-            struct Node: Decodable {
-                let hit: Int
-                let read: Int
-                enum CodingKeys: String, CodingKey { case hit = "Shared Hit Blocks", read = "Shared Read Blocks" }
-            }
-            let node: Node
-            enum CodingKeys: String, CodingKey { case node = "Plan" }
-        }
         let lab = try await LedgerLab()
         let worker = try await lab.worker()
-        func blocks() async throws -> Int {
-            let (schema, id, secret) = (lab.schema, worker.worker, WorkerSecrets[worker.worker])
-            let plan: JSON = try await lab.lab.run { connection in
-                try connection.transaction {
-                    // Claim twice, so that the second runs in a session with cached plans.
-                    _ = try connection.execute("select from \(schema).claim(\(id), \(secret), 10)")
-                    return try connection.value(
-                        "explain (analyze, buffers, format json) select * from \(schema).claim(\(id), \(secret), 10)"
-                    )
-                }
-            }
-            let node = try #require(try plan.decoded(as: [Plan].self, during: "test").first?.node)
-            return node.hit + node.read
+        let secret = try #require(WorkerSecrets[worker.worker]).uuidString
+        func pages() async throws -> Int {
+            let claim = "select count(*) from sluice.claim(\(worker.worker), '\(secret)', 10)"
+            return try #require(try await lab.pages(of: Array(repeating: claim, count: 5)).min())
         }
         try await lab.submit(100)
-        let few = try await blocks()
+        let few = try await pages()
         try await lab.submit(100_000)
         try await lab.submit(10)
-        let many = try await blocks()
-        // A scan of the waiting jobs would read thousands of blocks.
-        #expect(many < few + few / 2 + 100, "\(few) blocks, then \(many)")
+        let many = try await pages()
+        // A scan of the waiting jobs would read thousands of pages.
+        #expect(many < few + few / 2 + 100, "\(few) pages, then \(many)")
     }
 
     @Test func eightConnectionsThatClaimAtOnceGetEachJobOnce() async throws {
@@ -105,6 +87,34 @@ struct ClaimingTests {
         ] as [@Sendable () async throws -> Void] {
             #expect(try await failure(of: change).code == .ledgerRefused)
         }
+    }
+
+    @Test func aClaimThatWaitedForAQueueWhichThenWasFullTakesOtherJobs() async throws {
+        let lab = try await LedgerLab()
+        let (first, second) = (try await lab.worker("first"), try await lab.worker("second"))
+        for queue in ["limited", "other"] { try await lab.submit(2, Submission(queue: queue)) }
+        try await lab.ledger.setRunningLimit(1, queue: "limited")
+        let (claimed, signal) = AsyncStream.makeStream(of: Void.self)
+        async let early: [String] = lab.lab.run { [schema = lab.schema] connection in
+            defer { signal.finish() }
+            return try connection.transaction {
+                let secret = WorkerSecrets[first.worker]
+                let queues: [String] = try connection.rows(
+                    "select queue from \(schema).claim(\(first.worker), \(secret), 1)"
+                ) { try $0[0] }
+                signal.finish()
+                while try !connection.value(
+                    "select exists (select from pg_locks where not granted and transactionid = pg_current_xact_id()::xid)"
+                ) {
+                    // The server sends no event when the other claim waits for this transaction.
+                    try connection.execute("select pg_sleep(0.01)")
+                }
+                return queues
+            }
+        }
+        for await _ in claimed {}
+        #expect(try await lab.claim(1, for: second).map(\.queue) == ["other"])
+        #expect(try await early == ["limited"])
     }
 
     @Test func jobsGoOnlyToWorkersThatCanDoThem() async throws {

@@ -163,6 +163,29 @@ struct FairnessTests {
         for queue in ["a", "b", "c"] { #expect(abs(resumed[queue, default: 0] - 30) <= 4, "\(resumed)") }
     }
 
+    /// Among so many queues a claim looks only at the first in the order of their ranks.
+    @Test func aCrowdOfQueuesTakesTurns() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        let queues = 240
+        for queue in 0..<queues { try await lab.submit(5, Submission(queue: "q\(queue)")) }
+        try await lab.ledger.setWeight(200, queue: "q7")
+        // Housekeeping opens the lanes, and later ranks those that were served.
+        _ = try await lab.ledger.keepHouse()
+        var claimed: [String: Int] = [:]
+        for round in 1...2 {
+            for _ in 0..<((queues + 1) / 8) {
+                for job in try await lab.claim(8, for: worker) { claimed[job.queue, default: 0] += 1 }
+            }
+            #expect(claimed.count == queues)
+            // All start at the same time, so the queue with twice the weight may be one job ahead.
+            #expect(claimed.allSatisfy { abs($0.value - ($0.key == "q7" ? 2 : 1) * round) <= 1 }, "\(claimed)")
+            try await lab.age(by: .seconds(2))
+            _ = try await lab.ledger.keepHouse()
+        }
+        #expect(claimed.values.count { $0 == 2 } >= queues - 3, "\(claimed)")
+    }
+
     /// Concurrent claims do not see what the others take.
     @Test func workersThatClaimAtOnceShareFairlyTogether() async throws {
         let lab = try await LedgerLab()

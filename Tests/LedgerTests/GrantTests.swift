@@ -23,8 +23,8 @@ struct GrantTests {
             "standing_fences",
         ],
         "sluice_submitter": looking.union([
-            "stage_jobs", "submit", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs", "find_batch",
-            "find_earlier",
+            "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs",
+            "find_batch", "find_earlier",
         ]),
         "sluice_operator": looking.union([
             "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue",

@@ -118,6 +118,35 @@ struct LockOrderTests {
         }
     }
 
+    /// Claims close the lanes that they empty, while submissions and housekeeping open them. No lane with jobs is lost.
+    @Test func noCallsDeadlockOrLoseALaneAmongHundreds() async throws {
+        let lab = try await lab()
+        let (server, database) = (lab.lab.server, lab.lab.database)
+        _ = try await onOwnThread { try server.run(Bustle.crowdSetting, database: database) }
+        let calls = Bustle.chores + Bustle.workers + Bustle.crowd
+        let outcome = try await bustle(lab, calls, sessions: 12, for: .seconds(5))
+        let lost: [Int32] = try await lab.lab.run { [schema = lab.schema] connection in
+            try connection.rows(
+                """
+                select l.id from \(schema).lane l
+                where not l.is_open and l.id not in (select lane from \(schema).opened)
+                    and exists (select from \(schema).waiting w where w.lane = l.id)
+                """
+            ) { try $0[0] }
+        }
+        #expect(lost.isEmpty, "\(lost)")
+        let worker = try await lab.worker(abilities: ["a", "b", "c", "d"])
+        var taken = 0
+        while case let jobs = try await lab.ledger.claim(100, for: worker.worker),
+            !jobs.jobs.isEmpty || !jobs.refused.isEmpty
+        {
+            taken += jobs.jobs.count + jobs.refused.count
+        }
+        let left: Int = try await lab.value("select count(*) from \(lab.schema).waiting")
+        #expect(left == 0, "\(taken) were taken")
+        try await check(outcome, lab)
+    }
+
     /// Numbers a ledger during reads, while partitions are made and the first jobs come in.
     @Test func noCallsDeadlockWhileALedgerIsNumbered() async throws {
         let lab = try await lab()

@@ -219,6 +219,18 @@ extension GuardedCall {
                 from generate_series(1, 100)), batch_key => '\(number)')
             """
         },
+        GuardedCall(
+            name: "submit a hundred batches of one job",
+            rules: PlanGuard(indexes: ["waiting_turn"]),
+            breakages: ["drop index sluice.waiting_turn"]
+        ) { _, number in
+            """
+            select count(*) from sluice.submit_each((select jsonb_agg(jsonb_build_object('key', '\(number) ' || i, 'job',
+                jsonb_build_object('recipe', jsonb_build_object('version', 1,
+                    'sources', jsonb_build_array(jsonb_build_object('location', 'in:\(number).wav'))))))
+                from generate_series(1, 100) i))
+            """
+        },
     ]
 
     // MARK: - What people look at

@@ -5,13 +5,17 @@ extension JobLedger {
     /// Submits a batch of jobs: all of them or none. Returns after the commit.
     ///
     /// The sequence is read as jobs are sent, so memory holds only a few. Each try reads it again, so it must
-    /// return the same jobs every time. Throws `refused` if it is empty.
+    /// return the same jobs every time. Throws `refused` if it is empty. Where many callers submit one job each, without
+    /// keys and limits, some share a call and a commit. Each job still gets a separate batch.
     public func submit(
         _ submission: Submission = Submission(),
         _ jobs: some Sequence<JobRequest> & Sendable,
         within limit: Duration? = nil
     ) async throws -> SubmissionReceipt {
         let call = try SubmissionCall(submission, schema)
+        if submission.key == nil, limit == nil, let only = jobs.only {
+            return try await submit(SingleSubmission(call, only, until: .now + Self.submissionLimit))
+        }
         return try await settle("submit jobs", within: limit ?? Self.submissionLimit) { connection, _ in
             // The key finds what an earlier try may have done. If that try's transaction is still open, this one
             // waits for it.
@@ -59,7 +63,7 @@ extension JobLedger {
     }
 
     /// Notifies workers of committed jobs, unless a concurrent submission of this ledger will do so.
-    private func tellWorkers(on connection: isolated Connection) {
+    func tellWorkers(on connection: isolated Connection) {
         guard news.begin() else { return }
         // The jobs are committed. Workers that miss the notification find them at their next look.
         _ = try? connection.execute("select \(schema).tell_workers()")
@@ -198,7 +202,7 @@ extension Connection {
     }
 
     /// Calls `submit` with a list of jobs, or, for `nil`, with the staged ones.
-    private func enter(_ list: JSON?, _ call: SubmissionCall, _ digest: RequestDigest?) throws -> SubmissionReceipt {
+    func enter(_ list: JSON?, _ call: SubmissionCall, _ digest: RequestDigest?) throws -> SubmissionReceipt {
         let submission = call.submission
         var labels = ""
         labels.appendJSON(submission.labels)
@@ -211,22 +215,34 @@ extension Connection {
                 max_attempts => \(submission.maxAttempts.map { Int32(clamping: $0) }), run_at => \(submission.runAt),
                 batch_labels => \(JSON(text: labels)), wake => false)
             """
-        ) { row in
-            SubmissionReceipt(
-                batch: try row["batch"],
-                firstJob: try row["first_job"],
-                lastJob: try row["last_job"],
-                jobCount: try row["job_count"],
-                isRepetition: !(try row["added"]),
-                isSameRequest: try row["same_request"]
-            )
-        }
+        ) { try SubmissionReceipt(entered: $0) }
         guard let entered else { throw failure(.ledgerUnexpectedAnswer, "the server did not answer the submission") }
+        return try settled(entered, call, digest)
+    }
+
+    /// The receipt for a call that received this one from `submit`.
+    func settled(_ entered: SubmissionReceipt, _ call: SubmissionCall, _ digest: RequestDigest?) throws
+        -> SubmissionReceipt
+    {
         guard entered.isRepetition else { return entered }
         // Another submission was faster, or an earlier try of ours was committed after all.
         guard let standing = try findBatch(call.key, call.schema) else {
             throw failure(.ledgerContention, "the batch with this key was removed meanwhile")
         }
         return standing.receipt(for: call, digest)
+    }
+}
+
+extension SubmissionReceipt {
+    /// From a row of `submit`.
+    init(entered row: Row) throws {
+        self.init(
+            batch: try row["batch"],
+            firstJob: try row["first_job"],
+            lastJob: try row["last_job"],
+            jobCount: try row["job_count"],
+            isRepetition: !(try row["added"]),
+            isSameRequest: try row["same_request"]
+        )
     }
 }

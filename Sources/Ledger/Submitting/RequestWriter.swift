@@ -56,6 +56,29 @@ struct RequestWriter {
             text.appendJSON(request.labels)
             return JSON(text: text)
         }
+
+        /// The job as a JSON object.
+        var json: String {
+            var text = "{\"recipe\":"
+            text += recipe
+            text += ",\"work\":\(work)"
+            if let stamp = request.stamp {
+                text += ",\"source_bytes\":\(stamp.bytes),\"source_modified\":\(stamp.modified)"
+            }
+            if let cost = request.cost { text += ",\"cost\":\(cost)" }
+            if let attempts = request.maxAttempts { text += ",\"max_attempts\":\(attempts)" }
+            if let time = request.runAt { text += ",\"run_at\":\"\(time.ledgerText)\"" }
+            if let labels { text += ",\"labels\":\(labels.text)" }
+            if !request.needs.isEmpty {
+                text += ",\"needs\":["
+                for (place, need) in request.needs.enumerated() {
+                    if place > 0 { text += "," }
+                    text.appendJSON(need)
+                }
+                text += "]"
+            }
+            return text + "}"
+        }
     }
 
     /// Throws `refused` if the recipe cannot be encoded or is too long.
@@ -98,25 +121,8 @@ struct RequestWriter {
     static func list(_ jobs: [Written]) -> String {
         var text = "["
         for job in jobs {
-            text += job.ordinal == jobs[0].ordinal ? "{\"recipe\":" : ",{\"recipe\":"
-            text += job.recipe
-            text += ",\"work\":\(job.work)"
-            if let stamp = job.request.stamp {
-                text += ",\"source_bytes\":\(stamp.bytes),\"source_modified\":\(stamp.modified)"
-            }
-            if let cost = job.request.cost { text += ",\"cost\":\(cost)" }
-            if let attempts = job.request.maxAttempts { text += ",\"max_attempts\":\(attempts)" }
-            if let time = job.request.runAt { text += ",\"run_at\":\"\(time.ledgerText)\"" }
-            if let labels = job.labels { text += ",\"labels\":\(labels.text)" }
-            if !job.request.needs.isEmpty {
-                text += ",\"needs\":["
-                for (place, need) in job.request.needs.enumerated() {
-                    if place > 0 { text += "," }
-                    text.appendJSON(need)
-                }
-                text += "]"
-            }
-            text += "}"
+            if text.utf8.count > 1 { text += "," }
+            text += job.json
         }
         return text + "]"
     }

@@ -49,9 +49,9 @@ struct GuardInSQL: Sendable, CustomTestStringConvertible {
         GuardInSQL(.workerKey, "check_secret", "known is distinct from given and", without: "false and"),
         GuardInSQL(
             .submissionKey,
-            "submit",
-            "submit.batch_key, submit.request_digest, the_queue",
-            without: "gen_random_uuid()::text, submit.request_digest, the_queue"
+            "submit_singles",
+            "select n.name, n.key, n.request_digest",
+            without: "select n.name, gen_random_uuid()::text, n.request_digest"
         ),
         GuardInSQL(
             .lossesAreUnspent,

@@ -174,6 +174,37 @@ enum Bustle {
         Call(sql: "select sluice.wish_worker(w.id, 'run')::text from \(worker)"),
     ]
 
+    /// Jobs for so many queues that claims do not look at all lanes, and close those that they empty.
+    static let crowdSetting = """
+        set search_path = sluice;
+        update setting set lanes_per_submitter = null;
+        select count(*) from generate_series(0, 250) i cross join lateral submit(
+            '[{"recipe": {"version": 1, "sources": [{"location": "in:x.wav"}]}}]', 'c' || i) s;
+        """
+
+    static let crowd = [
+        Call(
+            sql: """
+                select null::text from sluice.submit('[{"recipe": {"version": 1, "sources": [{"location": "in:x.wav"}]}}]',
+                    queue_name => 'c' || (random() * 250)::integer, wake => false)
+                """,
+            weight: 15
+        ),
+        Call(
+            sql: """
+                select null::text from sluice.submit_each((
+                    select jsonb_agg('{"job": {"recipe": {"version": 1, "sources": [{"location": "in:x.wav"}]}}}'::jsonb)
+                    from generate_series(1, 1 + (random() * 4)::integer)
+                ), 'c' || (random() * 250)::integer)
+                """,
+            weight: 5
+        ),
+        Call(
+            sql: "select null::text from \(worker), lateral sluice.claim(w.id, w.secret, 1 + (random() * 20)::integer)",
+            weight: 10
+        ),
+    ]
+
     static let lookers = [
         Call(sql: "select null::text from sluice.list_jobs('{}')"),
         Call(sql: #"select null::text from sluice.list_jobs('{"states": ["failed"]}')"#),
