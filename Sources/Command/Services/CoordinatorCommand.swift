@@ -13,9 +13,9 @@ enum CoordinatorCommand {
                 + "when they are due, maintains the counts, and finishes outputs that a worker left half-published, "
                 + "if it has their roots. You can run several. Without a coordinator, the workers run the "
                 + "housekeeping.",
-            "Ctrl-C or SIGTERM stops it.",
+            "It reads the same --config file as the worker. Ctrl-C or SIGTERM stops it.",
         ],
-        options: [ServiceOptions.root.form] + LedgerOptions.forms,
+        options: [ServiceOptions.root.form, ServiceFile.option.form] + LedgerOptions.forms,
         examples: [
             Example(
                 line: "sluice coordinator --root out=/mnt/archive",
@@ -26,6 +26,7 @@ enum CoordinatorCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let invocation = try ServiceFile.completing(invocation)
         let journal = Journal(console, invocation)
         do {
             let roots = try ServiceOptions.open(LedgerOptions.roots(invocation))
