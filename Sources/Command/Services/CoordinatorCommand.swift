@@ -27,12 +27,19 @@ enum CoordinatorCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let invocation = try ServiceFile.completing(invocation)
+        let report = ServiceReport(invocation.environment)
         let journal = Journal(console, invocation)
         do {
             let roots = try ServiceOptions.open(LedgerOptions.roots(invocation))
-            let keeper = try HouseKeeper(LedgerOptions.configuration(invocation), roots: roots) { event in
-                journal.write(CoordinatorLine(event))
-            }
+            let keeper = try HouseKeeper(
+                LedgerOptions.configuration(invocation),
+                roots: roots,
+                tell: { event in
+                    journal.write(CoordinatorLine(event))
+                    report?.note(event)
+                },
+                pulse: { report?.beat() }
+            )
             let task = Mutex<Task<(any Error)?, Never>?>(nil)
             let isStopped = Mutex(false)
             let problem = ForegroundWork.serve(

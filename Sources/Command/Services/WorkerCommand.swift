@@ -192,10 +192,19 @@ enum WorkerCommand {
         configuration.room.memoryLimitBytes = invocation[roomMemory].bytes
         configuration.room.outputLimitBytes = invocation[outputLimit].bytes
         let journal = Journal(console, invocation)
+        let report = ServiceReport(invocation.environment, slots: configuration.slots)
+        if let report { configuration.pulseInterval = report.pulse }
+        let grace = configuration.gracePeriod
         do {
-            let worker = try AudioWorker(configuration, ledger: LedgerOptions.configuration(invocation)) { event in
-                journal.write(WorkerLine(event))
-            }
+            let worker = try AudioWorker(
+                configuration,
+                ledger: LedgerOptions.configuration(invocation),
+                tell: { event in
+                    journal.write(WorkerLine(event))
+                    report?.note(event, grace: grace)
+                },
+                pulse: { report?.beat($0) }
+            )
             let problem = ForegroundWork.serve(
                 onSignal: { count in if count == 1 { worker.drain() } else { worker.stopAtOnce() } },
                 { () async -> (any Error)? in
