@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres faults fuzz fuzz-files build install lint format docs bench bench-scale
+.PHONY: help demo test test-postgres faults fuzz fuzz-files build install deb tarball test-packages lint format docs bench bench-scale
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,18 @@ build: ## build the command for release
 
 install: build ## install the command, its manual pages and completions under PREFIX
 	scripts/install .build/release/sluice $(DESTDIR)$(PREFIX)
+
+deb: build ## make the Debian packages in .build/packages
+	@scripts/prepare packages
+	scripts/make-packages deb .build/release/sluice .build/packages
+
+tarball: build ## make a tarball for other systems in .build/packages
+	@scripts/prepare packages
+	scripts/make-packages tarball .build/release/sluice .build/packages
+
+test-packages: build ## install, upgrade and purge the Debian packages in a new Debian 12 system
+	@scripts/prepare test-packages
+	@scripts/test-packages .build/release/sluice
 
 lint: ## check layout and documentation comments, and build with warnings as errors
 	@scripts/prepare build

@@ -10,22 +10,25 @@ public final class HouseKeeper: Sendable {
     private let roots: StorageRoots
     private let finisher: PublicationFinisher
     private let tell: @Sendable (CoordinatorEvent) -> Void
+    private let pulse: @Sendable () -> Void
 
     /// How often to look for unfinished publications.
     private static let finishInterval: Duration = .seconds(15)
 
     /// Opens no connection yet. Without roots, it can only finish publications that have no file. `tell` must not
-    /// block.
+    /// block. `pulse` is called in each round of the housekeeping, whether or not the ledger answers.
     public init(
         _ configuration: LedgerConfiguration,
         roots: StorageRoots,
-        tell: @escaping @Sendable (CoordinatorEvent) -> Void = { _ in }
+        tell: @escaping @Sendable (CoordinatorEvent) -> Void = { _ in },
+        pulse: @escaping @Sendable () -> Void = {}
     ) throws {
         var configuration = configuration
         configuration.connectionLimit = min(configuration.connectionLimit, 2)
         self.configuration = configuration
         self.roots = roots
         self.tell = tell
+        self.pulse = pulse
         ledger = try JobLedger(configuration)
         finisher = PublicationFinisher(ledger)
     }
@@ -47,6 +50,7 @@ public final class HouseKeeper: Sendable {
         var isAway = false
         var wait: Duration = .zero
         while await rest(wait) {
+            pulse()
             let started = ContinuousClock.now
             do {
                 let report = try await ledger.keepHouse(for: .seconds(1), within: .seconds(5))

@@ -117,8 +117,9 @@ package final class ClusterSupervisor {
             )
             state.postgres = started
         case .coordinator:
+            // The private cluster does not use the settings of the machine's services.
             started = try Daemon.start(
-                [program, "coordinator", "--root", "local=/"],
+                [program, "coordinator", "--config", "/dev/null", "--root", "local=/"],
                 log: place.coordinatorLog.path,
                 variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.coordinatorLog.path]
             )
@@ -126,8 +127,8 @@ package final class ClusterSupervisor {
         case .worker:
             let slots = wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
             started = try Daemon.start(
-                [program, "worker", "--name", "local", "--slots", "\(slots)", "--root", "local=/"]
-                    + workerOptions,
+                [program, "worker", "--config", "/dev/null", "--name", "local", "--slots", "\(slots)"]
+                    + ["--root", "local=/"] + workerOptions,
                 log: place.workerLog.path,
                 variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.workerLog.path]
             )

@@ -13,12 +13,15 @@ public final class AudioWorker: Sendable {
     private let ledgerConfiguration: LedgerConfiguration
     private let dispatcher: Dispatcher
     private let tell: @Sendable (WorkerEvent) -> Void
+    private let pulse: @Sendable (WorkerLoad) -> Void
 
     /// Opens nothing yet. Throws if the configuration is invalid. `tell` is called from any thread, and must not block.
+    /// `pulse` is called at regular times for as long as the worker makes progress.
     public init(
         _ configuration: WorkerConfiguration,
         ledger: LedgerConfiguration,
-        tell: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
+        tell: @escaping @Sendable (WorkerEvent) -> Void = { _ in },
+        pulse: @escaping @Sendable (WorkerLoad) -> Void = { _ in }
     ) throws {
         try configuration.validate()
         var ledger = ledger
@@ -29,6 +32,7 @@ public final class AudioWorker: Sendable {
         ledgerConfiguration = ledger
         dispatcher = Dispatcher(configuration.rules)
         self.tell = tell
+        self.pulse = pulse
     }
 
     /// Works until it is stopped. Cancelling the calling task has the effect of `drain`: jobs are
@@ -91,6 +95,13 @@ public final class AudioWorker: Sendable {
         let sweeper = Sweeper(age: configuration.sweepAge, interval: configuration.sweepInterval)
         let level = ReachedLevel()
         await withDiscardingTaskGroup { group in
+            let pulse = Pulse(
+                interval: configuration.pulseInterval,
+                threads: [stages.ticker.executor, beater.executor],
+                dispatcher: dispatcher,
+                tell: pulse
+            )
+            group.addTask { await pulse.run() }
             group.addTask { if let reached = await level.wait(for: rooms) { self.tell(.rooms(reached)) } }
             group.addTask(executorPreference: stages.ticker.executor) { await stages.ticker.run(self.dispatcher) }
             group.addTask(executorPreference: beater.executor) {

@@ -21,6 +21,8 @@ public struct WorkerConfiguration: Sendable, Hashable {
     public var codecsToLeave: Set<Codec> = []
     /// Settings of the rooms in which conversions run.
     public var room = RoomConfiguration()
+    /// How often to report that the worker makes progress.
+    public var pulseInterval: Duration = .seconds(5)
     /// How long running jobs may go on after a stop.
     public var gracePeriod: Duration = .seconds(30)
     /// How long the worker keeps its jobs while the ledger does not answer. If this is shorter than a lease, it
@@ -72,6 +74,7 @@ public struct WorkerConfiguration: Sendable, Hashable {
             try require(false, "room.\(error)")
         }
         try require(gracePeriod >= .zero, "gracePeriod must be at least 0, not \(gracePeriod)")
+        try require(pulseInterval > .zero, "pulseInterval must be more than 0, not \(pulseInterval)")
         try require(
             outageLimit >= .zero && outageLimit <= .seconds(2_592_000),
             "outageLimit must be 0 to 30 days, not \(outageLimit)"

@@ -87,6 +87,9 @@ package struct WorkerState: Sendable {
     /// Whether the worker holds no job.
     package var isEmpty: Bool { jobs.isEmpty }
 
+    /// The number of slots that work on a job.
+    package var busySlots: Int { busy.count }
+
     // MARK: - Events in, actions out
 
     /// Takes note of an event and decides what follows. The caller carries out the actions in their order.

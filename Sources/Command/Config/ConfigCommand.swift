@@ -12,8 +12,8 @@ enum ConfigCommand {
             name: name,
             summary: "show the settings in effect; manage contexts",
             discussion: [
-                "Options override environment variables, which override the current context, which overrides "
-                    + "defaults. Passwords in addresses are not shown. The command does not contact the ledger and "
+                "Options override environment variables, which override the file of --config (for worker, "
+                    + "coordinator and doctor), which overrides the current context, which overrides defaults. Passwords in addresses are not shown. The command does not contact the ledger and "
                     + "starts no cluster.",
                 "A context is a name for a ledger: its address, its schema, default roots for commands, and a "
                     + "colour. Contexts are stored in sluice/config.json below XDG_CONFIG_HOME (default: ~/.config). "
@@ -27,6 +27,7 @@ enum ConfigCommand {
                 Subcommand(
                     name: "show",
                     summary: "show all settings in effect",
+                    options: [ServiceFile.option.form],
                     examples: [
                         Example(line: "sluice config show", purpose: "the settings"),
                         Example(
@@ -78,18 +79,23 @@ enum ConfigCommand {
         let option: String?
         let context: String?
         let file: String?
+        let line: Int?
         let variables: [String]?
 
         init(_ effective: EffectiveSetting, showsOrigin: Bool) {
             (setting, value, commands) = (effective.name, effective.value, effective.commands)
             guard showsOrigin, value != nil else {
-                (origin, option, context, file, variables) = (nil, nil, nil, nil, nil)
+                (origin, option, context, file, line, variables) = (nil, nil, nil, nil, nil, nil)
                 return
             }
             origin = effective.origin.name
             if case .option(let word, _) = effective.origin { option = word } else { option = nil }
             if case .context(let name, _) = effective.origin { context = name } else { context = nil }
-            if case .file(let path) = effective.origin { file = path } else { file = nil }
+            switch effective.origin {
+            case .file(let path): (file, line) = (path, nil)
+            case .setting(let path, let number): (file, line) = (path, number)
+            default: (file, line) = (nil, nil)
+            }
             variables = effective.origin.variables.isEmpty ? nil : effective.origin.variables
         }
     }

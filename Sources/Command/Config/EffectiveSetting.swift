@@ -21,6 +21,8 @@ struct EffectiveSetting: Sendable, Hashable {
         case context(String, [String])
         /// A file of the user's configuration.
         case file(String)
+        /// A line of the services' settings file.
+        case setting(String, Int)
         case fallback
 
         /// The word in the output of `--json`.
@@ -30,7 +32,7 @@ struct EffectiveSetting: Sendable, Hashable {
             case .variables: "environment"
             case .cluster: "cluster"
             case .context: "context"
-            case .file: "file"
+            case .file, .setting: "file"
             case .fallback: "default"
             }
         }
@@ -38,7 +40,7 @@ struct EffectiveSetting: Sendable, Hashable {
         var variables: [String] {
             switch self {
             case .option(_, let names), .variables(let names), .cluster(let names), .context(_, let names): names
-            case .file, .fallback: []
+            case .file, .setting, .fallback: []
             }
         }
 
@@ -49,6 +51,7 @@ struct EffectiveSetting: Sendable, Hashable {
             case .cluster(let names): (["private cluster"] + names).joined(separator: ", ")
             case .context(let name, let names): (["context \(name)"] + names).joined(separator: ", ")
             case .file(let path): path.printable
+            case .setting(let path, let line): "\(path.printable):\(line)"
             case .fallback: "default"
             }
         }
@@ -61,7 +64,10 @@ struct EffectiveSetting: Sendable, Hashable {
     static func all(_ root: Subcommand, _ invocation: Invocation) throws -> [EffectiveSetting] {
         let place = try LedgerOptions.place(invocation)
         let ledger = try [context(place)] + database(place, invocation) + [schema(place, invocation)]
-        let others = try options(root, invocation.environment) + roots(place, root)
+        let file = try ServiceFile.read(invocation)
+        let others =
+            try options(root, invocation.environment, file) + roots(place, root) + [config(invocation)]
+            + services(file, invocation, besides: ledger)
         // Sorted by name; settings with the same name keep their order.
         return ledger + [colour(invocation)]
             + others.enumerated().sorted { ($0.element.name, $0.offset) < ($1.element.name, $1.offset) }.map(\.element)
@@ -93,10 +99,11 @@ struct EffectiveSetting: Sendable, Hashable {
             let server = try LedgerConfiguration(url: url, environment: environment).server
             let others = try LedgerConfiguration.variables(fillingIn: url, from: environment)
             let origin: Origin =
-                if case .environment(let variable) = said {
-                    .variables([variable] + others)
-                } else {
-                    .option(LedgerOptions.database.form.word, others)
+                switch said {
+                case .option(let word): .option(word, others)
+                case .variable(let variable): .variables([variable] + others)
+                case .setting(let path, let line): .setting(path, line)
+                case .credential(let path): .file(path)
                 }
             return [EffectiveSetting(name: name, value: server, origin: origin)]
         case .variables:
@@ -127,6 +134,7 @@ struct EffectiveSetting: Sendable, Hashable {
             case .option: .option(form.word, [])
             case .variable(let name): .variables([name])
             case .context(let name): .context(name, [])
+            case .setting(let path, let line): .setting(path, line)
             case .fallback: .fallback
             }
         return EffectiveSetting(name: form.name, value: value.text, origin: origin)
@@ -151,10 +159,53 @@ struct EffectiveSetting: Sendable, Hashable {
         ]
     }
 
+    // MARK: - The services
+
+    /// The settings file of the services.
+    private static func config(_ invocation: Invocation) -> EffectiveSetting {
+        let form = ServiceFile.option.form
+        var setting = EffectiveSetting(name: form.name, commands: ServiceFile.readers)
+        guard let place = ServiceFile.place(invocation) else { return setting }
+        setting.value = place.path
+        setting.origin =
+            switch place.origin {
+            case .commandLine: .option(form.word, [])
+            case .environment(let variable): .variables([variable])
+            case .file, .fallback: .fallback
+            }
+        return setting
+    }
+
+    /// The ledger of the services where their settings file names another one than other commands use.
+    private static func services(
+        _ file: SettingsFile?,
+        _ invocation: Invocation,
+        besides others: [EffectiveSetting]
+    ) throws -> [EffectiveSetting] {
+        guard let file else { return [] }
+        let form = LedgerOptions.databaseFile.form
+        var settings = file.entries(of: form).map { entry in
+            EffectiveSetting(name: form.name, value: entry.text, origin: .setting(file.path, entry.line))
+        }
+        let invocation = invocation.filled(from: file)
+        do {
+            let place = try LedgerOptions.place(invocation)
+            settings += try database(place, invocation) + [schema(place, invocation)]
+        } catch let refusal as Refusal where [.permission, .notFound].contains(refusal.exitCode) {
+            // Only the services may read the file with the address, and it may not exist yet.
+        }
+        return settings.filter { !others.contains($0) }.map { setting in
+            var setting = setting
+            setting.commands = ServiceFile.readers
+            return setting
+        }
+    }
+
     private static func origin(of form: OptionForm, _ invocation: Invocation) -> Origin {
         switch invocation.origin(of: form) {
         case .commandLine?: .option(form.word, [])
         case .environment(let variable)?: .variables([variable])
+        case .file(let path, let line)?: .setting(path, line)
         case .fallback?, nil: .fallback
         }
     }
@@ -185,15 +236,25 @@ struct EffectiveSetting: Sendable, Hashable {
 
     /// Every option with a variable or a default. Commands that agree on the value and its origin share one
     /// setting.
-    private static func options(_ root: Subcommand, _ environment: [String: String]) throws -> [EffectiveSetting] {
-        let known = LedgerOptions.forms.map(\.name) + [Catalogue.colour.form.name]
+    private static func options(
+        _ root: Subcommand,
+        _ environment: [String: String],
+        _ file: SettingsFile?
+    ) throws -> [EffectiveSetting] {
+        let known = (LedgerOptions.forms + [Catalogue.colour.form, ServiceFile.option.form]).map(\.name)
         var settings: [EffectiveSetting] = []
         for path in commands(below: root) {
             guard let command = path.last else { continue }
             for option in command.options where !known.contains(option.name) {
-                guard option.environment != nil || option.fallback != nil else { continue }
+                let lines = path.count == 2 && ServiceFile.readers.contains(command.name) ? file : nil
+                let entries = lines?.entries(of: option) ?? []
+                guard option.environment != nil || option.fallback != nil || !entries.isEmpty else { continue }
                 var setting = EffectiveSetting(name: option.name)
-                if let unsaid = try option.unsaid(environment) {
+                let unsaid = try option.unsaid(environment)
+                if let lines, let last = entries.last, unsaid.map({ $0.origin == .fallback }) ?? true {
+                    setting.value = entries.map(\.text).joined(separator: ", ")
+                    setting.origin = .setting(lines.path, last.line)
+                } else if let unsaid {
                     if case .environment(let variable) = unsaid.origin {
                         (setting.value, setting.origin) = (environment[variable], .variables([variable]))
                     } else {

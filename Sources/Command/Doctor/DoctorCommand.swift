@@ -9,9 +9,10 @@ enum DoctorCommand {
         name: "doctor",
         summary: "check the health of the ledger and of this machine",
         discussion: [
-            "Each line is the result of a check. If it is not ok, the next line says what to do. Nothing is changed."
+            "Each line is the result of a check. If it is not ok, the next line says what to do. Nothing is changed.",
+            "It examines what the services of this machine use: it reads the same --config file.",
         ],
-        options: [ServiceOptions.root.form] + LedgerOptions.forms + [json.form],
+        options: [ServiceOptions.root.form, ServiceFile.option.form] + LedgerOptions.forms + [json.form],
         examples: [
             Example(line: "sluice doctor --root archive=/mnt/archive", purpose: "before you start a worker here")
         ],
@@ -19,6 +20,7 @@ enum DoctorCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let invocation = try ServiceFile.completing(invocation)
         let machine = MachineExamination(roots: try LedgerOptions.roots(invocation))
         let ledger = LedgerExamination(configuration: try LedgerOptions.configuration(invocation))
         let result = ForegroundWork.run { () async -> [Finding] in

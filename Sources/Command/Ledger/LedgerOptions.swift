@@ -20,6 +20,13 @@ enum LedgerOptions {
         environment: "SLUICE_DATABASE_URL",
         in: .ledger
     )
+    static let databaseFile = Option<String>(
+        "database-file",
+        ValueType(placeholder: "FILE", completion: .files, read: { text throws(Misfit) in text }),
+        "a file with the address of the ledger's database",
+        environment: "SLUICE_DATABASE_FILE",
+        in: .ledger
+    )
     static let schema = Option<SchemaName>(
         "schema",
         .schema,
@@ -28,7 +35,7 @@ enum LedgerOptions {
         in: .ledger
     )
 
-    static let forms: [OptionForm] = [context.form, database.form, schema.form]
+    static let forms: [OptionForm] = [context.form, database.form, databaseFile.form, schema.form]
 
     // MARK: - Which ledger
 
@@ -38,11 +45,33 @@ enum LedgerOptions {
         }
         let choice = LedgerChoice(
             database: said(database),
+            file: said(databaseFile),
             context: said(context),
             environment: invocation.environment,
             contexts: invocation.contexts
         )
         return try choice.place()
+    }
+
+    /// The address in a file, which is one line and may hold a password.
+    static func address(in path: String) throws(Refusal) -> String {
+        let text = try SmallFile.read(path, for: "which holds the address of the ledger's database")
+        let lines = text.split(whereSeparator: \.isNewline).filter { !$0.allSatisfy(\.isWhitespace) }
+        guard lines.count == 1, let line = lines.first else {
+            throw Refusal(
+                message: "\(path.printable) must hold one line, the address of the ledger's database",
+                hint: "as in: postgresql://sluice@db/audio",
+                exitCode: .configuration
+            )
+        }
+        return String(line.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    }
+
+    /// The file of the credential `sluice.database` that the service manager passes; `nil` if there is none.
+    static func credential(_ environment: [String: String]) -> String? {
+        guard let folder = environment["CREDENTIALS_DIRECTORY"], folder.hasPrefix("/") else { return nil }
+        let path = folder + "/sluice.database"
+        return access(path, F_OK) == 0 ? path : nil
     }
 
     /// Whether the ledger can hold any jobs: a private cluster that was never started cannot.
@@ -88,6 +117,8 @@ enum LedgerOptions {
         case option
         case variable(String)
         case context(String)
+        /// A line of a settings file.
+        case setting(path: String, line: Int)
         case fallback
     }
 
@@ -113,6 +144,7 @@ enum LedgerOptions {
         case .context, .url, .variables, .cluster: break
         }
         if let said, case .environment(let variable)? = by { return (said, .variable(variable)) }
+        if let said, case .file(let path, let line)? = by { return (said, .setting(path: path, line: line)) }
         if let context = place.contextInUse { return (context.schema, .context(context.name)) }
         return (.standard, .fallback)
     }
@@ -125,7 +157,14 @@ enum LedgerOptions {
     /// The roots that `--root` names, or else those of the context.
     static func roots(_ invocation: Invocation) throws -> [WorkerConfiguration.RootPlace] {
         let said = invocation.all(ServiceOptions.root)
-        return try said.isEmpty ? contextInUse(invocation)?.rootPlaces ?? [] : said
+        let place = try place(invocation)
+        let places = try place.contextInUse?.rootPlaces ?? []
+        guard !said.isEmpty else { return places }
+        // A context that an option or a variable names comes before the lines of a settings file.
+        if case .file? = invocation.origin(of: ServiceOptions.root.form), place.isNamedContext, !places.isEmpty {
+            return places
+        }
+        return said
     }
 
     /// The same as `NAME=PATH`, without the rules, which only workers use.

@@ -4,13 +4,23 @@ import Ledger
 /// The ledger that a command uses, and what selected it.
 enum LedgerPlace: Sendable, Hashable {
     /// An address. PostgreSQL's variables supply what it leaves out.
-    case url(String, Invocation.Origin)
+    case url(String, AddressOrigin)
     /// A context of the user's configuration. PostgreSQL's variables supply what its address leaves out.
     case context(LedgerContext, by: ContextOrigin)
     /// PostgreSQL's variables alone.
     case variables
     /// No setting selects a ledger: the private cluster.
     case cluster
+
+    /// What gave an address.
+    enum AddressOrigin: Sendable, Hashable {
+        case option(String)
+        case variable(String)
+        /// A line of a settings file.
+        case setting(path: String, line: Int)
+        /// A credential of the service manager.
+        case credential(String)
+    }
 
     /// What selected a context.
     enum ContextOrigin: Sendable, Hashable {
@@ -24,14 +34,23 @@ enum LedgerPlace: Sendable, Hashable {
     var contextInUse: LedgerContext? {
         if case .context(let context, _) = self { context } else { nil }
     }
+
+    /// Whether an option or a variable names a context.
+    var isNamedContext: Bool {
+        switch self {
+        case .context(_, by: .option), .context(_, by: .variable): true
+        case .context(_, by: .file), .url, .variables, .cluster: false
+        }
+    }
 }
 
 /// The settings of the command line and the environment that select a ledger.
 struct LedgerChoice: Sendable {
     typealias Said = (text: String, origin: Invocation.Origin)
 
-    /// `--database` and `--context`, each with its variable.
+    /// `--database`, `--database-file` and `--context`, each with its variable.
     let database: Said?
+    var file: Said?
     let context: Said?
     let environment: [String: String]
     let contexts: ContextMemory
@@ -39,24 +58,51 @@ struct LedgerChoice: Sendable {
     /// Applies the precedence: options, then variables, then the current context. Among variables, one that names a
     /// context comes before addresses: a context sets more, and users set it for the moment.
     func place() throws -> LedgerPlace {
-        if let database, database.origin == .commandLine {
-            guard context?.origin != .commandLine else {
-                throw UsageError(
-                    "--database and --context cannot be combined",
-                    hint: "the context already has an address"
-                )
-            }
-            return .url(database.text, .commandLine)
-        }
+        try refuseTwoOptions()
+        // The address in a file is read only if it is used.
+        let addresses: [(said: Said, isFile: Bool)] = [database.map { ($0, false) }, file.map { ($0, true) }]
+            .compactMap(\.self)
+        if let first = addresses.first(where: { $0.said.origin == .commandLine }) { return try address(first) }
         if let context { return try named(context) }
-        if let database { return .url(database.text, database.origin) }
-        if let url = environment["DATABASE_URL"], !url.isEmpty {
-            return .url(url, .environment(variable: "DATABASE_URL"))
-        }
+        if let first = addresses.first(where: { !Self.isFromFile($0.said.origin) }) { return try address(first) }
+        if let url = environment["DATABASE_URL"], !url.isEmpty { return .url(url, .variable("DATABASE_URL")) }
         if LedgerOptions.namesDatabase(environment) { return .variables }
+        if let path = LedgerOptions.credential(environment) {
+            return .url(try LedgerOptions.address(in: path), .credential(path))
+        }
+        if let first = addresses.first { return try address(first) }
         let book = try contexts.book()
         guard let current = book.current, let file = contexts.file else { return .cluster }
         return .context(try book.context(named: current), by: .file(file.path))
+    }
+
+    private static func isFromFile(_ origin: Invocation.Origin) -> Bool {
+        if case .file = origin { true } else { false }
+    }
+
+    private func refuseTwoOptions() throws(UsageError) {
+        let said = [
+            (LedgerOptions.database.form, database), (LedgerOptions.databaseFile.form, file),
+            (LedgerOptions.context.form, context),
+        ].filter { $0.1?.origin == .commandLine }.map(\.0)
+        guard said.count > 1 else { return }
+        throw UsageError(
+            "\(said[0].word) and \(said[1].word) cannot be combined",
+            hint: said[1].name == LedgerOptions.context.form.name
+                ? "the context already has an address" : "the file already has an address"
+        )
+    }
+
+    private func address(_ chosen: (said: Said, isFile: Bool)) throws -> LedgerPlace {
+        let (text, origin) = chosen.said
+        let form = chosen.isFile ? LedgerOptions.databaseFile.form : LedgerOptions.database.form
+        let source: LedgerPlace.AddressOrigin =
+            switch origin {
+            case .environment(let variable): .variable(variable)
+            case .file(let path, let line): .setting(path: path, line: line)
+            case .commandLine, .fallback: .option(form.word)
+            }
+        return .url(chosen.isFile ? try LedgerOptions.address(in: text) : text, source)
     }
 
     private func named(_ said: Said) throws -> LedgerPlace {
@@ -76,7 +122,8 @@ struct LedgerChoice: Sendable {
 
     /// The variable that overrides the current context; `nil` if none does.
     static func overriding(_ environment: [String: String]) -> String? {
-        let ours = [LedgerOptions.context.form.environment, LedgerOptions.database.form.environment].compactMap(\.self)
+        let ours = [LedgerOptions.context, LedgerOptions.database, LedgerOptions.databaseFile]
+            .compactMap(\.form.environment)
         return (ours + ["DATABASE_URL"] + LedgerOptions.naming).first { environment[$0]?.isEmpty == false }
     }
 }

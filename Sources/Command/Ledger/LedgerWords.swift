@@ -59,6 +59,7 @@ enum LedgerWords: CandidateSource, Hashable {
         }
         let choice = LedgerChoice(
             database: said(LedgerOptions.database.form),
+            file: said(LedgerOptions.databaseFile.form),
             context: said(LedgerOptions.context.form),
             environment: environment,
             contexts: ContextMemory(environment: environment)

@@ -13,9 +13,9 @@ enum CoordinatorCommand {
                 + "when they are due, maintains the counts, and finishes outputs that a worker left half-published, "
                 + "if it has their roots. You can run several. Without a coordinator, the workers run the "
                 + "housekeeping.",
-            "Ctrl-C or SIGTERM stops it.",
+            "It reads the same --config file as the worker. Ctrl-C or SIGTERM stops it.",
         ],
-        options: [ServiceOptions.root.form] + LedgerOptions.forms,
+        options: [ServiceOptions.root.form, ServiceFile.option.form] + LedgerOptions.forms,
         examples: [
             Example(
                 line: "sluice coordinator --root out=/mnt/archive",
@@ -26,12 +26,20 @@ enum CoordinatorCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let invocation = try ServiceFile.completing(invocation)
+        let report = ServiceReport(invocation.environment)
         let journal = Journal(console, invocation)
         do {
             let roots = try ServiceOptions.open(LedgerOptions.roots(invocation))
-            let keeper = try HouseKeeper(LedgerOptions.configuration(invocation), roots: roots) { event in
-                journal.write(CoordinatorLine(event))
-            }
+            let keeper = try HouseKeeper(
+                LedgerOptions.configuration(invocation),
+                roots: roots,
+                tell: { event in
+                    journal.write(CoordinatorLine(event))
+                    report?.note(event)
+                },
+                pulse: { report?.beat() }
+            )
             let task = Mutex<Task<(any Error)?, Never>?>(nil)
             let isStopped = Mutex(false)
             let problem = ForegroundWork.serve(

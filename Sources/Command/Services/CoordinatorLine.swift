@@ -8,6 +8,14 @@ struct CoordinatorLine: JournalRecord {
 
     init(_ event: CoordinatorEvent) { self.event = event }
 
+    var priority: LogPriority {
+        switch event {
+        case .ledgerAway, .trouble, .reaped: .warning
+        case .started, .stopped, .ledgerBack: .notice
+        case .finishedForOthers: .info
+        }
+    }
+
     private enum Keys: String, CodingKey { case event, count, failure }
 
     func encode(to encoder: any Encoder) throws {

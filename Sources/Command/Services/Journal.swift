@@ -8,6 +8,7 @@ import Synchronization
 
 /// A log record of a service: one line on standard error.
 protocol JournalRecord: Encodable, Sendable {
+    var priority: LogPriority { get }
     /// For people, without the time.
     func line(_ paint: (String, Ink) -> String) -> String
 }
@@ -59,9 +60,9 @@ final class Journal: Sendable {
             console.say("\(console.talk.paint(Self.clock(time), .faint))  \(record.line(console.talk.paint))")
         } else {
             do {
-                console.say(try JSONText.line(Stamped(time: time, record: record)))
+                console.say(try JSONText.line(Stamped(time: time, record: record)), record.priority)
             } catch {
-                console.say("{\"event\":\"unwritable\"}")
+                console.say("{\"event\":\"unwritable\"}", .error)
             }
         }
     }
@@ -94,6 +95,10 @@ final class Journal: Sendable {
 private struct DroppedLines: JournalRecord {
     var event = "dropped"
     let count: Int
+
+    var priority: LogPriority { .warning }
+
+    private enum CodingKeys: String, CodingKey { case event, count }
 
     func line(_ paint: (String, Ink) -> String) -> String {
         "\(Plural.count(count, "line")) \(Plural.past(count)) dropped because the reader of the log is too slow"

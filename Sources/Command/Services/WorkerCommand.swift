@@ -131,6 +131,9 @@ enum WorkerCommand {
             "RULES of a root, separated by commas: ro (never write), wo (never read), create (never replace "
                 + "files), ext=flac+mp3 (extensions that outputs may have), mode=640 (permissions of outputs; by "
                 + "default at most those of the source).",
+            "Settings that neither the command line nor the environment gives come from the file of --config, by "
+                + "default /etc/sluice/sluice.conf if it exists. A line of it is the name of an option and its "
+                + "value, such as: slots = 8",
             "The worker logs each attempt as a line on standard error: as text on a terminal, otherwise as "
                 + "JSON.",
         ],
@@ -140,6 +143,7 @@ enum WorkerCommand {
             sandbox.form,
             jobTime.form, jobCPU.form,
             inFlight.form, jobsPerRoom.form, roomMemory.form, outputLimit.form,
+            ServiceFile.option.form,
         ]
             + LedgerOptions.forms,
         examples: [
@@ -168,6 +172,7 @@ enum WorkerCommand {
     }
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let invocation = try ServiceFile.completing(invocation)
         WorkerMemory.prepareForManyJobs()
         // A job may have 250 sources, and a slot several jobs that wait.
         ResourceLimit.descriptors.raise(to: 65_536)
@@ -187,10 +192,19 @@ enum WorkerCommand {
         configuration.room.memoryLimitBytes = invocation[roomMemory].bytes
         configuration.room.outputLimitBytes = invocation[outputLimit].bytes
         let journal = Journal(console, invocation)
+        let report = ServiceReport(invocation.environment, slots: configuration.slots)
+        if let report { configuration.pulseInterval = report.pulse }
+        let grace = configuration.gracePeriod
         do {
-            let worker = try AudioWorker(configuration, ledger: LedgerOptions.configuration(invocation)) { event in
-                journal.write(WorkerLine(event))
-            }
+            let worker = try AudioWorker(
+                configuration,
+                ledger: LedgerOptions.configuration(invocation),
+                tell: { event in
+                    journal.write(WorkerLine(event))
+                    report?.note(event, grace: grace)
+                },
+                pulse: { report?.beat($0) }
+            )
             let problem = ForegroundWork.serve(
                 onSignal: { count in if count == 1 { worker.drain() } else { worker.stopAtOnce() } },
                 { () async -> (any Error)? in

@@ -10,6 +10,20 @@ struct WorkerLine: JournalRecord {
 
     init(_ event: WorkerEvent) { self.event = event }
 
+    var priority: LogPriority {
+        switch event {
+        case .attempt(let line) where line.outcome == .failed: .warning
+        case .attempt, .swept, .finishedForOthers: .info
+        case .rooms(let level): level.warning == nil ? .notice : .warning
+        case .takes(let roots, _): roots.isEmpty ? .warning : .notice
+        case .leaseLost: .error
+        case .paused, .rootLost, .fileSystemFull, .mountLost, .leaseOverdue, .ledgerAway, .trouble: .warning
+        case .started, .stopped, .draining, .resumed, .rootBack, .fileSystemBack, .mountBack, .leaseRevived,
+            .registeredAgain, .ledgerBack:
+            .notice
+        }
+    }
+
     // MARK: - For programs
 
     private enum Keys: String, CodingKey {

@@ -6,11 +6,14 @@ package struct CommandOutput: Sendable {
     package let talk: Outlet
     /// Whether failures show the whole record.
     package let showsDebug: Bool
+    /// Whether standard error is the journal, which learns the priority of a line from its prefix.
+    private let isJournal: Bool
 
     package init(colour: Outlet.ColourChoice = .auto, showsDebug: Bool = false, environment: [String: String]) {
         data = Outlet(descriptor: STDOUT_FILENO, colour: colour, environment: environment)
         talk = Outlet(descriptor: STDERR_FILENO, colour: colour, environment: environment)
         self.showsDebug = showsDebug
+        isJournal = LogPriority.isJournal(STDERR_FILENO, environment)
     }
 
     /// Prints one or more lines of data.
@@ -21,9 +24,11 @@ package struct CommandOutput: Sendable {
     }
 
     /// Prints one or more lines of messages. If the stream has no reader, the work goes on.
-    package func say(_ text: String) {
+    package func say(_ text: String, _ priority: LogPriority = .info) {
         do throws(Outlet.Failure) {
-            try talk.write(text + "\n")
+            // Each line is one entry of the journal.
+            let lines = isJournal ? text.split(separator: "\n").map { priority.prefix + $0 } : [text]
+            try talk.write(lines.joined(separator: "\n") + "\n")
         } catch {
             // There is no other place to report it.
         }
@@ -31,21 +36,21 @@ package struct CommandOutput: Sendable {
 
     /// Prints an error with its details and a hint.
     package func complain(_ message: String, details: [String] = [], hint: String? = nil) {
-        tell("error:", .bad, message)
-        for detail in details { tell("", .faint, detail) }
-        if let hint { tell("hint:", .strong, hint) }
+        tell("error:", .bad, message, .error)
+        for detail in details { tell("", .faint, detail, .error) }
+        if let hint { tell("hint:", .strong, hint, .error) }
     }
 
     /// Prints a note about something that is not a failure.
-    package func warn(_ message: String) { tell("note:", .careful, message) }
+    package func warn(_ message: String) { tell("note:", .careful, message, .warning) }
 
     /// A label, with text in a second column.
-    private func tell(_ label: String, _ ink: Ink, _ text: String) {
+    private func tell(_ label: String, _ ink: Ink, _ text: String, _ priority: LogPriority) {
         let margin = 7
         let paragraphs = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let lines = talk.hasWidth ? paragraphs.flatMap { $0.wrapped(to: max(20, talk.width - margin)) } : paragraphs
         let head = label.isEmpty ? label : talk.paint(label, ink)
         let gap = String(repeating: " ", count: margin - label.count)
-        say(head + gap + lines.joined(separator: "\n" + String(repeating: " ", count: margin)))
+        say(head + gap + lines.joined(separator: "\n" + String(repeating: " ", count: margin)), priority)
     }
 }

@@ -7,7 +7,7 @@ package struct Invocation: Sendable {
     /// What the program hands to its commands beside the words: facts that one run reads once.
     package var attachment: (any Sendable)?
     private let arguments: [String: [String]]
-    private let values: [String: Setting]
+    private var values: [String: Setting]
 
     /// An option's values and where they come from.
     package struct Setting: Sendable {
@@ -18,6 +18,8 @@ package struct Invocation: Sendable {
     package enum Origin: Sendable, Hashable {
         case commandLine
         case environment(variable: String)
+        /// A line of a settings file.
+        case file(path: String, line: Int)
         case fallback
     }
 
@@ -52,6 +54,15 @@ package struct Invocation: Sendable {
 
     /// Where the value in effect comes from; `nil` if there is none.
     package func origin(of option: OptionForm) -> Origin? { values[option.name]?.origin }
+
+    /// The same with `settings` for options that have no value or only their default.
+    func adding(_ settings: [String: Setting]) -> Invocation {
+        var invocation = self
+        for (name, setting) in settings where values[name].map({ $0.origin == .fallback }) ?? true {
+            invocation.values[name] = setting
+        }
+        return invocation
+    }
 
     /// The words of an argument; empty if it was left out.
     package func words(_ argument: Argument) -> [String] { arguments[argument.name] ?? [] }

@@ -203,7 +203,7 @@ final class WorkerLab: Sendable {
         )
     }
 
-    func coordinator(_ words: String...) throws -> WorkerProcess {
-        try WorkerProcess([], ["coordinator"] + words + ["--schema", schema.text], url: url, in: folder)
+    func coordinator(_ words: String..., behind: [String] = []) throws -> WorkerProcess {
+        try WorkerProcess(behind, ["coordinator"] + words + ["--schema", schema.text], url: url, in: folder)
     }
 }

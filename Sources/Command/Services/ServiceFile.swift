@@ -1,0 +1,91 @@
+import Console
+import Glibc
+import System
+
+/// The file with the settings of the services of a machine, `sluice.conf`.
+enum ServiceFile {
+    static let option = Option<String>(
+        "config",
+        ValueType(placeholder: "FILE", completion: .files, read: { text throws(Misfit) in text }),
+        "the file with the settings of this machine's services",
+        environment: "SLUICE_CONFIG",
+        in: .work
+    )
+    static let standardPath = "/etc/sluice/sluice.conf"
+
+    /// The options that a line of the file may set: those of both services, so that both can read the same file.
+    static var forms: [OptionForm] {
+        let left = [option.form.name, LedgerOptions.context.form.name]
+        var names = Set(left)
+        return (WorkerCommand.value.options + CoordinatorCommand.value.options).filter {
+            names.insert($0.name).inserted
+        }
+    }
+
+    /// The names of the commands that read the file.
+    static let readers = [WorkerCommand.value, CoordinatorCommand.value, DoctorCommand.value].map(\.name)
+
+    /// The file to read and what named it; `nil` if none is named and the standard one does not exist.
+    static func place(_ invocation: Invocation) -> (path: String, origin: Invocation.Origin)? {
+        if let path = invocation[option] {
+            return (path, invocation.origin(of: option.form) ?? .commandLine)
+        }
+        if let variable = option.form.environment, let path = invocation.environment[variable], !path.isEmpty {
+            return (path, .environment(variable: variable))
+        }
+        return access(standardPath, F_OK) == 0 ? (standardPath, .fallback) : nil
+    }
+
+    /// Reads the file; `nil` if there is none.
+    static func read(_ invocation: Invocation) throws -> SettingsFile? {
+        guard let (path, _) = place(invocation) else { return nil }
+        return try SettingsFile(path: path, text: SmallFile.read(path, for: "the configuration"), forms: forms)
+    }
+
+    /// The invocation with the settings of the file below those of the command line and the environment.
+    static func completing(_ invocation: Invocation) throws -> Invocation {
+        guard let file = try read(invocation) else { return invocation }
+        return invocation.filled(from: file)
+    }
+}
+
+/// A text file of a megabyte at most.
+enum SmallFile {
+    /// Reads the file, which `purpose` describes in messages.
+    static func read(_ path: String, for purpose: String) throws(Refusal) -> String {
+        func refusal(_ number: Int32) -> Refusal {
+            let code: ExitCode =
+                switch number {
+                case ENOENT, ENOTDIR: .notFound
+                case EACCES, EPERM: .permission
+                default: .configuration
+                }
+            return Refusal(
+                message: "cannot read \(path.printable), \(purpose): \(systemText(number))",
+                hint: code == .permission ? "run the command as root or as the user of the service" : nil,
+                exitCode: code
+            )
+        }
+        // Non-blocking: a pipe in place of the file must not block the command.
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { throw refusal(errno) }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let got = Glibc.read(file, &part, part.count)
+            if got == 0 { break }
+            if got < 0, errno == EINTR { continue }
+            guard got > 0 else { throw refusal(errno) }
+            bytes += part.prefix(got)
+            guard bytes.count <= 1 << 20 else { throw refusal(EFBIG) }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(0) else {
+            throw Refusal(
+                message: "\(path.printable), \(purpose), is not a text file in UTF-8",
+                exitCode: .configuration
+            )
+        }
+        return text
+    }
+}

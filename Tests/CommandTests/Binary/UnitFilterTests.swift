@@ -1,0 +1,35 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Pump rooms under the system call filter of the worker's unit, as an ordinary user like that of the unit.
+struct UnitFilterTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    /// What `doctor` says about the sandbox, behind the words of another program.
+    private func sandbox(_ behind: [String]) throws -> [String: Any] {
+        let user = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+        let line = user + behind + [BuiltProgram.path("sluice"), "doctor", "--config", "/dev/null"]
+        let words = ["--database", "host=/nowhere", "--json"]
+        // There is no ledger, so the doctor exits with 1.
+        let run = try Run.program("env", line + words)
+        for line in run.outputText.split(separator: "\n") {
+            let finding = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            if finding["subject"] as? String == "sandbox" { return finding }
+        }
+        throw SupportError("find the sandbox", run.outputText + run.errorText)
+    }
+
+    @Test func roomsReachTheirFullLevelUnderTheFilterOfTheUnit() throws {
+        let program = Self.root.appending(path: "Tests/Programs/UnderUnit/under-unit").path
+        let unit = Self.root.appending(path: "deploy/systemd/sluice-worker.service").path
+        let (plain, under) = (try sandbox([]), try sandbox([program, unit, "--"]))
+        #expect(under["verdict"] as? String == plain["verdict"] as? String)
+        #expect(under["message"] as? String == plain["message"] as? String)
+        // Without the calls of landlock the room does not die: it says what it lacks.
+        let weak = try sandbox([program, unit, "--without", "landlock_create_ruleset", "--"])
+        #expect(weak["verdict"] as? String == "warn")
+        #expect((weak["message"] as? String)?.contains("no landlock (Operation not permitted)") == true)
+    }
+}
