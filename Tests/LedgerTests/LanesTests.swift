@@ -119,6 +119,8 @@ struct LanesTests {
             """
         )
         #expect(open <= 201, "where lanes are many, the ledger closes empty ones soon")
+        // Autovacuum is off here. What a claim reads of dead rows depends on the snapshots that are open at the moment.
+        try await run("vacuum", lab)
         let closed = try await pages(of: call, lab)
         #expect(closed <= few * 2)
     }

@@ -98,8 +98,8 @@ final class Room {
             return job.fail(.refused("a number in the recipe is not finite"))
         }
         guard job.work.descriptors.count <= Datagram.descriptorLimit else {
-            let count = "the recipe has \(Plural.count(job.work.sources.count, "source"))"
-            return job.fail(.refused("\(count); the limit is \(Timeline.maximumSources)"))
+            let files = Plural.count(job.work.descriptors.count, "source and output file")
+            return job.fail(.refused("the recipe has \(files); the limit is \(Datagram.descriptorLimit)"))
         }
         if let mistake = job.work.mistakeInOutputs { return job.fail(.refused(mistake)) }
         guard bytes.count <= Datagram.byteLimit else {

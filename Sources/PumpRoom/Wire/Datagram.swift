@@ -6,8 +6,8 @@ import System
 enum Datagram {
     /// The largest message in either direction. It fits the default send buffer of every kernel.
     static let byteLimit = 128 << 10
-    /// A request carries at most this many: the sources and the destinations. The kernel allows 253.
-    static let descriptorLimit = Timeline.maximumSources + Recipe.maximumOutputs
+    /// A request carries at most this many, the sources and the destinations together. The kernel allows no more.
+    static let descriptorLimit = 253
 
     enum Sent { case sent, full, gone, refused(SystemError) }
 

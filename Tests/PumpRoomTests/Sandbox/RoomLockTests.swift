@@ -77,7 +77,7 @@ import Testing
         #expect(try limit("Max cpu time") == ["4321", "4321"])
         #expect(try limit("Max file size") == ["190565653", "190565653"])
         #expect(try limit("Max processes") == ["0", "0"])
-        #expect(try limit("Max open files") == ["2291", "2291"])
+        #expect(try limit("Max open files") == ["2309", "2309"])
         let space = try #require(Int64(try limit("Max address space")[0]))
         #expect(space > 300 << 20 && space < 4 << 30)
         await slot.close()
