@@ -75,7 +75,7 @@ begin
     );
     delete from opened where ctid = any (array(select o.ctid from opened o where o.lane = any (empty) for update skip locked));
     -- A lane whose row of `opened` housekeeping is deleting stays open. The next submission would see that row, add no other, and
-    -- its jobs would be in a lane that nobody looks at.
+    -- its jobs would be in a lane that no claim looks at.
     update lane l set is_open = false, floor = greatest(l.floor, l.tail + 1), moved_at = ledger_time()
     where l.id = any (empty) and not exists (select from opened o where o.lane = l.id);
 end $$;

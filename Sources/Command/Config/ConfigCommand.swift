@@ -13,8 +13,9 @@ enum ConfigCommand {
             summary: "show the settings in effect; manage contexts",
             discussion: [
                 "Options override environment variables, which override the file of --config (for worker, "
-                    + "coordinator and doctor), which overrides the current context, which overrides defaults. Passwords in addresses are not shown. The command does not contact the ledger and "
-                    + "starts no cluster.",
+                    + "coordinator and doctor), which overrides the current context, which overrides defaults. "
+                    + "Passwords in addresses are not shown. The command does not contact the ledger and starts no "
+                    + "cluster.",
                 "A context is a name for a ledger: its address, its schema, default roots for commands, and a "
                     + "colour. Contexts are stored in sluice/config.json below XDG_CONFIG_HOME (default: ~/.config). "
                     + "Only the owner can read the file.",

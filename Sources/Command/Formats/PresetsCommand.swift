@@ -7,7 +7,7 @@ import Storage
 enum PresetsCommand {
     private static let file = Option<String>(
         "for",
-        ValueType(placeholder: "FILE", completion: .files, read: { text throws(Misfit) in text }),
+        .file,
         "show the result of each preset for this file, or why it does not fit",
         in: .source
     )

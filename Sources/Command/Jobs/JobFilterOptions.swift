@@ -49,7 +49,7 @@ enum JobFilterOptions {
     static let endedSince = Option<Moment>("ended-since", .moment, "only jobs that ended since then", in: .jobs)
     static let source = Option<String>(
         "source",
-        ValueType(placeholder: "PLACE", completion: .files, read: { text throws(Misfit) in text }),
+        .file.named("PLACE"),
         "only jobs whose source begins with this: a path, or archive:2024/",
         in: .jobs
     )

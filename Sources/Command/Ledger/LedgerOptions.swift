@@ -15,14 +15,14 @@ enum LedgerOptions {
     )
     static let database = Option<String>(
         "database",
-        ValueType(placeholder: "URL", read: { text throws(Misfit) in text }),
+        .text.named("URL"),
         "the ledger's database (default: the private cluster)",
         environment: "SLUICE_DATABASE_URL",
         in: .ledger
     )
     static let databaseFile = Option<String>(
         "database-file",
-        ValueType(placeholder: "FILE", completion: .files, read: { text throws(Misfit) in text }),
+        .file,
         "a file with the address of the ledger's database",
         environment: "SLUICE_DATABASE_FILE",
         in: .ledger

@@ -6,7 +6,7 @@ import System
 enum ServiceFile {
     static let option = Option<String>(
         "config",
-        ValueType(placeholder: "FILE", completion: .files, read: { text throws(Misfit) in text }),
+        .file,
         "the file with the settings of this machine's services",
         environment: "SLUICE_CONFIG",
         in: .work

@@ -28,7 +28,7 @@ enum SplitPoints: Sendable, Hashable {
     /// More are probably a mistake, as in milliseconds for minutes.
     static let mostPieces = 10_000
 
-    /// The silence that is to be found in the source; `nil` for other points.
+    /// What counts as silence if the source is cut at silences; `nil` for other points.
     var wantedSilence: SilenceTrim? { if case .silence(let silence) = self { silence } else { nil } }
 
     /// The pieces of a source of this length, in order and without a gap. The length may be unknown for times alone;

@@ -37,6 +37,8 @@ package struct ValueType<Value: Sendable>: Sendable {
 extension ValueType where Value == String {
     /// Any text, empty or not.
     package static let text = ValueType(placeholder: "TEXT", read: { text throws(Misfit) in text })
+    /// The name of a file, which the reader of the option checks.
+    package static let file = text.named("FILE").offering(.files)
 }
 
 extension ValueType where Value == Int {

@@ -1,6 +1,6 @@
 /// A description of a media file, without its samples.
 public struct SourceReport: Sendable, Hashable, Codable {
-    /// A report lists no more silences; a source with more has to be asked for longer ones.
+    /// The most silences that a report lists. If a source has more, the command refuses it and suggests longer ones.
     public static let mostSilences = 4_000
 
     /// libav's name of the container, for example `wav`, `mov`, `matroska`.

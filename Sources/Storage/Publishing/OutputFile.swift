@@ -111,20 +111,9 @@ public struct OutputFile: ~Copyable {
     /// other machines, which may still reject what was written. If this throws, it leaves no file, with one
     /// exception: if flushing the folder fails, the whole file stays, and a power cut may remove it.
     public consuming func publish(durably: Bool = true) throws(StorageError) -> Outcome {
-        if durably || !file.folder.isLocal { try file.flush() }
-        switch policy {
-        case .replace:
-            try Self.refuseOthersThanFiles(file)
-            try file.takeName()
-        case .fail, .skip:
-            guard try file.takeFreeName() else {
-                try file.discard()
-                if policy == .skip { return .skipped }
-                throw Self.exists(file)
-            }
-        }
-        if durably { try file.folder.flush(with: file.descriptor) }
-        return .published
+        var set = OutputSet()
+        set.add(self)
+        return try set.publish(durably: durably)[0]
     }
 
     /// Length and SHA-256 of the bytes written.

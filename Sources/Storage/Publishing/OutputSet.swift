@@ -35,19 +35,20 @@ public struct OutputSet: ~Copyable {
     }
 
     /// Makes all files durable, then gives them their final names one after another. Returns what became of each.
+    /// `durably` as for `OutputFile.publish(durably:)`.
     ///
     /// Free names come first: if a later step fails, they are given up again, and the destinations are as before.
     /// Replacing comes last, when every step that usually fails is done. Only if a rename over an existing file fails
     /// after another one has succeeded, or if this process is killed between two names, do some files appear
     /// without the others; each of them is whole.
-    public consuming func publish() throws(StorageError) -> [OutputFile.Outcome] {
-        for member in members { try member.file.flush() }
+    public consuming func publish(durably: Bool = true) throws(StorageError) -> [OutputFile.Outcome] {
+        for member in members where durably || !member.file.folder.isLocal { try member.file.flush() }
         var outcomes = members.map { _ in OutputFile.Outcome.published }
         var named: [UnfinishedFile] = []
         do throws(StorageError) {
             for member in members where member.policy == .replace {
                 try OutputFile.refuseOthersThanFiles(member.file)
-                try member.file.takeHiddenName()
+                if try member.file.takeFreeNameOrHide() { named.append(member.file) }
             }
             for (index, member) in members.enumerated() where member.policy != .replace {
                 if try member.file.takeFreeName() {
@@ -58,11 +59,12 @@ public struct OutputSet: ~Copyable {
                     outcomes[index] = .skipped
                 }
             }
-            for member in members where member.policy == .replace { try member.file.takeName() }
+            for member in members where member.file.hiddenName != nil { try member.file.takeName() }
         } catch {
             for file in named { file.giveUpName() }
             throw error
         }
+        guard durably else { return outcomes }
         var flushed: Set<FileIdentity> = []
         for member in members {
             let folder = FileFacts.of(member.file.folder.descriptor)?.identity

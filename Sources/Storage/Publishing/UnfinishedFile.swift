@@ -176,18 +176,19 @@ final class UnfinishedFile {
 
     /// Gives the file its final name, replacing any other file of that name.
     func takeName() throws(StorageError) {
-        if hiddenName == nil {
-            if try link(as: name) { return }
-            hiddenName = try linkHidden()
-        }
-        guard let hiddenName else { preconditionFailure("it was just linked") }
+        if try takeFreeNameOrHide() { return }
+        guard let hiddenName else { preconditionFailure("a file without its final name has a hidden one") }
         try folder.move(hiddenName, over: name)
         self.hiddenName = nil
     }
 
-    /// Gives the file a hidden name, from which a rename can move it over another file.
-    func takeHiddenName() throws(StorageError) {
-        if hiddenName == nil { hiddenName = try linkHidden() }
+    /// Gives an unnamed file its final name if that is free, otherwise a hidden one, from which a rename can move it
+    /// over the other file. Returns whether it has its final name.
+    func takeFreeNameOrHide() throws(StorageError) -> Bool {
+        guard hiddenName == nil else { return false }
+        if try link(as: name) { return true }
+        hiddenName = try linkHidden()
+        return false
     }
 
     /// Removes the final name again, if it is still this file's.

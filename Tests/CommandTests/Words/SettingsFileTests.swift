@@ -15,7 +15,7 @@ struct SettingsFileTests {
     )
     private static let word = Option<String>(
         "word",
-        ValueType(placeholder: "WORD", read: { text throws(Misfit) in text }),
+        .text.named("WORD"),
         "what to say",
         isRepeatable: true,
         in: .work

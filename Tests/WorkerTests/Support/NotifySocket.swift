@@ -1,12 +1,12 @@
 import Foundation
+import Synchronization
 import TestSupport
 
 /// A datagram socket in the place of the service manager's, and what it has received.
-final class NotifySocket: @unchecked Sendable {
+final class NotifySocket: Sendable {
     let path: String
     private let socket: Int32
-    /// Only the test's own task uses it.
-    private(set) var messages: [String] = []
+    private let received = Mutex<[String]>([])
 
     init(in folder: TemporaryFolder) throws {
         path = folder.path("notify")
@@ -29,6 +29,8 @@ final class NotifySocket: @unchecked Sendable {
 
     deinit { close(socket) }
 
+    var messages: [String] { received.withLock { $0 } }
+
     /// The lines of all messages so far.
     var lines: [String] { messages.flatMap { $0.split(separator: "\n").map(String.init) } }
 
@@ -36,7 +38,8 @@ final class NotifySocket: @unchecked Sendable {
     func waits(for prefix: String, _ count: Int = 1, within limit: Duration = .seconds(60)) async throws {
         let deadline = ContinuousClock.now + limit
         while self.count(prefix) < count {
-            messages.append(try await SeparateThread.run { [self] in try receive(until: deadline) })
+            let message = try await SeparateThread.run { [self] in try receive(until: deadline) }
+            received.withLock { $0.append(message) }
         }
     }
 
