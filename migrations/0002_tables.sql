@@ -18,7 +18,7 @@
 --    3. rows of `worker`;
 --    4. what a submission creates: a queue, a share, a batch with a key;
 --    5. jobs: rows of `waiting`, `delayed`, `running`, `publishing`, `finished`, one table after the other, each by job;
---    6. new lanes, by share, priority and needs;
+--    6. new lanes, by share, priority and needs; a new album. close_albums() locks existing albums without waiting;
 --    7. the advisory locks of lanes, by id, in one call of hold_lanes();
 --    8. rows of `flow`, by batch and lane, in one call of enter_lanes();
 --    9. the advisory lock `span`, under which partitions are created;
@@ -288,10 +288,13 @@ create table publishing (
     worker bigint not null,
     slot smallint,
     started_at timestamptz not null,
-    -- The temporary file that will be renamed, and the digest and size that it must have.
+    -- The temporary file that will be renamed, and the digest and size that it must have. Empty if the first output is left alone.
     attempt_name text not null,
     digest bytea not null,
     size bigint not null check (size >= 0),
+    -- The outputs after the first, in the order of the recipe: objects with `digest` (in hexadecimal) and `bytes`, or null for one that
+    -- is left alone. Null for a job with one output, as nearly all have.
+    further jsonb check (jsonb_typeof(further) = 'array'),
     -- When the ledger last ordered a process to finish it.
     handed_at timestamptz not null,
     frames_in bigint,
@@ -319,16 +322,18 @@ create table finished (
     has_remarks boolean not null default false,
     ended_at timestamptz not null,
     worker bigint,
-    -- Of the output, if there is one.
+    -- Of the first output, if it was made.
     digest bytea,
     size bigint,
+    -- As in `publishing`. Null if none was made.
+    further jsonb check (jsonb_typeof(further) = 'array'),
     -- Null in a completed job means `published`, as nearly all of them are.
     placement placement check (placement <> 'published'),
     -- The failure that ended the job.
     code text collate "C",
     class failure_class,
     stage text,
-    check ((state = 'completed') = (digest is not null and size is not null)),
+    check ((state = 'completed') = (digest is not null and size is not null or further is not null)),
     check ((state = 'skipped') = (placement is not distinct from 'skipped')),
     check (state in ('completed', 'skipped') or placement is null),
     check (state = 'completed' or not has_remarks),

@@ -6,14 +6,15 @@
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- Moves jobs from `running` to `publishing`: the output is complete, durable and linked under its attempt name. From then on any
--- process that holds the fence may finish the job. `digests` are SHA-256 in hexadecimal; `reports` are JSON texts or null.
+-- process that holds the fence may finish the job. `digests` are SHA-256 in hexadecimal; `reports` are JSON texts or null. Names,
+-- digests and sizes are of the first outputs; `furthers` are JSON texts as in `publishing.further`, or null.
 --
 -- Checks the fence alone: as long as its row is in `running`, the worker owns the job, however long it has not beaten. `cancelled`:
 -- the job had been asked to stop and has now ended; the worker discards the output.
 create function publish(
     jobs bigint[], epochs integer[], lease_ids uuid[], attempt_names text[], digests text[], sizes bigint[],
     frames_in bigint[], frames_out bigint[], audio_ms bigint[], cpu_ms bigint[], peak_bytes bigint[],
-    slots smallint[] default null, reports text[] default null
+    slots smallint[] default null, reports text[] default null, furthers text[] default null
 ) returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
     -- Without bitmaps the rows come in the order of their jobs, which is the lock order.
@@ -31,9 +32,9 @@ begin
     with given as materialized (
         select * from unnest(publish.jobs, publish.epochs, publish.lease_ids, publish.attempt_names, publish.digests,
                              publish.sizes, publish.frames_in, publish.frames_out, publish.audio_ms, publish.cpu_ms,
-                             publish.peak_bytes, publish.slots, publish.reports)
+                             publish.peak_bytes, publish.slots, publish.reports, publish.furthers)
             as g (job, epoch, lease_id, attempt_name, digest, size, frames_in, frames_out, audio_ms, cpu_ms, peak_bytes,
-                  slot, report)
+                  slot, report, further)
         -- All functions use the order of ids: transactions that want the same rows then wait and do not deadlock.
         order by job
     ), gone as (
@@ -42,11 +43,11 @@ begin
         returning r.*
     ), moved as (
         insert into publishing as p (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, lease_id, worker, slot,
-                                     started_at, attempt_name, digest, size, handed_at, frames_in, frames_out, audio_ms,
-                                     cpu_ms, peak_bytes, report)
+                                     started_at, attempt_name, digest, size, further, handed_at, frames_in, frames_out,
+                                     audio_ms, cpu_ms, peak_bytes, report)
         select r.job, r.batch, r.lane, r.cost, r.turn, r.epoch, r.spent, r.lost, r.room_deaths, t, r.lease_id, r.worker,
-               coalesce(g.slot, r.slot), r.since, g.attempt_name, decode(g.digest, 'hex'), g.size, t, g.frames_in,
-               g.frames_out, bounded(g.audio_ms, 3155760000000), g.cpu_ms, g.peak_bytes, g.report::jsonb
+               coalesce(g.slot, r.slot), r.since, g.attempt_name, decode(g.digest, 'hex'), g.size, g.further::jsonb, t,
+               g.frames_in, g.frames_out, bounded(g.audio_ms, 3155760000000), g.cpu_ms, g.peak_bytes, g.report::jsonb
         from gone r join given g on g.job = r.job
         where not r.cancel_asked
         returning p.job
@@ -93,11 +94,27 @@ create function tells_remarks(report jsonb) returns boolean
 language sql immutable parallel safe
 as $$
     select report @? '$.conversion ? (exists(@.remarks[*].kind) || @.damage.stretchCount > 0 || @.damage.frames > 0)'
+        or report @? '$.further[*].remarks[*].kind'
+$$;
+
+-- `further` of a job without those of its outputs that are left alone according to `places`, a list with the placement of each of
+-- its outputs, beginning with the first. Null if none is left.
+create function made_outputs(further jsonb, places jsonb) returns jsonb
+language sql immutable parallel safe
+as $$
+    select case when jsonb_agg(e.made order by e.place) @? '$[*].digest' then jsonb_agg(e.made order by e.place) end
+    from (
+        select f.place, case when places ->> f.place::integer = 'skipped' then 'null' else f.output end as made
+        from jsonb_array_elements(further) with ordinality as f (output, place)
+    ) e
 $$;
 
 -- Moves jobs from `publishing` to `finished`: the output has its final name or, according to `placements`, is not wanted. Any
--- process that holds the fence may call it; the first call counts.
-create function finish(jobs bigint[], epochs integer[], lease_ids uuid[], placements text[] default null)
+-- process that holds the fence may call it; the first call counts. `outputs` has, for a job with several outputs, a JSON list with
+-- the placement of each.
+create function finish(
+    jobs bigint[], epochs integer[], lease_ids uuid[], placements text[] default null, outputs text[] default null
+)
 returns table (job bigint, answer answer)
 language plpgsql security definer set search_path from current
     -- Without bitmaps the rows come in the order of their jobs, which is the lock order.
@@ -112,14 +129,16 @@ begin
     -- Must come first: see the lock order in 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     with given as materialized (
-        select g.job, g.epoch, g.lease_id, nullif(g.placement::placement, 'published') as placement
-        from unnest(finish.jobs, finish.epochs, finish.lease_ids, finish.placements)
-            as g (job, epoch, lease_id, placement)
+        select g.job, g.epoch, g.lease_id, nullif(g.placement::placement, 'published') as placement, g.outputs::jsonb as outputs
+        from unnest(finish.jobs, finish.epochs, finish.lease_ids, finish.placements, finish.outputs)
+            as g (job, epoch, lease_id, placement, outputs)
         order by g.job
     ), gone as (
         delete from publishing p using given g
         where p.job = any (finish.jobs) and p.job = g.job and p.epoch = g.epoch and p.lease_id = g.lease_id
-        returning p.*, g.placement,
+        returning p.*, g.placement, coalesce(g.outputs ->> 0, g.placement::text) is not distinct from 'skipped' as lacks_first,
+                  case when g.placement is distinct from 'skipped' and p.further is not null
+                      then made_outputs(p.further, g.outputs) end as made_further,
                   g.placement is distinct from 'skipped' and coalesce(tells_remarks(p.report), false) as has_remarks
     ), recorded as (
         insert into attempt (job, epoch, lease_id, worker, slot, started_at, ended_at, outcome, frames_in, frames_out,
@@ -129,12 +148,12 @@ begin
         from gone p
     ), moved as (
         insert into finished as f (job, batch, queue, state, epoch, spent, lost, room_deaths, priority, has_remarks, ended_at,
-                                   worker, digest, size, placement)
+                                   worker, digest, size, further, placement)
         select p.job, p.batch, l.queue,
                (case when p.placement is distinct from 'skipped' then 'completed' else 'skipped' end)::job_state, p.epoch,
                p.spent + 1, p.lost, p.room_deaths, l.priority, p.has_remarks, t, p.worker,
-               case when p.placement is distinct from 'skipped' then p.digest end,
-               case when p.placement is distinct from 'skipped' then p.size end, p.placement
+               case when not p.lacks_first then p.digest end, case when not p.lacks_first then p.size end, p.made_further,
+               p.placement
         from gone p join lane l on l.id = p.lane
         returning f.job
     ), counted as (
@@ -164,11 +183,12 @@ end $$;
 -- Hands out jobs that have been in `publishing` for too long. The caller finishes them: it renames what is not yet renamed, then
 -- calls finish() with the fence given here, or fail() with it if that is impossible. Each job goes to one caller per grace period.
 --
--- `roots`: the roots that the caller can write to. It gets only jobs whose output is in one of them, because a job that it cannot
+-- `roots`: the roots that the caller can write to. It gets only jobs whose outputs are in them, because a job that it cannot
 -- finish would be withheld from the others for a grace period. Null: any job. A job that was skipped has no file and needs no root.
 create function take_unfinished(page integer default 100, roots text[] default null)
 returns table (
-    job bigint, epoch integer, lease_id uuid, recipe jsonb, attempt_name text, digest text, size bigint, since timestamptz
+    job bigint, epoch integer, lease_id uuid, recipe jsonb, attempt_name text, digest text, size bigint, further jsonb,
+    since timestamptz
 )
 language plpgsql security definer set search_path from current set jit = off
 as $$
@@ -182,16 +202,19 @@ begin
         ), elsewhere as materialized (
             select j.id from job_rows(array(
                 select l.job from late l where roots is not null
-            )) j where split_part(j.recipe #>> '{outputs,0,location}', ':', 1) <> all (roots)
+            )) j where exists (
+                select from jsonb_path_query(j.recipe, '$.outputs[*].location') o
+                where split_part(o #>> '{}', ':', 1) <> all (roots)
+            )
         ), stuck as materialized (
             select p.job from publishing p
             where p.job = any (array(select l.job from late l))
-              and (p.attempt_name = '' or not exists (select from elsewhere e where e.id = p.job))
+              and (p.attempt_name = '' and p.further is null or not exists (select from elsewhere e where e.id = p.job))
             order by p.handed_at, p.job limit page for update of p skip locked
         ), handed as (
             update publishing p set handed_at = t where p.job = any (array(select s.job from stuck s)) returning p.*
         )
-        select h.job, h.epoch, h.lease_id, j.recipe, h.attempt_name, encode(h.digest, 'hex'), h.size, h.since
+        select h.job, h.epoch, h.lease_id, j.recipe, h.attempt_name, encode(h.digest, 'hex'), h.size, h.further, h.since
         from handed h join job_rows(array(select s.job from stuck s)) j on j.id = h.job order by h.job;
 end $$;
 

@@ -165,6 +165,7 @@ begin
         values (first, l.next_id, old.filled_at, true, t + (t - l.ended_by) / 20);
     end if;
     delete from suspect s where s.job >= l.first_id and s.job < l.next_id and s.job <> all (coalesce(staying, '{}'));
+    delete from album_track m where m.job >= l.first_id and m.job < l.next_id and m.job <> all (coalesce(staying, '{}'));
     -- With no batch: the counts of batches are corrected later, separately.
     insert into count_delta (queue, batch, state, jobs, at)
     select c.queue, 0, c.state, -sum(c.jobs), t from leaving_count c group by c.queue, c.state;
@@ -205,6 +206,7 @@ begin
     delete from flow f where (f.batch, f.lane) in (
         select o.batch, o.lane from flow o where o.batch = any (empty) order by o.batch, o.lane for update of o skip locked
     );
+    delete from album a where a.batch = any (empty);
     delete from batch b where b.id = any (empty);
     return cardinality(batches);
 end $$;

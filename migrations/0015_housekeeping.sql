@@ -54,8 +54,9 @@ insert into chore (name, place, every, page, largest_page) values
     ('reap', 1, '1 s', 2000, 5000), ('wake_delayed', 2, '1 s', 5000, 5000), ('fold_counts', 3, '1 s', 20000, 50000),
     ('raise_floors', 4, '1 s', 200, 500), ('audit_running', 5, '15 s', 5000, 20000),
     ('make_spans_ahead', 6, '60 s', 1, 1), ('drop_old', 7, '5 min', 5000, 20000),
+    ('close_albums', 8, '1 s', 1000, 5000),
     -- Last, because claims from limited queues wait for it.
-    ('fold_service', 8, '1 s', 1, 1);
+    ('fold_service', 9, '1 s', 1, 1);
 
 -- Runs a tick and returns the chores that are due, including those with a round in progress, the most urgent first. No row: another
 -- process is running a tick or has just run one, or nothing is due. Each process that does housekeeping calls it every second, alone
@@ -131,9 +132,10 @@ begin
             when 'audit_running' then select f.* into affected, last_reached from audit_running(c.page, c.reached) f;
             when 'make_spans_ahead' then affected := make_spans_ahead();
             when 'drop_old' then select f.* into affected, last_reached from drop_old(c.page) f;
+            when 'close_albums' then affected := close_albums(c.page);
             when 'fold_service' then affected := fold_service(ranked => true);
         end case;
-        more := case when c.name in ('reap', 'wake_delayed') then affected >= c.page else last_reached is not null end;
+        more := case when c.name in ('reap', 'wake_delayed', 'close_albums') then affected >= c.page else last_reached is not null end;
     exception when others then
         -- Stored and returned: the caller logs it.
         error := format('%s (%s)', sqlerrm, sqlstate);

@@ -1,4 +1,4 @@
--- Why: looks up the jobs of a destination. `submit` asks whether a submission repeats work that is done or in progress, and `check`
+-- Why: looks up the jobs of a destination, by their first outputs. `submit` asks whether a submission repeats work that is done or in progress, and `check`
 -- asks which jobs made a file. Each span has a separate index by destination, so the functions search one span after another, from the
 -- newest on, until nothing is left to find. They release the locks of each span before the next.
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
@@ -34,7 +34,7 @@ end $$;
 
 -- For each of the jobs in `later`, the latest earlier output in a span that has the same destination and was made by the same work, as
 -- far as the caller may see it.
-create type output_at as (place integer, size bigint, digest bytea);
+create type output_at as (place integer, size bigint, digest bytea, further jsonb);
 create function outputs_at(later job_at[], first bigint, next bigint) returns setof output_at
 language plpgsql stable security definer set search_path from current
     set plan_cache_mode = force_custom_plan set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off
@@ -44,10 +44,10 @@ declare
     all_seen boolean := sees_all();
 begin
     return query
-        select d.place, e.size, e.digest
+        select d.place, e.size, e.digest, e.further
         from unnest((select later)) d
         cross join lateral (
-            select f.size, f.digest
+            select f.size, f.digest, f.further
             from job o join finished f on f.job = o.id and f.state = 'completed' and f.job >= first and f.job < next
             where hashtextextended(o.recipe #>> '{outputs,0,location}', 0) = hashtextextended(d.location, 0)
               and o.recipe #>> '{outputs,0,location}' = d.location and o.work = d.work and o.id < d.job
@@ -60,12 +60,12 @@ end $$;
 -- The latest job for each of some destinations, as far as the caller may see it, with the values that a submitter compares with the
 -- existing files. Destinations without a job are left out. `place` numbers the given destinations from 1.
 --
--- `work` tells whether the job did the same work. `size` and `digest` (SHA-256 in hexadecimal, if `with_digests`) describe the
--- output; for a job that ended without one, the last output that an earlier job made by the same work.
+-- `work` tells whether the job did the same work. `size`, `digest` (SHA-256 in hexadecimal, if `with_digests`) and `further` describe
+-- the outputs; for a job that ended without any, the last ones that an earlier job made by the same work.
 create function find_earlier(destinations text[], with_digests boolean default false)
 returns table (
     place integer, job bigint, batch bigint, state job_state, work bigint, on_conflict text, source_bytes bigint,
-    source_modified bigint, size bigint, digest text, code text
+    source_modified bigint, size bigint, digest text, code text, further jsonb
 )
 language plpgsql stable security definer set search_path from current set jit = off
 as $$
@@ -123,7 +123,8 @@ begin
     return query
         select j.place, j.job, j.batch, coalesce(f.state, l.state, 'waiting'), j.work, j.on_conflict, j.source_bytes,
                j.source_modified, coalesce(f.size, o.size),
-               case when with_digests then encode(coalesce(f.digest, o.digest), 'hex') end, f.code::text
+               case when with_digests then encode(coalesce(f.digest, o.digest), 'hex') end, f.code::text,
+               coalesce(f.further, o.further)
         from unnest(latest) j
         left join finished_rows(array(select l.job from unnest(latest) l)) f on f.job = j.job
         left join unnest(outputs) o on o.place = j.place
@@ -132,9 +133,11 @@ begin
 end $$;
 
 -- The jobs that made or may yet make the files at some destinations: jobs that are completed or have not ended, as far as the caller
--- may see them. `place` numbers the destinations from 1.
+-- may see them. `place` numbers the destinations from 1. `outputs` has, for a job with several outputs, their destinations.
 create function list_makers(destinations text[])
-returns table (place integer, job bigint, state job_state, ended_at timestamptz, size bigint, digest text)
+returns table (
+    place integer, job bigint, state job_state, ended_at timestamptz, size bigint, digest text, further jsonb, outputs text[]
+)
 language plpgsql stable security definer set search_path from current set jit = off
 as $$
 #variable_conflict use_column
@@ -154,9 +157,13 @@ begin
         end;
     end loop;
     return query
-        select j.place, j.job, coalesce(f.state, l.state, 'waiting'), f.ended_at, f.size, encode(f.digest, 'hex')
+        select j.place, j.job, coalesce(f.state, l.state, 'waiting'), f.ended_at, f.size, encode(f.digest, 'hex'), f.further,
+               case when r.recipe #> '{outputs,1}' is not null then array(
+                   select o ->> 'location' from jsonb_array_elements(r.recipe -> 'outputs') with ordinality as e (o, n) order by n
+               ) end
         from unnest(made) j
         left join finished_rows(array(select m.job from unnest(made) m)) f on f.job = j.job
+        left join job_rows(array(select m.job from unnest(made) m)) r on r.id = j.job
         left join lateral (
             select case l.state when 'delayed' then 'waiting' else l.state end as state
             from live_job() l where f.job is null and l.job = j.job limit 1

@@ -11,7 +11,7 @@ returns table (
     attempts integer, max_attempts smallint, lost smallint, room_deaths smallint,
     code text, class failure_class, stage text, ready_at timestamptz,
     worker text, slot smallint, frames bigint, frames_total bigint, cancel_asked boolean,
-    digest text, size bigint, placement placement, has_remarks boolean, remarks jsonb, next jsonb
+    digest text, size bigint, further jsonb, placement placement, has_remarks boolean, remarks jsonb, next jsonb
 )
 language plpgsql stable security definer set search_path from current
     set enable_seqscan = off set enable_hashjoin = on set jit = off set plan_cache_mode = force_generic_plan
@@ -34,7 +34,7 @@ begin
                    coalesce(d.stage, (f.ended).stage) as stage,
                    d.ready_at, coalesce(r.worker, p.worker, (f.ended).worker) as worker, coalesce(r.slot, p.slot) as slot,
                    r.frames, r.frames_total, r.cancel_asked, encode(coalesce(p.digest, (f.ended).digest), 'hex') as digest,
-                   coalesce(p.size, (f.ended).size) as size,
+                   coalesce(p.size, (f.ended).size) as size, coalesce(p.further, (f.ended).further) as further,
                    case when f.state in ('completed', 'skipped') then coalesce((f.ended).placement, 'published') end as placement,
                    coalesce((f.ended).has_remarks, false) as has_remarks, (f.ended).epoch as last_epoch
             from found f
@@ -58,14 +58,15 @@ begin
             select a.job, a.epoch, jsonb_build_object(
                        'frames', a.report #> '{conversion,damage,frames}',
                        'places', a.report #> '{conversion,damage,stretchCount}',
-                       'remarks', a.report #> '{conversion,remarks}') as remarks
+                       'remarks', jsonb_path_query_array(a.report, '$.conversion.remarks[*]')
+                           || jsonb_path_query_array(a.report, '$.further[*].remarks[*]')) as remarks
             from attempt_rows(array(
                 select s.job from shown s where s.has_remarks and (filter ->> 'remarks')::boolean
             )) a
         )
         select s.job, s.state, s.batch, l.name, coalesce(s.last_priority, l.priority), s.source, s.at, s.attempts, s.max_attempts,
                s.lost, s.room_deaths, s.code, s.class, s.stage, s.ready_at, k.name, s.slot, s.frames, s.frames_total, s.cancel_asked,
-               s.digest, s.size, s.placement, s.has_remarks, x.remarks,
+               s.digest, s.size, s.further, s.placement, s.has_remarks, x.remarks,
                s.next
         from shown s left join lanes l on l.lane = s.lane left join workers k on k.worker = s.worker
         left join reports x on x.job = s.job and x.epoch = s.last_epoch
@@ -76,14 +77,16 @@ end $$;
 -- The details of some jobs, and why they do not run yet. Ids of missing jobs are left out.
 --
 -- `why`, for a job that does not run: `paused` (its queue is), `unable` (no running worker has all of `needs`), `limit` (its queue has
--- reached its limit), `run_at` (it is not yet due), `back_off` (its next attempt is not yet due), or `line` (other jobs come first).
+-- reached its limit), `run_at` (it is not yet due), `back_off` (its next attempt is not yet due), `album` (the other jobs of its batch
+-- have not all been measured), or `line` (other jobs come first).
 create function show_jobs(job_ids bigint[])
 returns table (
     job bigint, state job_state, batch bigint, batch_name text, queue text, priority smallint, source text, recipe jsonb,
     labels jsonb, batch_labels jsonb, submitter text, submitted_at timestamptz, run_at timestamptz, cost integer,
     needs text[], at timestamptz, attempts integer, max_attempts smallint, lost smallint, room_deaths smallint,
     ready_at timestamptz, why text, code text, class failure_class, stage text, worker text, slot smallint,
-    frames bigint, frames_total bigint, cancel_asked boolean, digest text, size bigint, placement placement, has_remarks boolean
+    frames bigint, frames_total bigint, cancel_asked boolean, digest text, size bigint, further jsonb, placement placement,
+    has_remarks boolean
 )
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan
@@ -94,7 +97,7 @@ begin
         select g.job, g.state, g.batch, b.name, g.queue, g.priority, g.source, j.recipe, j.labels, b.labels, b.submitter,
                b.created_at, j.run_at, j.cost, l.needs, g.at, g.attempts, g.max_attempts, g.lost, g.room_deaths, g.ready_at,
                case g.state
-                   when 'delayed' then case when h.epoch = 0 then 'run_at' else 'back_off' end
+                   when 'delayed' then case when h.epoch = 0 then 'run_at' when g.code = 'album_waits' then 'album' else 'back_off' end
                    when 'waiting' then case
                        when q.paused then 'paused'
                        when not exists (select from worker k where k.ended_at is null and k.lease_until > ledger_time()
@@ -105,7 +108,7 @@ begin
                        else 'line' end
                end,
                g.code, g.class, g.stage, g.worker, g.slot, g.frames, g.frames_total, g.cancel_asked, g.digest, g.size,
-               g.placement, g.has_remarks
+               g.further, g.placement, g.has_remarks
         from list_jobs(jsonb_build_object('ids', to_jsonb(job_ids)), null, cardinality(job_ids)) g
         join job_rows(job_ids) j on j.id = g.job
         cross join lateral (select * from batch where batch.id = g.batch limit 1) b
@@ -171,10 +174,10 @@ as $$
     where j.amendments is not null order by j.id, e.place
 $$;
 
--- A page of the outputs that completed jobs have recorded: the destination of each, and its size and digest when it was published.
--- Filter (except for its states), cursor, order and the row for continuing as in find_jobs().
+-- The outputs that completed jobs have recorded: the destination of each, and its size and digest when it was published. The page is
+-- one of jobs, each with all its outputs. Filter (except for its states), cursor, order and the row for continuing as in find_jobs().
 create function list_outputs(filter jsonb default '{}', behind jsonb default null, page integer default 1000)
-returns table (job bigint, source text, destination text, size bigint, digest text, next jsonb)
+returns table (job bigint, source text, destination text, first text, size bigint, digest text, next jsonb)
 language plpgsql stable security definer set search_path from current
     set enable_mergejoin = off set jit = off set plan_cache_mode = force_generic_plan
 as $$
@@ -185,12 +188,19 @@ begin
             select * from find_jobs(filter || '{"states": ["completed"]}', behind, page)
                 with ordinality as f (job, state, next, place)
         )
-        select f.job, j.source, j.recipe #>> '{outputs,0,location}', e.size, encode(e.digest, 'hex'), f.next
+        select f.job, j.source, j.recipe #>> array['outputs', o.place::text, 'location'],
+               j.recipe #>> '{outputs,0,location}', o.size, o.digest, f.next
         from found f
         left join job_rows(array(select f.job from found f where f.job is not null)) j on j.id = f.job
         left join finished_rows(array(select f.job from found f where f.job is not null)) e on e.job = f.job
-        where f.job is null or j.id is not null and e.job is not null
-        order by f.place;
+        left join lateral (
+            select 0 as place, e.size, encode(e.digest, 'hex') as digest where e.size is not null
+            union all
+            select m.place, (m.output ->> 'bytes')::bigint, m.output ->> 'digest'
+            from jsonb_array_elements(e.further) with ordinality as m (output, place) where m.output ? 'digest'
+        ) o on true
+        where f.job is null or j.id is not null and e.job is not null and o.place is not null
+        order by f.place, o.place;
 end $$;
 
 -- The failed jobs of a batch by code, class and stage.

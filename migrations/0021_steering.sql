@@ -315,5 +315,4 @@ $$;
 select allow('sluice_submitter', 'cancel_jobs', 'retry_jobs', 'prioritize_jobs');
 select allow('sluice_operator', 'cancel_jobs', 'retry_jobs', 'prioritize_jobs', 'pause_queue', 'limit_queue', 'weigh_queue',
              'weigh_submitter', 'wish_worker');
-select apply_permissions();
 select set_config('role', 'none', true);

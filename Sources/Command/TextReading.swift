@@ -51,10 +51,10 @@ package enum TextReading {
             else { return nil }
             return try ConvertCommand.recipe(from: input, to: output, invocation)
         case ["submit"]:
-            guard invocation[RecipeTemplate.option] == nil, let text = invocation[SubmitOptions.to] else { return nil }
-            let template = try PathRoots([], home: "/home/ada", here: "/srv").template(text)
-            let ext = try SubmitOptions.fileExtension(for: template, invocation)
-            return try SubmitOptions.recipe(to: template, ext: ext, from: nil, invocation)
+            guard invocation[RecipeTemplate.option] == nil, invocation[SubmitOptions.to] != nil else { return nil }
+            let roots = PathRoots([], home: "/home/ada", here: "/srv")
+            let outputs = try SubmitOptions.outputs(from: nil, roots, invocation)
+            return try SubmitOptions.recipe(to: outputs, from: nil, invocation)
         default: return nil
         }
     }

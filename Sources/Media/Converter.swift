@@ -38,6 +38,9 @@ public struct Converter: Sendable {
         /// For how much sound tags state the loudness of the output; `nil` to write none.
         public var replayGain: ReplayGainScope?
 
+        /// How loud the album is, for a goal or tags that refer to it.
+        public var album: AlbumLoudness?
+
         /// The resources that the conversion may use.
         public var budget = Budget()
 
@@ -120,9 +123,8 @@ public struct Converter: Sendable {
     /// Converts a source that is no timeline into a destination for each format.
     func convert(_ source: Int32, to destinations: [Int32], _ report: Pump.Report?) throws -> [Outcome] {
         let cpuAtStart = BudgetWatch.now()
-        let reader = try open(source, checksDigest: request.verifies)
-        let track = try reader.track(request.track)
-        let formats = try resolved(for: track.shape(in: request.ranges), stream: track.index)
+        try refuseUnknownAlbum()
+        let (reader, track, formats) = try opened(source)
         try refuseVerifiedStream()
         let lostByUs = SourceLoss.remarks(
             reader,
@@ -131,7 +133,11 @@ public struct Converter: Sendable {
         )
         if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
         let passes = EarlyPasses(measuringPasses, report: report)
-        let measurements = try measure(source, like: reader, as: formats.finest, cpuAtStart, passes)
+        let measurements = try measurements(
+            as: formats.finest,
+            passes,
+            sound(source, like: reader, formats, cpuAtStart)
+        )
         let outputs = try outputs(formats, destinations) { format in
             Writer.Options(
                 tags: mergedTags(reader.description, stating: statement(of: measurements, in: format).tags),
@@ -180,6 +186,21 @@ public struct Converter: Sendable {
                 loudness: change
             )
         }
+    }
+
+    /// The reader of the source, the track to convert, and the formats of its outputs.
+    private func opened(_ source: Int32) throws -> (Reader, Track, [ResolvedFormat]) {
+        let reader = try open(source, checksDigest: request.verifies)
+        let track = try reader.track(request.track)
+        return (reader, track, try resolved(for: track.shape(in: request.ranges), stream: track.index))
+    }
+
+    /// Measures a source that is no timeline, and writes nothing.
+    func measureTrack(_ source: Int32, _ report: Pump.Report?) throws -> TrackMeasure {
+        let cpuAtStart = BudgetWatch.now()
+        let (reader, _, formats) = try opened(source)
+        let passes = EarlyPasses(1, report: report)
+        return try trackMeasure(as: formats.finest, passes, sound(source, like: reader, formats, cpuAtStart))
     }
 
     /// Opens the source as the request describes it.

@@ -5,45 +5,61 @@ public import Storage
 /// An order from the ledger: a job in `publishing`, and what is left to do for it.
 public struct DuePublication: Sendable, Hashable {
     public var fence: Fence
-    /// The file to publish; `nil` for a skipped job, which has no file.
-    public var order: PublishOrder?
+    /// The file to publish for each of the job's outputs; `nil` for one that is left alone, because its destination
+    /// exists and must stay.
+    public var orders: [PublishOrder?]
 
-    public init(_ fence: Fence, order: PublishOrder?) {
+    public init(_ fence: Fence, orders: [PublishOrder?]) {
         self.fence = fence
-        self.order = order
+        self.orders = orders
     }
 
-    /// From a row of the ledger. Throws if the row holds no valid location or digest.
+    /// From a row of the ledger. Throws if the row holds no valid location or digest, or not one for each output.
     public init(_ row: UnfinishedPublication) throws(StorageError) {
+        let files = [SkippedOutput.isMeant(by: row) ? nil : row.file] + row.further
+        guard files.count == row.recipe.outputs.count else {
+            throw Self.unusable(row, "the ledger's row has \(Plural.count(files.count, "output"))")
+        }
         fence = row.fence
-        if SkippedOutput.isMeant(by: row) {
-            order = nil
-            return
+        orders = []
+        for (file, output) in zip(files, row.recipe.outputs) {
+            guard let file else {
+                orders.append(nil)
+                continue
+            }
+            guard let fingerprint = Fingerprint(file.digest, byteCount: file.bytes) else {
+                throw Self.unusable(row, "\"\(file.digest)\" is not a SHA-256")
+            }
+            orders.append(
+                PublishOrder(
+                    of: AttemptName(row.fence),
+                    to: try Location(output.location),
+                    with: fingerprint,
+                    onConflict: output.onConflict
+                )
+            )
         }
-        guard let output = row.recipe.outputs.first, let fingerprint = Fingerprint(row.digest, byteCount: row.bytes)
-        else {
-            let detail = "the ledger's row has no output, or \"\(row.digest)\" is not a SHA-256"
-            throw StorageError(.attemptConflict, at: .publish, "carry out the order for job \(row.fence.job)", detail)
-        }
-        order = PublishOrder(
-            of: AttemptName(row.fence),
-            to: try Location(output.location),
-            with: fingerprint,
-            onConflict: output.onConflict
-        )
+    }
+
+    private static func unusable(_ row: UnfinishedPublication, _ detail: String) -> StorageError {
+        StorageError(.attemptConflict, at: .publish, "carry out the order for job \(row.fence.job)", detail)
     }
 }
 
-/// How the ledger records a job that was completed without work, because its destination existed and must stay.
+/// How the ledger records that a job's first output is left alone, because its destination exists and must stay.
 ///
 /// Only this type knows the encoding: an empty digest and an empty name.
 public enum SkippedOutput {
-    /// A publication without a file.
-    public static func publication(_ fence: Fence, facts: AttemptFacts = AttemptFacts()) -> Publication {
-        Publication(fence, attemptName: "", digest: "", bytes: 0, facts: facts)
+    /// A publication without a file, or only with further ones.
+    public static func publication(
+        _ fence: Fence,
+        further: [PublishedFile?] = [],
+        facts: AttemptFacts = AttemptFacts()
+    ) -> Publication {
+        Publication(fence, attemptName: "", digest: "", bytes: 0, further: further, facts: facts)
     }
 
-    static func isMeant(by row: UnfinishedPublication) -> Bool { row.digest.isEmpty && row.attemptName.isEmpty }
+    static func isMeant(by row: UnfinishedPublication) -> Bool { row.file.digest.isEmpty && row.attemptName.isEmpty }
 }
 
 extension AttemptName {

@@ -23,12 +23,12 @@ public struct PublicationFinisher: Sendable {
         let named = await queue.run { Self.name(due, in: roots) }
         var endings: [PublicationEnding] = named.map { step in
             switch step {
-            case .named(let outcome): .finished(outcome)
+            case .named(let outcomes): .finished(outcomes.together)
             case .spoiled(let failure): .failed(failure)
             case .kept(let failure): .postponed(failure)
             }
         }
-        try await tell(due, &endings, within: limit)
+        try await tell(zip(due, named).map { ($0.fence, $1) }, &endings, within: limit)
         return endings
     }
 
@@ -41,7 +41,7 @@ public struct PublicationFinisher: Sendable {
             do throws(StorageError) {
                 let publication = try DuePublication(row)
                 // An error means that this process lacks the root; one that has it carries the order out.
-                if let order = publication.order, (try? roots.root(of: order.location)) == nil { continue }
+                if publication.orders.contains(where: { lacks($0, roots) }) { continue }
                 due.append((row, publication))
             } catch {
                 unreadable.append(TakenPublication(row: row, ending: .postponed(error.failure)))
@@ -51,34 +51,39 @@ public struct PublicationFinisher: Sendable {
         return zip(due, endings).map { TakenPublication(row: $0.0, ending: $1) } + unreadable
     }
 
+    private func lacks(_ order: PublishOrder?, _ roots: StorageRoots) -> Bool {
+        order.map { (try? roots.root(of: $0.location)) == nil } ?? false
+    }
+
     // MARK: - Steps
 
-    /// How far the publication of a file got.
+    /// How far the publication of a job's files got.
     private enum Step: Sendable {
-        case named(PublishOutcome)
-        /// The order failed for good, and its file is removed.
+        /// With the outcome for each output.
+        case named([PublishOutcome])
+        /// The order failed for good, and the files of the attempt are removed.
         case spoiled(Failure)
         case kept(Failure)
     }
 
     private static func name(_ due: [DuePublication], in roots: StorageRoots) -> [Step] {
-        let orders = due.compactMap(\.order)
-        var results = roots.publish(orders).makeIterator()
-        return due.map { publication in
-            guard let order = publication.order, let result = results.next() else { return .named(.skipped) }
+        let results = roots.publish(due.map { $0.orders.compactMap(\.self) })
+        return zip(due, results).map { publication, result in
             switch result {
-            case .success(let outcome): return .named(outcome)
-            case .failure(let error): return spoil(order, error, in: roots)
+            case .success(let outcomes):
+                var outcomes = outcomes.makeIterator()
+                return .named(publication.orders.map { $0.flatMap { _ in outcomes.next() } ?? .skipped })
+            case .failure(let error): return spoil(publication.orders.compactMap(\.self), error, in: roots)
             }
         }
     }
 
-    /// Decides what follows from a failed rename. A job may leave `publishing` as failed only after its file has
-    /// been removed. Otherwise a slower process could still publish that file beside the next attempt's.
-    private static func spoil(_ order: PublishOrder, _ error: StorageError, in roots: StorageRoots) -> Step {
+    /// Decides what follows from a failed rename. A job may leave `publishing` as failed only after its files have
+    /// been removed. Otherwise a slower process could still publish them beside the next attempt's.
+    private static func spoil(_ orders: [PublishOrder], _ error: StorageError, in roots: StorageRoots) -> Step {
         guard isFinal(error) else { return .kept(error.failure) }
         do throws(StorageError) {
-            try roots.discard(order.attempt, of: order.location)
+            for order in orders { try roots.discard(order.attempt, of: order.location) }
             return .spoiled(error.failure)
         } catch {
             return .kept(error.failure)
@@ -97,13 +102,14 @@ public struct PublicationFinisher: Sendable {
     }
 
     private func tell(
-        _ due: [DuePublication],
+        _ named: [(fence: Fence, step: Step)],
         _ endings: inout [PublicationEnding],
         within limit: Duration?
     ) async throws {
-        let finished = endings.indices.compactMap { index -> (index: Int, job: FinishedJob)? in
-            guard case .finished(let outcome) = endings[index] else { return nil }
-            return (index, FinishedJob(due[index].fence, Placement(outcome)))
+        let finished = named.indices.compactMap { index -> (index: Int, job: FinishedJob)? in
+            guard case .named(let outcomes) = named[index].step else { return nil }
+            let job = FinishedJob(named[index].fence, Placement(outcomes.together), each: outcomes.map(Placement.init))
+            return (index, job)
         }
         if !finished.isEmpty {
             let answers = try await each(finished.map(\.job)) { try await ledger.finish($0, within: limit) }
@@ -117,7 +123,7 @@ public struct PublicationFinisher: Sendable {
         var failures: [(index: Int, report: AttemptFailure)] = []
         for index in endings.indices {
             guard case .failed(let failure) = endings[index] else { continue }
-            failures.append((index, AttemptFailure(due[index].fence, failure)))
+            failures.append((index, AttemptFailure(named[index].fence, failure)))
         }
         guard !failures.isEmpty else { return }
         let answers = try await each(failures.map(\.report)) { try await ledger.fail($0, within: limit) }
@@ -152,6 +158,13 @@ public struct PublicationFinisher: Sendable {
 extension LedgerError {
     /// Whether the ledger rejected the request, rather than being unavailable.
     fileprivate var isRefusal: Bool { !isTransient && code != .cancelled }
+}
+
+extension [PublishOutcome] {
+    /// The outcome of a job: its outputs are left alone only if all are.
+    fileprivate var together: PublishOutcome {
+        contains(.published) ? .published : contains(.adopted) ? .adopted : .skipped
+    }
 }
 
 extension Placement {

@@ -130,6 +130,7 @@ public final class AudioWorker: Sendable {
             let services = PipelineServices(
                 dispatcher: dispatcher,
                 ledger: calls.ledger,
+                calls: calls,
                 storage: storage,
                 outputs: stages.outputs,
                 conversions: stages.conversions,

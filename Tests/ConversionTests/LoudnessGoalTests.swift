@@ -101,4 +101,26 @@ struct LoudnessGoalTests {
         let copy = Recipe.Output(location: "b.mka", preset: "passthrough", loudness: .init(target: .named(.podcast)))
         #expect(try path(copy) == "recipe.outputs[0].loudness")
     }
+
+    @Test func theScopeIsWrittenForAlbumsOnly() throws {
+        let text = #"""
+            {"version":2,"sources":[{"location":"in:a.wav"}],
+             "outputs":[{"location":"out:a.flac","loudness":{"target":"-16LUFS","scope":"album"},"replayGain":"album"}]}
+            """#
+        var recipe = try Recipe(json: text)
+        #expect(recipe.belongsToAlbum && recipe.outputs[0].loudness?.scope == .album)
+        #expect(try Recipe(json: recipe.json()) == recipe)
+        // Outputs of equal loudness have no contrasts that an album's tags could state.
+        recipe.outputs[0].loudness?.scope = .track
+        #expect(!(try recipe.json().contains("scope")))
+        let error = try #require(throws: RecipeError.self) { try recipe.validate() }
+        #expect(error.path == "recipe.outputs[0].replayGain")
+        recipe.outputs[0].replayGain = .track
+        try recipe.validate()
+        #expect(!recipe.belongsToAlbum)
+        let unknown = try #require(throws: RecipeError.self) {
+            try Recipe(json: text.replacing(#""scope":"album""#, with: #""scope":"song""#))
+        }
+        #expect(unknown.path == "recipe.outputs[0].loudness.scope")
+    }
 }

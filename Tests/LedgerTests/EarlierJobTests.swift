@@ -73,7 +73,7 @@ struct EarlierJobTests {
         }
         let outputs = try await lab.ledger.outputs()
         #expect(outputs.outputs.map(\.job) == [fences[0].job] && outputs.next == nil)
-        let makers = try await lab.ledger.makers(of: places)
+        let makers = try await lab.ledger.makers(of: places.map(RecordedOutput.init(at:)))
         #expect(makers.map { $0.map(\.state) } == [[.completed], [], [.publishing], []])
     }
 

@@ -20,7 +20,7 @@ struct GrantTests {
             "ledger_time", "register_worker", "claim", "bar_claims", "held", "beat", "publish", "finish", "fail",
             "release", "recall",
             "set_abilities", "stop_worker", "begin_tick", "do_chore", "shrink_chore", "take_unfinished",
-            "standing_fences",
+            "standing_fences", "album_of", "record_track",
         ],
         "sluice_submitter": looking.union([
             "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs",

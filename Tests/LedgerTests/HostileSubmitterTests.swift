@@ -259,10 +259,10 @@ struct HostileSubmitterTests {
         #expect(try await bob.jobs(ofBatch: hers.batch).isEmpty)
         let destinations = [LedgerLab.recipe("alice0"), LedgerLab.recipe("bob0")].map { $0.outputs[0].location }
         #expect(try await bob.earlierJobs(at: destinations).map(\.?.batch) == [nil, his.batch])
-        #expect(try await bob.makers(of: destinations).map(\.count) == [0, 1])
+        #expect(try await bob.makers(of: destinations.map(RecordedOutput.init(at:))).map(\.count) == [0, 1])
         for role in ["sluice_viewer", "sluice_operator"] {
             let other = try login(role, lab)
-            #expect(try await other.makers(of: destinations).map(\.count) == [1, 1])
+            #expect(try await other.makers(of: destinations.map(RecordedOutput.init(at:))).map(\.count) == [1, 1])
             #expect(try await other.jobs().jobs.count == 5)
             #expect(try await other.count() == 5)
         }

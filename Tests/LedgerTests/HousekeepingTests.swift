@@ -155,9 +155,9 @@ struct HousekeepingTests {
         let taken = try await lab.ledger.takeUnfinished()
         #expect(taken.map(\.fence) == claims.prefix(2).map(\.fence))
         #expect(taken.map(\.recipe) == claims.prefix(2).map(\.recipe))
-        #expect(taken[0].digest == LedgerLab.publication(taken[0].fence).digest)
+        #expect(taken[0].file.digest == LedgerLab.publication(taken[0].fence).digest)
         #expect(taken[0].attemptName == LedgerLab.publication(taken[0].fence).attemptName)
-        #expect(taken[0].bytes == 1_234)
+        #expect(taken[0].file.bytes == 1_234)
         #expect(try await lab.ledger.takeUnfinished().isEmpty)
         // The worker is long gone, but its fence is still valid.
         #expect(try await lab.ledger.finish([taken[0].fence]) == [.done])

@@ -64,7 +64,7 @@ struct LongPathTests {
         #expect(claim.recipe.sources[0].location == source && claim.recipe.outputs[0].location == destination)
         #expect(try await lab.ledger.publish([LedgerLab.publication(claim.fence)]) == [.done])
         #expect(try await lab.ledger.finish([claim.fence]) == [.done])
-        #expect(try await lab.ledger.makers(of: [destination])[0].map(\.job) == [job])
+        #expect(try await lab.ledger.makers(of: [RecordedOutput(at: destination)])[0].map(\.job) == [job])
         #expect(try await lab.ledger.outputs().outputs.map(\.destination) == [destination])
         let done = JobFilter(states: [.completed], sourcePrefix: String(source.prefix(3_000)))
         #expect(try await lab.ledger.jobs(matching: done).jobs.map(\.job) == [job])

@@ -165,6 +165,16 @@ struct SubmittingTests {
         double.sources.append(Recipe.Source(location: "in:second", track: 3))
         double.outputs.append(Recipe.Output(location: "out:second", preset: "speech-16k"))
         recipes.append(double)
+        // Forms that differ in one field.
+        for change: (inout Recipe.Output) -> Void in [
+            { $0.replayGain = .track }, { $0.preset = nil }, { $0.onConflict = .skip },
+            { $0.format = AudioFormat(container: .wav, codec: .pcm) },
+            { $0.loudness = LoudnessGoal(target: .named(.podcast)) },
+        ] {
+            var other = double
+            change(&other.outputs[1])
+            recipes.append(other)
+        }
         var none = double
         none.sources = []
         recipes += [none, LedgerLab.recipe("e")]

@@ -34,4 +34,27 @@ public struct ReferenceLoudness: Sendable {
         }
         (self.integrated, self.range, self.truePeak) = (integrated, range, truePeak)
     }
+
+    /// The loudness of several signals together, in LUFS.
+    public static func integrated(of signals: [Signal]) throws -> Double {
+        var states: [UnsafeMutablePointer<ebur128_state>?] = []
+        defer { for index in states.indices { ebur128_destroy(&states[index]) } }
+        for signal in signals {
+            let count = signal.channels.count
+            guard let state = ebur128_init(UInt32(count), UInt(signal.rate), Int32(EBUR128_MODE_I.rawValue)) else {
+                throw SupportError("measure the loudness", "\(count) channels at \(signal.rate) Hz")
+            }
+            states.append(state)
+            let added = signal.pcm(.f64).bytes.withUnsafeBytes { bytes in
+                ebur128_add_frames_double(state, bytes.bindMemory(to: Double.self).baseAddress, signal.frames)
+            }
+            guard added == 0 else { throw SupportError("measure the loudness", "libebur128 answers \(added)") }
+        }
+        var result = 0.0
+        let code = states.withUnsafeMutableBufferPointer {
+            ebur128_loudness_global_multiple($0.baseAddress, $0.count, &result)
+        }
+        guard code == 0 else { throw SupportError("measure the loudness", "libebur128 answers \(code)") }
+        return result
+    }
 }

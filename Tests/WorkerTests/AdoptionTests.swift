@@ -6,19 +6,6 @@ import Testing
 
 /// Jobs whose publication the ledger has lost, as after a failover that lost commits.
 struct AdoptionTests {
-    /// Returns the ledger to the state before the jobs were claimed.
-    private static func forget(_ lab: WorkerLab) throws {
-        try lab.sql(
-            """
-            with gone as (delete from \(lab.schema).finished returning job, batch)
-            insert into \(lab.schema).waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
-            select g.job, g.batch, j.lane, j.cost, g.job, 0, 0, 0, 0, now() from gone g join \(lab.schema).job j on j.id = g.job;
-            delete from \(lab.schema).attempt;
-            update \(lab.schema).lane set floor = 0
-            """
-        )
-    }
-
     private static func placements(_ lab: WorkerLab) throws -> [String: Int] {
         let rows = try lab.sql(
             "select coalesce(placement::text, state::text), count(*) from \(lab.schema).finished group by 1"
@@ -50,7 +37,7 @@ struct AdoptionTests {
         try await lab.wait(for: 2, "completed")
         let digests = try lab.sql("select job, digest, size from \(lab.schema).finished order by job")
         let before = try Self.inodes(lab)
-        try Self.forget(lab)
+        try lab.forgetFinishedJobs()
         try await lab.wait(for: 2, "completed")
         #expect(try Self.placements(lab) == ["adopted": 2])
         #expect(try lab.sql("select job, digest, size from \(lab.schema).finished order by job") == digests)
@@ -75,7 +62,7 @@ struct AdoptionTests {
         try await lab.wait(for: 2, "completed")
         let before = try Self.inodes(lab)
         try lab.addSource(seed: 8)
-        try Self.forget(lab)
+        try lab.forgetFinishedJobs()
         try await lab.wait(for: 2, "failed")
         #expect(try lab.attempts() == ["failed destination_exists": 2])
         // The source was rewritten with the same content, so comparing the outputs decides.
@@ -104,7 +91,7 @@ struct AdoptionTests {
         #expect(rename(lab.path("out/a2.flac"), lab.path("out/a1.flac")) == 0)
         #expect(rename(lab.path("out/altered"), lab.path("out/a2.flac")) == 0)
         let before = try Self.inodes(lab)
-        try Self.forget(lab)
+        try lab.forgetFinishedJobs()
         try await lab.wait(for: 3, "failed")
         #expect(try lab.attempts() == ["failed destination_exists": 3])
         #expect(try Self.inodes(lab) == before)
@@ -122,7 +109,7 @@ struct AdoptionTests {
         try await lab.wait(for: 3, "completed")
         try Bytes.write(Array("theirs".utf8), to: lab.path("out/a2.flac"))
         let before = try Self.inodes(lab)
-        try Self.forget(lab)
+        try lab.forgetFinishedJobs()
         try await lab.wait("all have ended") { try lab.truth() == ["completed": 2, "failed": 1] }
         #expect(try Self.placements(lab) == ["adopted": 2, "failed": 1])
         #expect(try lab.attempts() == ["completed": 2, "failed destination_exists": 1])

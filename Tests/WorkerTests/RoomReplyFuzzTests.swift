@@ -50,9 +50,13 @@ import Testing
             guard spent.isCredible, report.isCredible(within: bounds) else { return believed.count("lie") }
             believed.count("converted")
             let cost = spent.cost
-            let facts = AttemptFacts(report.bounded, slot: 1, cpu: cost.cpu, peakBytes: cost.peakBytes)
+            let facts = AttemptFacts([report.bounded], slot: 1, cpu: cost.cpu, peakBytes: cost.peakBytes)
             _ = facts.audio?.wholeMilliseconds
             believed.reports.append(facts)
+        case .measured(_, let measure, let spent):
+            guard spent.isCredible, measure.isCredible(within: bounds) else { return believed.count("lie") }
+            believed.count("measured")
+            _ = try (measure.album.steps.map { Int16($0) }, JSON(measure.report))
         case .described(_, let report, let spent):
             guard spent.isCredible, report.isCredible else { return believed.count("lie") }
             believed.count("described")

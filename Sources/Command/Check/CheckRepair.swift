@@ -32,8 +32,10 @@ struct CheckRepair: Sendable {
 
     /// Returns `nil` when it has submitted what it could, otherwise the exit code of a refused question.
     func run(_ page: CheckPage, _ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode? {
-        let items = findings.filter(\.canBeRepaired)
-        let rest = findings.count - items.count
+        var seen: Set<Int64> = []
+        // A job makes all its outputs again, however many are damaged.
+        let items = findings.filter { $0.canBeRepaired && seen.insert($0.job).inserted }
+        let rest = findings.count { !$0.canBeRepaired }
         if rest > 0 {
             let those = Figures.subject(rest, "output")
             console.warn("\(those) not repaired: a job is in progress, or the path is not a readable file")
@@ -88,7 +90,10 @@ struct CheckRepair: Sendable {
         for (place, story) in stories.enumerated() {
             var recipe = recipes[place]
             guard !recipe.outputs.isEmpty else { continue }
-            if !missing.contains(story.summary.job) { recipe.outputs[0].onConflict = .replace }
+            // Of several outputs, others may still exist.
+            if recipe.outputs.count > 1 || !missing.contains(story.summary.job) {
+                for index in recipe.outputs.indices { recipe.outputs[index].onConflict = .replace }
+            }
             let request = JobRequest(
                 recipe,
                 cost: Int32(clamping: story.cost),

@@ -47,7 +47,7 @@ struct OutputCheck: Sendable {
         tally.total = try await ledger.count(matching: filter)
         report(tally)
         let rootsHere = Set(roots.roots.filter { isFolder($0.path) }.map(\.name))
-        var known: Set<Int64> = []
+        var known: Set<String> = []
         var cursor: JobCursor?
         repeat {
             let page = try await ledger.outputs(matching: filter, after: cursor, limit: Self.pageSize)
@@ -74,7 +74,7 @@ struct OutputCheck: Sendable {
             }
             for finding in try await confirmed(suspects.map(\.output), &tally) {
                 // Several matching jobs may share a destination; its finding counts once.
-                guard known.insert(finding.job).inserted else { continue }
+                guard known.insert(finding.destination).inserted else { continue }
                 tally.found[finding.kind, default: 0] += 1
                 try find(finding)
             }
@@ -126,26 +126,25 @@ struct OutputCheck: Sendable {
         var (open, findings): ([RecordedOutput], [OutputFinding]) = (suspects, [])
         let rootsHere = Set(roots.roots.map(\.name))
         for _ in 0..<3 where !open.isEmpty {
-            let destinations = open.map(\.destination)
-            let before = try await ledger.makers(of: destinations)
             let judged = open
+            let before = try await ledger.makers(of: judged)
             let looks = Parallel.map(judged.count, grain: 1, width: width) { place -> OutputReading.Look in
                 let (output, maker) = (judged[place], Self.last(before[place]))
                 return look(
                     at: output.destination,
-                    maker?.bytes ?? output.bytes,
-                    maker?.digest ?? output.digest,
+                    maker?.file?.bytes ?? output.bytes,
+                    maker?.file?.digest ?? output.digest,
                     rootsHere
                 )
             }
             try Task.checkCancellation()
-            let after = try await ledger.makers(of: destinations)
+            let after = try await ledger.makers(of: judged)
             open = []
             for (place, output) in judged.enumerated() {
                 let maker = Self.last(before[place])
                 guard case .damaged(let kind, let detail) = looks[place] else {
                     tally.fine += 1
-                    tally.bytes += maker?.bytes ?? output.bytes
+                    tally.bytes += maker?.file?.bytes ?? output.bytes
                     if let maker, maker.job != output.job { tally.replaced += 1 }
                     continue
                 }
@@ -172,7 +171,7 @@ struct OutputCheck: Sendable {
 
     /// The job that made the present file: the last to be completed.
     private static func last(_ makers: [OutputMaker]) -> OutputMaker? {
-        makers.filter { $0.state == .completed }.max {
+        makers.filter { $0.state == .completed && $0.file != nil }.max {
             ($0.endedAt ?? .distantPast, $0.job) < ($1.endedAt ?? .distantPast, $1.job)
         }
     }

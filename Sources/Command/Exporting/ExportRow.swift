@@ -40,7 +40,7 @@ struct ExportRow {
             ExportRow(number, story.summary).cells + [
                 destination ?? "", attempt?.host ?? "", attempt?.startedAt.formatted(.iso8601WithMilliseconds) ?? "",
                 seconds.map { Figures.decimals($0, 3) } ?? "", attempt?.facts.framesOut.map { "\($0)" } ?? "",
-                attempt?.facts.report?.briefRemarks ?? "",
+                attempt?.facts.reportOnAll?.briefRemarks ?? "",
             ]
     }
 

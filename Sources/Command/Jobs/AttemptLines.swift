@@ -34,7 +34,7 @@ struct AttemptLines {
         } else if !facts.isEmpty {
             lines.append("  " + facts.joined(separator: ", "))
         }
-        if let report = attempt.facts.report {
+        if let report = attempt.facts.reportOnAll {
             for line in report.remarkLines(source: job.source, onDamage: damageMode) {
                 lines += line.hasPrefix(" ") ? ["    " + line] : folded("note: \(line)")
             }

@@ -11,7 +11,7 @@ struct JobRecord: Encodable {
     private enum CodingKeys: String, CodingKey {
         case id, state, batch, queue, priority, source, since, attempts, maxAttempts, losses, roomDeaths
         case code, kind = "class", stage, readyAt, worker, slot, frames, totalFrames, isToBeCancelled, digest, bytes,
-            placement, hasRemarks, damage, remarks
+            furtherOutputs, placement, hasRemarks, damage, remarks
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -30,7 +30,7 @@ struct JobRecord: Encodable {
         try record.encodeIfPresent(job.code, forKey: .code)
         try record.encodeIfPresent(job.kind, forKey: .kind)
         try record.encodeIfPresent(job.stage, forKey: .stage)
-        try record.encodeIfPresent(job.readyAt, forKey: .readyAt)
+        try record.encodeIfPresent(job.dueAt, forKey: .readyAt)
         try record.encodeIfPresent(job.worker, forKey: .worker)
         try record.encodeIfPresent(job.slot, forKey: .slot)
         try record.encodeIfPresent(job.frames, forKey: .frames)
@@ -38,6 +38,7 @@ struct JobRecord: Encodable {
         if job.isToBeCancelled { try record.encode(true, forKey: .isToBeCancelled) }
         try record.encodeIfPresent(job.digest, forKey: .digest)
         try record.encodeIfPresent(job.bytes, forKey: .bytes)
+        if !job.further.isEmpty { try record.encode(job.further, forKey: .furtherOutputs) }
         if let placement = job.placement, placement != .published { try record.encode(placement, forKey: .placement) }
         if job.hasRemarks { try record.encode(true, forKey: .hasRemarks) }
         if let told = job.remarks {

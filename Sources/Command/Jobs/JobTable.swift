@@ -1,4 +1,5 @@
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
 
@@ -38,7 +39,7 @@ struct JobTable {
             if showsRemarks { cells.append(.init(job.remarks?.brief ?? "")) }
             if hasCodes { cells.append(.init(job.code ?? "")) }
             if hasProgress { cells.append(.init(job.percent ?? "")) }
-            let when = job.readyAt.map { TimeWords.ahead($0, at: now) } ?? TimeWords.ago(job.since, at: now)
+            let when = job.dueAt.map { TimeWords.ahead($0, at: now) } ?? TimeWords.ago(job.since, at: now)
             cells += [.init("\(job.attempts)"), .init(when), .init(job.place ?? "")]
             table.add(cells)
         }
@@ -52,6 +53,9 @@ extension JobSummary {
         guard state == .running, let frames, let totalFrames, totalFrames > 0 else { return nil }
         return min(1, Double(frames) / Double(totalFrames))
     }
+
+    /// When a delayed job becomes ready; `nil` if that depends on other jobs.
+    var dueAt: Date? { code == FailureCode.albumWaits.rawValue ? nil : readyAt }
 
     var percent: String? { share.map { "\(Int($0 * 100))%" } }
 

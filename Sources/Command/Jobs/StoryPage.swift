@@ -19,6 +19,7 @@ struct StoryPage {
         if let reason = WaitReason(story, at: now) { lines.append(row("waits", reason.text)) }
         if let progress { lines.append(row("done", progress)) }
         if let result { lines.append(row("result", result)) }
+        lines += furtherResults.map { row("", $0) }
         for attempt in story.attempts {
             lines += [""] + AttemptLines(attempt, of: story, now: now, console: console).lines
         }
@@ -60,8 +61,8 @@ struct StoryPage {
             }
             lines.append(row("from", join([source.location.printable] + described(source) + [read])))
         }
-        for output in recipe.outputs {
-            let format = story.attempts.last?.facts.report.map { FormatWords.short($0.format) }
+        for (index, output) in recipe.outputs.enumerated() {
+            let format = index == 0 ? story.attempts.last?.facts.report.map { FormatWords.short($0.format) } : nil
             let wish = [output.preset, format ?? output.format?.container.rawValue].compactMap { $0 }
             lines.append(row("to", join([output.location.printable, wish.joined(separator: ", ")])))
         }
@@ -133,6 +134,15 @@ struct StoryPage {
         let adopted = job.placement == .adopted ? "adopted: an earlier attempt published it" : nil
         let parts = [job.bytes.map { Figures.bytes($0) }, job.digest.map { "sha256 \($0)" }, adopted].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: "   ")
+    }
+
+    /// The outputs after the first.
+    private var furtherResults: [String] {
+        guard job.state == .completed || job.state == .publishing else { return [] }
+        return job.further.map { file in
+            file.map { "\(Figures.bytes($0.bytes))   sha256 \($0.digest)" }
+                ?? "left alone: its destination already exists"
+        }
     }
 }
 

@@ -51,6 +51,7 @@ struct StoryRecord: Encodable {
         let cpuSeconds: Double?
         let peakBytes: Int64?
         let conversion: ConversionReport?
+        let furtherOutputs: [ConversionReport]?
 
         init(_ attempt: AttemptRecord) {
             epoch = attempt.epoch
@@ -65,6 +66,7 @@ struct StoryRecord: Encodable {
             cpuSeconds = attempt.facts.cpu?.seconds
             peakBytes = attempt.facts.peakBytes
             conversion = attempt.facts.report
+            furtherOutputs = attempt.facts.further.isEmpty ? nil : attempt.facts.further
         }
     }
 }

@@ -41,6 +41,8 @@ struct WaitReason: Sendable {
                 "for a mount, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
         case .backOff:
             return "for its next attempt, \(time ?? "soon"): sluice retry \(story.summary.job) starts it at once"
+        case .album:
+            return "for the loudness of its album, \(since): other jobs of the batch have not been measured yet"
         case .line: return "its turn, \(since)"
         }
     }

@@ -79,7 +79,7 @@ enum FormatOptions {
     ) throws(UsageError) -> Recipe.Output {
         var output = Recipe.Output(location: location, preset: invocation[preset]?.name, onConflict: onConflict)
         output.loudness = try LoudnessOptions.goal(invocation)
-        output.replayGain = invocation[LoudnessOptions.replayGain]
+        output.replayGain = try LoudnessOptions.scope(invocation)
         let isWished = forms.contains { $0.name != preset.form.name && invocation.origin(of: $0) != nil }
         guard isWished else { return output }
         output.format = AudioFormat(

@@ -16,8 +16,7 @@ extension ValueType where Value == OutputWish {
         }
         // A colon may also be part of a name: only what stands behind an extension is meant as a preset.
         guard let colon = text.lastIndex(of: ":"), let last = text[..<colon].pathNames.last,
-            let point = last.lastIndex(of: "."),
-            Container.forFileExtension(String(last[last.index(after: point)...])) != nil
+            let point = last.lastIndex(of: "."), isExtension(String(last[last.index(after: point)...]))
         else { return OutputWish(location: text, preset: nil) }
         let name = String(text[text.index(after: colon)...])
         do throws(UnknownPreset) {
@@ -29,6 +28,11 @@ extension ValueType where Value == OutputWish {
                 hint: meant.isEmpty ? "\"sluice presets\" lists them" : nil
             )
         }
+    }
+
+    /// In `submit` a field may stand for the extension.
+    private static func isExtension(_ text: String) -> Bool {
+        Container.forFileExtension(text) != nil || text == "{ext}"
     }
 }
 
@@ -44,7 +48,16 @@ extension FormatOptions {
     /// Adds an output for each `--also`. Of the format options only those about rate and channels hold for them, and
     /// not for one with a preset of its own.
     static func addFurtherOutputs(to recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
-        for wish in invocation.all(also) {
+        try addOutputs(invocation.all(also), to: &recipe, invocation)
+    }
+
+    /// The same for outputs that another option names.
+    static func addOutputs(
+        _ wishes: [OutputWish],
+        to recipe: inout Recipe,
+        _ invocation: Invocation
+    ) throws(UsageError) {
+        for wish in wishes {
             let first = recipe.outputs[0]
             var output = Recipe.Output(
                 location: wish.location,

@@ -23,16 +23,44 @@ enum LoudnessOptions {
         in: .destination
     )
 
+    /// Only `submit` has it: the jobs of a batch are an album.
+    static let album = Switch(
+        "album",
+        "with --loudness: one gain for the whole batch, which keeps its contrasts",
+        in: .format
+    )
+
     static let forms: [OptionForm] = [loudness.form, truePeak.form, replayGain.form]
 
     /// `nil` if the options ask for none.
     static func goal(_ invocation: Invocation) throws(UsageError) -> LoudnessGoal? {
         guard let target = invocation[loudness] else {
             guard invocation[truePeak] == nil else { throw UsageError("--true-peak needs --loudness") }
+            guard !takesAlbums(invocation) || !invocation[album] else {
+                throw UsageError(
+                    "--album needs --loudness",
+                    hint: "\"--replaygain album\" states the loudness of the batch in tags"
+                )
+            }
             return nil
         }
-        return LoudnessGoal(target: target, truePeak: invocation[truePeak] ?? .usualTruePeak)
+        return LoudnessGoal(
+            target: target,
+            truePeak: invocation[truePeak] ?? .usualTruePeak,
+            scope: takesAlbums(invocation) && invocation[album] ? .album : .track
+        )
     }
+
+    /// The scope of the tags for players; `nil` for none.
+    static func scope(_ invocation: Invocation) throws(UsageError) -> ReplayGainScope? {
+        guard invocation[replayGain] == .album, !takesAlbums(invocation) else { return invocation[replayGain] }
+        throw UsageError(
+            "--replaygain album: one output is no album",
+            hint: "\"sluice submit\" takes the outputs of a batch as one; use \"--replaygain track\" here"
+        )
+    }
+
+    private static func takesAlbums(_ invocation: Invocation) -> Bool { invocation.path == ["submit"] }
 }
 
 extension ValueType where Value == LoudnessGoal.Target {

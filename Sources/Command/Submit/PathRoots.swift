@@ -125,7 +125,7 @@ struct PathRoots: Sendable {
     func root(named name: String) -> Root? { roots.first { $0.name == name } }
 
     /// The template relative to a root: `~/out/{dir}/{stem}.mp3` becomes `local:home/ada/out/{dir}/{stem}.mp3`.
-    func template(_ text: String) throws -> DestinationTemplate {
+    func template(_ text: String, of option: String = "--to") throws -> DestinationTemplate {
         do {
             if Self.isLocation(text) { return try DestinationTemplate(text) }
             // The part before the first field is a path of this machine; the rest is appended below it.
@@ -141,7 +141,7 @@ struct PathRoots: Sendable {
             let start = below.isEmpty || below.utf8.last == UInt8(ascii: "/") ? String(below) : below + "/"
             return try DestinationTemplate("\(root.name):\(start.braced)\(rest)")
         } catch let error as StorageError {
-            throw UsageError("--to \(text): \(error.detail)")
+            throw UsageError("\(option) \(text): \(error.detail)")
         }
     }
 

@@ -29,8 +29,10 @@ enum SubmitCommand {
                 + "size, and its own size and time have not changed since. Files whose outputs are missing or whose "
                 + "contents changed are submitted again; files whose jobs wait, run or failed are reported. --again "
                 + "submits all files.",
+            "With --also, each job writes further files from the same decoded sound. They are published together, and "
+                + "--on-conflict holds for each of them.",
             "With --recipe, each job is a copy of the recipe in which the sources at {source} are the file, and the "
-                + "output is at --to, or without --to where the recipe says. The other sources, and the files of --intro "
+                + "first output is at --to, or without --to where the recipe says. The other sources, and the files of --intro "
                 + "and --outro, are the same in all jobs. Whether they have changed is not checked.",
         ],
         arguments: [paths],
@@ -53,6 +55,10 @@ enum SubmitCommand {
                 purpose: "the files that find lists"
             ),
             Example(
+                line: "sluice submit -r masters --to out/{stem}.flac --also web/{stem}.opus:opus-voice-24",
+                purpose: "two files of each source"
+            ),
+            Example(
                 line: "sluice submit -r talks --recipe show.json --to shows/{stem}.mp3",
                 purpose: "a recipe for each file"
             ),
@@ -64,19 +70,8 @@ enum SubmitCommand {
         try checkWords(invocation)
         let roots = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
         let file = try RecipeTemplate(invocation)
-        guard let text = invocation[SubmitOptions.to] ?? file?.recipe.outputs[0].location else {
-            throw UsageError("--to is missing", hint: "as in --to out/{dir}/{stem}.mp3")
-        }
-        // `try?`: a template that is not a time is what --to should be.
-        if invocation[SourceOptions.from] != nil, (try? MediaTime(parsing: text)) != nil {
-            throw UsageError("--to \(text): --to names the outputs", hint: "--until \(text) is where the range ends")
-        }
-        let template = try roots.template(text)
-        if template.fields.contains(.id) {
-            throw UsageError("--to \(text): {id} is unknown until a job is submitted")
-        }
-        let ext = try SubmitOptions.fileExtension(for: template, from: file, invocation)
-        var base = try SubmitOptions.recipe(to: template, ext: ext, from: file, invocation)
+        let outputs = try SubmitOptions.outputs(from: file, roots, invocation)
+        var base = try SubmitOptions.recipe(to: outputs, from: file, invocation)
         let mainCount = file?.placeholderCount ?? 1
         for index in base.sources.indices.dropFirst(mainCount) {
             base.sources[index].location = try roots.location(ofNamed: base.sources[index].location).description
@@ -97,11 +92,10 @@ enum SubmitCommand {
         var plan = try SubmitPlan(
             search.sources,
             misfits: search.misfits,
-            template: template,
+            outputs: outputs,
             base: base,
             mainCount: mainCount,
-            conflict: invocation[SubmitConflict.option],
-            ext: ext
+            conflict: invocation[SubmitConflict.option]
         )
         plan.leftOut = search.leftOut
         let page = SubmitPage(invocation: invocation, console: console)

@@ -24,16 +24,25 @@ struct SubmitLook: Sendable {
     func survey(_ earlier: [EarlierJob?], isWanted: @Sendable () -> Bool = { true }) throws -> SubmitSurvey {
         let items = plan.items
         let stamps = Parallel.map(items.count) { stamp(of: items[$0].source) }
-        var presences = presences(earlier)
+        // For each output of a job, what exists at the destinations of all jobs.
+        var presences = plan.base.outputs.indices.map { self.presences($0, earlier) }
         if readsOutputs { readOutputs(&presences, earlier, isWanted) }
         var survey = SubmitSurvey(plan.conflict)
         var numbers = WorkNumbers()
         for (place, item) in items.enumerated() {
             let job = earlier.isEmpty ? nil : earlier[place]
             let work = job == nil ? 0 : try numbers.number(of: plan.recipe(item))
-            survey.classify(place, item, job, work: work, presences[place], stamps[place])
+            let records = job.flatMap { $0.work == work ? $0.outputs : nil }
+            let presence = SubmitSurvey.Presence(of: presences.map { $0[place] }, records)
+            survey.classify(place, item, job, work: work, presence, stamps[place])
         }
         return survey
+    }
+
+    /// What the destination's latest job recorded of one of its outputs.
+    private func record(_ output: Int, _ place: Int, _ earlier: [EarlierJob?]) -> PublishedFile? {
+        guard !earlier.isEmpty, let outputs = earlier[place]?.outputs, output < outputs.count else { return nil }
+        return outputs[output]
     }
 
     private func stamp(of source: Location) -> SourceStamp? {
@@ -45,34 +54,34 @@ struct SubmitLook: Sendable {
 
     // MARK: - Destinations
 
-    private func presences(_ earlier: [EarlierJob?]) -> [SubmitSurvey.Presence] {
-        let items = plan.items
-        var presences = [SubmitSurvey.Presence](repeating: .unseen, count: items.count)
+    private func presences(_ output: Int, _ earlier: [EarlierJob?]) -> [SubmitSurvey.Presence] {
+        let destinations = plan.items.map { $0.destinations[output] }
+        var presences = [SubmitSurvey.Presence](repeating: .unseen, count: destinations.count)
         // Keyed by bytes: folders whose names only look the same are different.
         var folders: [[UInt8]: [Int]] = [:]
-        for (place, item) in items.enumerated() {
-            folders[Array("\(item.destination.root):\(item.destination.folder)".utf8), default: []].append(place)
+        for (place, destination) in destinations.enumerated() {
+            folders[Array("\(destination.root):\(destination.folder)".utf8), default: []].append(place)
         }
         var lookedAt: [Int] = []
         for members in folders.values {
-            let first = items[members[0]].destination
+            let first = destinations[members[0]]
             guard let path = roots.path(of: first) else { continue }
             let folder = String(decoding: path.utf8.dropLast(first.name.utf8.count + 1), as: UTF8.self)
-            let found = Self.names(in: folder, among: members.map { items[$0].destination.name })
+            let found = Self.names(in: folder, among: members.map { destinations[$0].name })
             for place in members {
-                guard found.contains(items[place].destination.name) else {
+                guard found.contains(destinations[place].name) else {
                     presences[place] = .absent
                     continue
                 }
                 presences[place] = .there
                 // For a file that merely occupies the name, its existence is enough.
-                let isOutput = !earlier.isEmpty && earlier[place]?.bytes != nil
+                let isOutput = record(output, place, earlier) != nil
                 if isOutput || plan.conflict == .newer { lookedAt.append(place) }
             }
         }
         let places = lookedAt
         let looks = Parallel.map(places.count) { number -> SubmitSurvey.Presence in
-            guard let path = roots.path(of: items[places[number]].destination) else { return .unseen }
+            guard let path = roots.path(of: destinations[places[number]]) else { return .unseen }
             guard let facts = FileFacts.of(path: path, followingLinks: false) else {
                 return errno == ENOENT ? .absent : .there
             }
@@ -102,16 +111,19 @@ struct SubmitLook: Sendable {
 
     /// Compares outputs of the recorded size with their digests. An unreadable output counts as different.
     private func readOutputs(
-        _ presences: inout [SubmitSurvey.Presence],
+        _ presences: inout [[SubmitSurvey.Presence]],
         _ earlier: [EarlierJob?],
         _ isWanted: @Sendable () -> Bool
     ) {
-        var work: [(place: Int, path: String, digest: String)] = []
-        for (place, job) in earlier.enumerated() {
-            guard case .known(let look) = presences[place], look.isFile, let job, look.bytes == job.bytes,
-                let digest = job.digest, let path = roots.path(of: plan.items[place].destination)
-            else { continue }
-            work.append((place, path, digest))
+        var work: [(output: Int, place: Int, path: String, digest: String)] = []
+        for output in presences.indices {
+            for place in plan.items.indices {
+                guard case .known(let look) = presences[output][place], look.isFile,
+                    let record = record(output, place, earlier), look.bytes == record.bytes, !record.digest.isEmpty,
+                    let path = roots.path(of: plan.items[place].destinations[output])
+                else { continue }
+                work.append((output, place, path, record.digest))
+            }
         }
         let outputs = work
         reading.value = Reading(done: 0, total: outputs.count)
@@ -120,9 +132,17 @@ struct SubmitLook: Sendable {
             return isWanted() && OutputReading.digest(of: outputs[number].path, isWanted) == outputs[number].digest
         }
         for (item, fits) in zip(outputs, fits) {
-            guard case .known(var look) = presences[item.place] else { continue }
+            guard case .known(var look) = presences[item.output][item.place] else { continue }
             look.hasDigest = fits
-            presences[item.place] = .known(look)
+            presences[item.output][item.place] = .known(look)
         }
+    }
+}
+
+extension EarlierJob {
+    /// The record of each of its outputs; the digests are empty unless they were asked for. A single `nil` if it made
+    /// none.
+    fileprivate var outputs: [PublishedFile?] {
+        [bytes.map { PublishedFile(digest: digest ?? "", bytes: $0) }] + further
     }
 }

@@ -57,6 +57,13 @@ enum SubmitOptions {
         "the path of outputs, as in out:{dir}/{stem}.mp3 (required)",
         in: .destination
     )
+    static let also = Option<OutputWish>(
+        FormatOptions.also.form.name,
+        .output.named("TEMPLATE[:PRESET]"),
+        "write this output of each source too, from the same decoded sound",
+        isRepeatable: true,
+        in: .destination
+    )
     static let queue = SettledOption<String>(
         "queue",
         .text.named("NAME").offering(.ledger(.queues)),
@@ -120,10 +127,12 @@ enum SubmitOptions {
         [recursive.form, include.form, exclude.form, filesFrom.form, null.form, strictNames.form, root.form]
         // In `submit`, -r means --recursive, so --rate has no letter; and --to names the destination.
         + FormatOptions.forms.map { $0.name == FormatOptions.rate.form.name ? $0.withoutLetter : $0 }
-        + LoudnessOptions.forms + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
+        + LoudnessOptions.forms + [LoudnessOptions.album.form]
+        + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
         + EditOptions.forms
         + [
-            RecipeTemplate.option.form, until.form, to.form, SubmitConflict.option.form, ConvertCommand.verify.form,
+            RecipeTemplate.option.form, until.form, to.form, also.form, SubmitConflict.option.form,
+            ConvertCommand.verify.form,
             ConvertCommand.strictLoss.form, ConvertCommand.tag.form, queue.form, priority.form, weight.form,
             runAt.form, maxAttempts.form, key.form, again.form, check.form, label.form,
         ] + LedgerOptions.forms
@@ -153,32 +162,72 @@ enum SubmitOptions {
         ]
     }
 
-    /// The common part of all recipes, from `file` if that is not `nil`. The locations of the source and the output are
+    /// The outputs of each job: where `--to` and `--also` say, or where the recipe in `file` says.
+    static func outputs(
+        from file: RecipeTemplate?,
+        _ roots: PathRoots,
+        _ invocation: Invocation
+    ) throws -> [OutputTemplate] {
+        guard let text = invocation[to] ?? file?.recipe.outputs[0].location else {
+            throw UsageError("--to is missing", hint: "as in --to out/{dir}/{stem}.mp3")
+        }
+        // `try?`: a template that is not a time is what --to should be.
+        if invocation[SourceOptions.from] != nil, (try? MediaTime(parsing: text)) != nil {
+            throw UsageError("--to \(text): --to names the outputs", hint: "--until \(text) is where the range ends")
+        }
+        let wanted = try file?.recipe.outputs[0].audioFormat()
+        var first = try OutputTemplate("--to", text, roots)
+        first.preset = file?.recipe.outputs[0].preset ?? invocation[FormatOptions.preset]?.name
+        let preset = wanted ?? invocation[FormatOptions.preset]?.format
+        try first.settleExtension(
+            invocation[FormatOptions.container] ?? preset?.container,
+            invocation[FormatOptions.codec] ?? preset?.codec
+        )
+        if let file, let wish = invocation.all(also).first {
+            throw UsageError(
+                "--also \(wish.location) and --recipe exclude each other",
+                hint: "give \(file.name.printable) a further output instead"
+            )
+        }
+        var all = [first]
+        for wish in invocation.all(also) {
+            var further = try OutputTemplate("--also", wish.location, roots)
+            further.preset = wish.preset?.name
+            try further.settleExtension(wish.preset?.format.container, wish.preset?.format.codec)
+            all.append(further)
+        }
+        for output in (file?.recipe.outputs ?? []).dropFirst() {
+            var further = try OutputTemplate("the output", output.location, roots)
+            further.preset = output.preset
+            let format = try output.audioFormat()
+            try further.settleExtension(format.container, format.codec)
+            all.append(further)
+        }
+        return all
+    }
+
+    /// The common part of all recipes, from `file` if that is not `nil`. The locations of the source and the outputs are
     /// examples, those of other sources are as the user gave them.
     static func recipe(
-        to template: DestinationTemplate,
-        ext: String?,
+        to outputs: [OutputTemplate],
         from file: RecipeTemplate?,
         _ invocation: Invocation
     ) throws -> Recipe {
-        let example: Location
-        do throws(StorageError) {
-            example = try template.location(
-                for: Location(exampleSource),
-                ext: ext ?? "ext",
-                preset: file?.recipe.outputs[0].preset ?? invocation[FormatOptions.preset]?.name,
-                id: 1
-            )
-        } catch {
-            throw UsageError("--to \(template.text): \(error.detail)")
+        var examples: [String] = []
+        for output in outputs {
+            do throws(StorageError) {
+                examples.append(try output.location(for: Location(exampleSource)).description)
+            } catch {
+                throw UsageError("\(output.option) \(output.template.text): \(error.detail)")
+            }
         }
         if let file {
-            var recipe = try file.recipe(of: exampleSource, to: example.description)
+            var recipe = try file.recipe(of: exampleSource, to: examples)
             ConvertCommand.addWishes(to: &recipe, invocation)
             return recipe
         }
         let output = try FormatOptions.output(
-            at: example.description,
+            at: examples[0],
             onConflict: invocation[SubmitConflict.option].policy,
             invocation
         )
@@ -189,28 +238,12 @@ enum SubmitOptions {
         try EditOptions.apply(to: &recipe, invocation)
         try SourceOptions.settleDamage(of: &recipe, invocation)
         ConvertCommand.addWishes(to: &recipe, invocation)
+        let further = zip(examples.dropFirst(), invocation.all(also)).map {
+            OutputWish(location: $0, preset: $1.preset)
+        }
+        try FormatOptions.addOutputs(further, to: &recipe, invocation)
         return recipe
     }
 
     private static let exampleSource = "source:folder/name.wav"
-
-    /// The value of `{ext}`; `nil` if the template does not use it.
-    static func fileExtension(
-        for template: DestinationTemplate,
-        from file: RecipeTemplate? = nil,
-        _ invocation: Invocation
-    ) throws -> String? {
-        guard template.fields.contains(.ext) else { return nil }
-        let wanted = try file?.recipe.outputs[0].audioFormat()
-        let preset = wanted ?? invocation[FormatOptions.preset]?.format
-        guard let container = invocation[FormatOptions.container] ?? preset?.container else {
-            throw UsageError(
-                "--to \(template.text): the value of {ext} is unknown",
-                hint: "use --preset or --container"
-            )
-        }
-        // Ogg files with Opus use the extension .opus.
-        let isOpus = container == .ogg && (invocation[FormatOptions.codec] ?? preset?.codec) == .opus
-        return isOpus ? "opus" : container.fileExtensions.first
-    }
 }

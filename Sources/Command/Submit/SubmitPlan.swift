@@ -5,10 +5,13 @@ import Storage
 
 /// The jobs that a submission would create, and what prevents it.
 struct SubmitPlan: Sendable {
-    /// A source and its destination.
+    /// A source and the destinations of its outputs.
     struct Item: Sendable {
         let source: Location
-        let destination: Location
+        let destinations: [Location]
+
+        /// The first output's.
+        var destination: Location { destinations[0] }
     }
 
     /// The common part of all recipes.
@@ -16,8 +19,8 @@ struct SubmitPlan: Sendable {
     /// How many of its sources, from the first on, are the file of the job. The others are the same in all jobs.
     private let mainCount: Int
     let conflict: SubmitConflict
-    /// The codec of outputs, by the extension of their names.
-    private var codecs: [String: Codec] = [:]
+    /// The codecs of a job's outputs, by the extensions of their names.
+    private var codecs: [String: [Codec]] = [:]
     let items: [Item]
     /// The sources that all jobs have in common.
     private let commonSources: [Location]
@@ -54,26 +57,27 @@ struct SubmitPlan: Sendable {
     init(
         _ sources: [FoundSource],
         misfits: [String],
-        template: DestinationTemplate,
+        outputs: [OutputTemplate],
         base: Recipe,
         mainCount: Int = 1,
-        conflict: SubmitConflict,
-        ext: String?
+        conflict: SubmitConflict
     ) throws {
         (self.base, self.mainCount, self.conflict) = (base, mainCount, conflict)
         commonSources = try base.sources.dropFirst(mainCount).map { try Location($0.location) }
         for misfit in misfits { self.misfits.add(misfit) }
-        let preset = base.outputs[0].preset
         var items: [Item] = []
         items.reserveCapacity(sources.count)
         for source in sources {
             do throws(StorageError) {
                 // The template's fields come from the path as the user named it; the root's name plays no part.
                 let named = try Location("source:\(source.relative)")
-                let place = try template.location(for: named, ext: ext ?? "", preset: preset, id: nil)
-                items.append(Item(source: source.location, destination: place))
+                var places: [Location] = []
+                for output in outputs { places.append(try output.location(for: named)) }
+                items.append(Item(source: source.location, destinations: places))
             } catch {
-                if error.code == .invalidTemplate { throw UsageError("--to \(template.text): \(error.detail)") }
+                if error.code == .invalidTemplate {
+                    throw UsageError("\(outputs[0].option) \(outputs[0].template.text): \(error.detail)")
+                }
                 self.misfits.add("\(source.location): \(error.detail)".printable)
             }
         }
@@ -86,7 +90,7 @@ struct SubmitPlan: Sendable {
     func recipe(_ item: Item) -> Recipe {
         var recipe = base
         recipe.fill(mainCount, with: item.source.description)
-        recipe.outputs[0].location = item.destination.description
+        for (index, place) in item.destinations.enumerated() { recipe.outputs[index].location = place.description }
         return recipe
     }
 
@@ -95,23 +99,25 @@ struct SubmitPlan: Sendable {
         chosen.lazy.map { choice in
             let item = items[choice.place]
             var recipe = recipe(item)
-            recipe.outputs[0].onConflict = choice.policy
+            for index in recipe.outputs.indices { recipe.outputs[index].onConflict = choice.policy }
             return JobRequest(recipe, needs: needs(item), stamp: choice.stamp)
         }
     }
 
     private func needs(_ item: Item) -> [String] {
-        let roots = Set([item.source.root, item.destination.root] + commonSources.map(\.root))
-        let codec = codecs[Self.ending(item)].flatMap { $0 == .copy ? nil : AbilityWord.codec($0) }
-        return (codec.map { [$0] } ?? []) + roots.map { AbilityWord.root($0) }.sorted()
+        let roots = Set([item.source.root] + (item.destinations + commonSources).map(\.root))
+        let codecs = Set((codecs[Self.endings(item)] ?? []).filter { $0 != .copy })
+        return codecs.map { AbilityWord.codec($0) }.sorted() + roots.map { AbilityWord.root($0) }.sorted()
     }
 
-    /// `.mp3`; empty if the name has no extension.
-    private static func ending(_ item: Item) -> String {
-        let name = item.destination.path
-        let ending = name.lastIndex(of: ".").map { name[$0...] } ?? ""
-        // A dot before the last slash belongs to a folder.
-        return ending.contains("/") ? "" : String(ending)
+    /// `.mp3`, or `.flac .mp3` for two outputs; nothing for a name without an extension.
+    private static func endings(_ item: Item) -> String {
+        item.destinations.map { place in
+            let name = place.path
+            let ending = name.lastIndex(of: ".").map { name[$0...] } ?? ""
+            // A dot before the last slash belongs to a folder.
+            return ending.contains("/") ? "" : String(ending)
+        }.joined(separator: " ")
     }
 
     /// Identifies the request: equal for the same sources, destinations and wishes, so that a repetition is
@@ -145,14 +151,20 @@ struct SubmitPlan: Sendable {
     private mutating func checkFormats() throws {
         var checked: Set<String> = []
         for item in items {
-            let ending = Self.ending(item)
-            guard checked.insert(ending).inserted else { continue }
+            let endings = Self.endings(item)
+            guard checked.insert(endings).inserted else { continue }
             let recipe = recipe(item)
+            var own: Set<Location> = []
+            if let twice = item.destinations.first(where: { !own.insert($0).inserted }) {
+                throw UsageError("two outputs of a job would be \(twice)", hint: "--to and --also must differ")
+            }
             // `compare()` reports outputs that are sources.
-            if item.source == item.destination || commonSources.contains(item.destination) { continue }
+            if item.destinations.contains(where: { $0 == item.source || commonSources.contains($0) }) { continue }
             do throws(RecipeError) {
                 try recipe.validate()
-                codecs[ending] = try recipe.outputs[0].codec
+                var found: [Codec] = []
+                for output in recipe.outputs { found.append(try output.codec) }
+                codecs[endings] = found
             } catch {
                 throw UsageError(ofEdit: error) ?? UsageError(error, for: recipe.outputs[0])
             }
@@ -166,11 +178,13 @@ struct SubmitPlan: Sendable {
         makers.reserveCapacity(items.count)
         var colliding: [Location: [Location]] = [:]
         for (place, item) in items.enumerated() {
-            guard let first = makers[item.destination] else {
-                makers[item.destination] = place
-                continue
+            for destination in item.destinations {
+                guard let first = makers[destination] else {
+                    makers[destination] = place
+                    continue
+                }
+                colliding[destination, default: [items[first].source]].append(item.source)
             }
-            colliding[item.destination, default: [items[first].source]].append(item.source)
         }
         let order = colliding.sorted { makers[$0.key]! < makers[$1.key]! }
         for (destination, sources) in order {
@@ -194,6 +208,6 @@ struct SubmitPlan: Sendable {
 extension RunningFingerprint {
     fileprivate mutating func add(_ item: SubmitPlan.Item) {
         add(item.source.description)
-        add(item.destination.description)
+        for place in item.destinations { add(place.description) }
     }
 }

@@ -18,15 +18,17 @@ struct SubmitSurvey: Sendable {
     }
 
     /// What exists at a destination.
-    enum Presence: Sendable {
+    enum Presence: Sendable, Equatable {
         /// Its root is not on this machine.
         case unseen
         case absent
         /// Something exists there; its facts were not needed.
         case there
+        /// Some of the job's outputs are missing, and those that exist are as they were written.
+        case partly
         case known(Look)
 
-        struct Look: Sendable {
+        struct Look: Sendable, Equatable {
             let isFile: Bool
             let bytes: Int64
             /// In nanoseconds since 1970.
@@ -114,7 +116,7 @@ struct SubmitSurvey: Sendable {
             case .skipped: return skipped += 1
             case .missing:
                 missing.add("\(item.destination)".printable)
-                return chosen.append(taken(conflict.policy))
+                return chosen.append(taken(presence == .partly ? .skip : conflict.policy))
             case .changed:
                 changed.add("\(item.source)".printable)
                 // The existing file is an output of ours, as it was written.
@@ -128,6 +130,7 @@ struct SubmitSurvey: Sendable {
             switch conflict {
             case .fail where isAltered: return altered.add("\(item.destination)".printable)
             case .fail: return conflicts.add("\(item.destination)".printable)
+            case .missing where presence == .partly, .newer where presence == .partly: policy = .skip
             case .missing: return skipped += 1
             case .newer:
                 guard presence.isOlder(than: stamp) else { return skipped += 1 }
@@ -168,14 +171,14 @@ struct SubmitSurvey: Sendable {
             case .skipped:
                 switch (presence, conflict) {
                 case (.unseen, _): self = .unseen
-                case (.absent, _), (_, .fail), (_, .replace): self = .asNew
+                case (.absent, _), (.partly, _), (_, .fail), (_, .replace): self = .asNew
                 case (_, .newer): self = presence.isOlder(than: stamp) ? .asNew : .skipped
                 case (_, .skip), (_, .missing): self = .skipped
                 }
             case .completed:
                 switch presence {
                 case .unseen: self = .unseen
-                case .absent: self = .missing
+                case .absent, .partly: self = .missing
                 case .there: self = .altered
                 case .known where !hasOutput: self = .altered
                 case .known:
@@ -192,17 +195,36 @@ struct SubmitSurvey: Sendable {
 }
 
 extension SubmitSurvey.Presence {
+    /// What exists of a job's outputs together. `records` are what an earlier job for the same work recorded of them.
+    init(of outputs: [Self], _ records: [PublishedFile?]?) {
+        let seen = outputs.filter { $0 != .unseen }
+        let others = seen.filter { $0 != .absent }
+        // Of a single output, its own presence says everything.
+        guard outputs.count > 1, !others.isEmpty else {
+            self = outputs.count > 1 ? (seen.isEmpty ? .unseen : .absent) : outputs[0]
+            return
+        }
+        let hold = zip(outputs, records ?? []).allSatisfy { output, record in
+            guard case .known(let look) = output, let record else { return true }
+            return look.isFile && look.bytes == record.bytes && look.hasDigest != false
+        }
+        let known = others.first { if case .known = $0 { true } else { false } }
+        self = !hold ? .there : others.count < seen.count ? .partly : known ?? .there
+    }
+
     /// Whether anything exists at the destination.
     var isTaken: Bool {
         switch self {
         case .unseen, .absent: false
-        case .there, .known: true
+        case .there, .partly, .known: true
         }
     }
 
     /// Whether the existing file is the job's recorded output.
     func holds(_ job: EarlierJob) -> Bool {
         guard case .known(let look) = self else { return false }
+        // The first of several outputs was left alone, and the others have been compared.
+        if job.bytes == nil, !job.further.isEmpty { return true }
         return look.isFile && look.bytes == job.bytes && look.hasDigest != false
     }
 

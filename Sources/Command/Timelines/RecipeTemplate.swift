@@ -27,7 +27,7 @@ struct RecipeTemplate {
         guard let word = invocation[Self.option] else { return nil }
         let settled =
             FormatOptions.forms + LoudnessOptions.forms + SourceOptions.forms + EditOptions.forms
-            + [SubmitOptions.until.form]
+            + [SubmitOptions.until.form, LoudnessOptions.album.form]
         // In `submit`, --to is another option with the same name: it names the outputs.
         let others = settled.filter { $0.name != SourceOptions.to.form.name || invocation.path == ["convert"] }
         if let other = others.first(where: { invocation.origin(of: $0) == .commandLine }) {
@@ -64,14 +64,8 @@ struct RecipeTemplate {
 
     // MARK: - submit
 
-    /// The recipe for a batch, with example locations for the source and the output.
-    func recipe(of example: String, to destination: String) throws(UsageError) -> Recipe {
-        guard recipe.outputs.count == 1 else {
-            throw UsageError(
-                "\(name.printable) has \(Figures.count(recipe.outputs.count, "output")); a job has one",
-                hint: "submit the batch once for each output"
-            )
-        }
+    /// The recipe for a batch, with example locations for the source and the outputs.
+    func recipe(of example: String, to destinations: [String]) throws(UsageError) -> Recipe {
         guard placeholderCount > 0 else {
             throw UsageError(
                 "\(name.printable) has no source \(Self.placeholder)",
@@ -80,7 +74,7 @@ struct RecipeTemplate {
         }
         var result = recipe
         result.fill(placeholderCount, with: example)
-        result.outputs[0].location = destination
+        for (index, destination) in destinations.enumerated() { result.outputs[index].location = destination }
         return result
     }
 }

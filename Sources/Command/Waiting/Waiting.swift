@@ -140,7 +140,7 @@ struct Waiting: Sendable {
             let lacksWorkers = WorkerCensus(try await ledger.workers(), at: now).alive == 0
             return Obstacle(job: waiting, reason: reason, lacksWorkers: lacksWorkers)
         case .line where stillness < Self.patience: return nil
-        case .paused, .limit, .runAt, .backOff, .line:
+        case .paused, .limit, .runAt, .backOff, .album, .line:
             return Obstacle(job: waiting, reason: reason, lacksWorkers: false)
         }
     }

@@ -118,6 +118,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     case neighbourCrashed = "neighbour_crashed"
     case fileSystemMissing = "file_system_missing"
     case fileSystemFull = "file_system_full"
+    case albumWaits = "album_waits"
     case unable
 
     // Errors in Sluice.

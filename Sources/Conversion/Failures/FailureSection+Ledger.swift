@@ -228,6 +228,12 @@ extension FailureSection {
                 cause: "unplugged drives, lost network shares",
                 advice: "mount that file system again; jobs that wait for it continue automatically"
             ),
+            .albumWaits: .init(
+                .infrastructure,
+                [.release],
+                "The loudness of the job's track has been measured. The job continues when all jobs of its batch are.",
+                cause: "`submit --album`, `--replaygain album`"
+            ),
             .fileSystemFull: .init(
                 .infrastructure,
                 [.write, .finish, .publish, .release],

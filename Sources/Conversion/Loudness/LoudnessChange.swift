@@ -6,6 +6,8 @@ public struct LoudnessChange: Sendable, Hashable, Codable {
     public var ceilingDBTP: Double
     /// The source's sound before the change, with the rate and the channels of the output.
     public var measured: LoudnessReport
+    /// The loudness of the album, all tracks of the batch together, before the change; `nil` if the gain is the track's own.
+    public var albumLUFS: Double?
     /// The gain of every sample; 0 if the loudness could not be measured.
     public var gainDB: Double
     /// The frames in which the limiter reduced the gain further.
@@ -19,6 +21,7 @@ public struct LoudnessChange: Sendable, Hashable, Codable {
         targetLUFS: Double,
         ceilingDBTP: Double,
         measured: LoudnessReport,
+        albumLUFS: Double? = nil,
         gainDB: Double,
         limitedFrames: Int64,
         largestReductionDB: Double,
@@ -27,6 +30,7 @@ public struct LoudnessChange: Sendable, Hashable, Codable {
         self.targetLUFS = targetLUFS
         self.ceilingDBTP = ceilingDBTP
         self.measured = measured
+        self.albumLUFS = albumLUFS
         self.gainDB = gainDB
         self.limitedFrames = limitedFrames
         self.largestReductionDB = largestReductionDB
@@ -37,6 +41,7 @@ public struct LoudnessChange: Sendable, Hashable, Codable {
     public var rounded: LoudnessChange {
         var change = self
         change.measured = measured.rounded
+        change.albumLUFS = albumLUFS?.inHundredths
         change.gainDB = gainDB.inHundredths
         change.largestReductionDB = largestReductionDB.inHundredths
         change.reachedLUFS = reachedLUFS?.inHundredths
@@ -45,7 +50,8 @@ public struct LoudnessChange: Sendable, Hashable, Codable {
 
     /// All figures, and those of the measurement.
     public var figures: [Double] {
-        [targetLUFS, ceilingDBTP, gainDB, largestReductionDB] + [reachedLUFS].compactMap { $0 } + measured.figures
+        [targetLUFS, ceilingDBTP, gainDB, largestReductionDB] + [albumLUFS, reachedLUFS].compactMap { $0 }
+            + measured.figures
     }
 
     /// How far the output may be from the target without a remark, in LU.

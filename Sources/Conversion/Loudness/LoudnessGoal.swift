@@ -4,10 +4,17 @@ public struct LoudnessGoal: Sendable, Hashable {
     public var target: Target
     /// The ceiling for true peaks.
     public var truePeak: Level
+    /// What is brought to that loudness: each output, or all outputs of a batch together, by one gain.
+    public var scope: Scope
 
-    public init(target: Target, truePeak: Level = .usualTruePeak) {
+    public init(target: Target, truePeak: Level = .usualTruePeak, scope: Scope = .track) {
         self.target = target
         self.truePeak = truePeak
+        self.scope = scope
+    }
+
+    public enum Scope: String, Sendable, Hashable, Codable, CaseIterable {
+        case track, album
     }
 
     /// A loudness, by its figure or by the purpose that it is usual for.
@@ -138,7 +145,7 @@ extension LoudnessGoal.Level {
 
 extension LoudnessGoal: Codable {
     private enum Field: String, CodingKey, CaseIterable {
-        case target, truePeak
+        case target, truePeak, scope
     }
 
     /// Decodes strictly. Without `truePeak`, the ceiling is -1 dBTP.
@@ -148,7 +155,7 @@ extension LoudnessGoal: Codable {
         guard let target = Target(text) else {
             throw fields.refusal(of: .target, "\"\(text)\"; allowed: \(Target.allowed)")
         }
-        self.init(target: target)
+        self.init(target: target, scope: try fields.word(.scope) ?? .track)
         guard let text: String = try fields.optional(.truePeak) else { return }
         guard let level = Level(truePeak: text) else {
             throw fields.refusal(of: .truePeak, "\"\(text)\"; allowed: \(Level.allowedTruePeaks)")
@@ -156,11 +163,12 @@ extension LoudnessGoal: Codable {
         truePeak = level
     }
 
-    /// Writes both fields.
+    /// Writes the scope only if it is an album.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Field.self)
         try container.encode(target.text, forKey: .target)
         try container.encode(truePeak.truePeakText, forKey: .truePeak)
+        if scope != .track { try container.encode(scope, forKey: .scope) }
     }
 }
 

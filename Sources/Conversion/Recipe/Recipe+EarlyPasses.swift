@@ -7,4 +7,9 @@ extension Recipe {
             findsSilence, outputs.contains { $0.loudness != nil }, outputs.contains { $0.replayGain != nil },
         ].count { $0 }
     }
+
+    /// Whether an output depends on the loudness of all jobs of the batch together.
+    public var belongsToAlbum: Bool {
+        outputs.contains { $0.loudness?.scope == .album || $0.replayGain == .album }
+    }
 }

@@ -105,6 +105,10 @@ extension Recipe {
             throw RecipeError(.valueNotAllowed, at: "\(path).replayGain", reason)
         }
         try output.loudness?.validate(at: "\(path).loudness")
+        if output.replayGain == .album, output.loudness?.scope == .track {
+            let reason = "album; every output gets the same loudness, so an album has no levels of its own"
+            throw RecipeError(.valueNotAllowed, at: "\(path).replayGain", reason)
+        }
         if format.codec == .copy, sources.contains(where: { !$0.ranges.isEmpty }) {
             throw RecipeError(
                 .valueNotAllowed,

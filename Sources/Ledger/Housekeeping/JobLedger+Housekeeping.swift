@@ -101,8 +101,8 @@ extension JobLedger {
                     fence: try Fence(row),
                     recipe: recipe,
                     attemptName: try row["attempt_name"],
-                    digest: try row["digest"],
-                    bytes: try row["size"],
+                    file: PublishedFile(digest: try row["digest"], bytes: try row["size"]),
+                    further: try [PublishedFile?](further: row),
                     since: try row["since"]
                 )
             }.compactMap(\.self)

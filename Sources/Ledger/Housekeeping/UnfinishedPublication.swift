@@ -9,8 +9,9 @@ public struct UnfinishedPublication: Sendable, Hashable {
     public var fence: Fence
     public var recipe: Recipe
     public var attemptName: String
-    /// SHA-256 of the output in hexadecimal.
-    public var digest: String
-    public var bytes: Int64
+    /// The first output.
+    public var file: PublishedFile
+    /// As in `Publication`.
+    public var further: [PublishedFile?]
     public var since: Date
 }

@@ -6,6 +6,8 @@ public struct RecordedOutput: Sendable, Hashable {
     /// The location of the job's first source.
     public var source: String
     public var destination: String
+    /// The destination of the job's first output, which may be this one.
+    public var first: String
     public var bytes: Int64
     /// SHA-256 in hexadecimal.
     public var digest: String
@@ -17,13 +19,12 @@ public struct OutputMaker: Sendable, Hashable {
     /// `completed`, or one of the open states.
     public var state: JobState
     public var endedAt: Date?
-    /// The output of a completed job; the digest is SHA-256 in hexadecimal.
-    public var bytes: Int64?
-    public var digest: String?
+    /// The output of a completed job; `nil` if it was left alone.
+    public var file: PublishedFile?
 }
 
 extension JobLedger {
-    /// A page of the outputs of completed jobs, in the order of `jobs(matching:)`. `next` is `nil` on the last page.
+    /// The outputs of a page of completed jobs, in the order of `jobs(matching:)`. `next` is `nil` on the last page.
     public func outputs(
         matching filter: JobFilter = JobFilter(),
         after cursor: JobCursor? = nil,
@@ -39,30 +40,46 @@ extension JobLedger {
                     job: try row["job"],
                     source: try row["source"],
                     destination: try row["destination"],
+                    first: try row["first"],
                     bytes: try row["size"],
                     digest: try row["digest"]
                 )
                 return (output, try row["next"] as JSON?)
             }
             // A page that is not full is the last, unless the search continues.
-            let isLast = rows.count < Int(limit) && rows.last?.0 != nil
+            let jobs = Set(rows.compactMap { $0.0?.job }).count
+            let isLast = jobs < Int(limit) && rows.last?.0 != nil
             return (rows.compactMap(\.0), isLast ? nil : JobCursor(rows.last?.1))
         }
     }
 
-    /// For each destination, the jobs that made its output or may still make it.
-    public func makers(of destinations: [String]) async throws -> [[OutputMaker]] {
-        try await settle("find the jobs of outputs") { connection, _ in
-            var makers = [[OutputMaker]](repeating: [], count: destinations.count)
+    /// For each output, the jobs that made the file at its destination or may still make it.
+    ///
+    /// The file may be a job's first output. If it is a further one, it is found in jobs that have the same first output
+    /// as the job of `outputs`.
+    public func makers(of outputs: [RecordedOutput]) async throws -> [[OutputMaker]] {
+        let further = outputs.indices.filter { outputs[$0].first != outputs[$0].destination }
+        let destinations = outputs.map(\.destination) + further.map { outputs[$0].first }
+        return try await settle("find the jobs of outputs") { connection, _ in
+            var makers = [[OutputMaker]](repeating: [], count: outputs.count)
             try connection.forEachRow("select * from \(schema).list_makers(\(destinations))") { row in
+                let entry = try (row["place"] as Int) - 1
+                let place = entry < outputs.count ? entry : further[entry - outputs.count]
+                var files: [PublishedFile?] = [nil]
+                if let bytes: Int64 = try row["size"], let digest: String = try row["digest"] {
+                    files = [PublishedFile(digest: digest, bytes: bytes)]
+                }
+                files += try [PublishedFile?](further: row)
+                let names: [String] = try row["outputs"] ?? [destinations[entry]]
+                // A job that does not write the file, only its neighbour.
+                guard let index = names.firstIndex(of: outputs[place].destination) else { return }
                 let maker = OutputMaker(
                     job: try row["job"],
                     state: try row.value("state"),
                     endedAt: try row["ended_at"],
-                    bytes: try row["size"],
-                    digest: try row["digest"]
+                    file: index < files.count ? files[index] : nil
                 )
-                makers[try (row["place"] as Int) - 1].append(maker)
+                if !makers[place].contains(maker) { makers[place].append(maker) }
             }
             return makers
         }

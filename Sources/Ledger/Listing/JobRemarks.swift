@@ -15,6 +15,15 @@ public struct JobRemarks: Sendable, Hashable {
         // `try?`: the report of one job, written by another version or another program, must not fail a list.
         guard let json, let column = try? json.decoded(as: Column.self, during: "read remarks") else { return nil }
         damage = DamageReport(frames: column.frames ?? 0, stretchCount: column.places ?? 0)
-        remarks = column.remarks ?? []
+        // The same remark may hold for several outputs.
+        remarks = (column.remarks ?? []).withoutRepetitions
+    }
+}
+
+extension [Remark] {
+    /// Each remark once, in the order of first mention.
+    var withoutRepetitions: [Remark] {
+        var seen: Set<Remark> = []
+        return filter { seen.insert($0).inserted }
     }
 }

@@ -37,6 +37,8 @@ public struct JobStory: Sendable, Hashable {
         case runAt = "run_at"
         /// The back-off before another try.
         case backOff = "back_off"
+        /// The other jobs of its batch have not all measured their loudness.
+        case album
         /// Other jobs are ahead of it.
         case line
     }
@@ -114,7 +116,8 @@ extension AttemptRecord {
             audio: try (row["audio_ms"] as Int64?).map { .milliseconds($0) },
             cpu: try (row["cpu_ms"] as Int64?).map { .milliseconds($0) },
             peakBytes: try row["peak_bytes"],
-            report: report?.conversion
+            report: report?.conversion,
+            further: report?.further ?? []
         )
     }
 }

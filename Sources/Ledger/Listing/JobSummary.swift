@@ -31,9 +31,11 @@ public struct JobSummary: Sendable, Hashable {
     public var totalFrames: Int64?
     /// Whether a cancellation of the running job was requested.
     public var isToBeCancelled: Bool
-    /// SHA-256 of the output in hexadecimal, and its length; `nil` for a job that was skipped.
+    /// SHA-256 of the first output in hexadecimal, and its length; `nil` if it was left alone.
     public var digest: String?
     public var bytes: Int64?
+    /// The outputs after the first, in the order of the recipe; `nil` for one that was left alone.
+    public var further: [PublishedFile?]
     /// Set for a job that was completed or skipped.
     public var placement: Placement?
     /// Whether it was completed with remarks.
@@ -65,6 +67,7 @@ public struct JobSummary: Sendable, Hashable {
         isToBeCancelled = try row["cancel_asked"] ?? false
         digest = try row["digest"]
         bytes = try row["size"]
+        further = try [PublishedFile?](further: row)
         placement = try row["placement"] as String? == nil ? nil : try row.value("placement")
         hasRemarks = try row["has_remarks"] ?? false
     }

@@ -10,8 +10,17 @@ public struct AttemptFacts: Sendable, Hashable {
     /// Processor time, to the millisecond.
     public var cpu: Duration?
     public var peakBytes: Int64?
-    /// The conversion's own report.
+    /// The conversion's own report, on the first output that it made.
     public var report: ConversionReport?
+    /// Its reports on the outputs after that.
+    public var further: [ConversionReport]
+
+    /// The report on the first output, with the remarks on all of them.
+    public var reportOnAll: ConversionReport? {
+        var all = report
+        if !further.isEmpty { all?.remarks = ((report?.remarks ?? []) + further.flatMap(\.remarks)).withoutRepetitions }
+        return all
+    }
 
     public init(
         slot: Int16? = nil,
@@ -20,7 +29,8 @@ public struct AttemptFacts: Sendable, Hashable {
         audio: Duration? = nil,
         cpu: Duration? = nil,
         peakBytes: Int64? = nil,
-        report: ConversionReport? = nil
+        report: ConversionReport? = nil,
+        further: [ConversionReport] = []
     ) {
         self.slot = slot
         self.framesIn = framesIn
@@ -29,16 +39,27 @@ public struct AttemptFacts: Sendable, Hashable {
         self.cpu = cpu
         self.peakBytes = peakBytes
         self.report = report
+        self.further = further
     }
 }
 
 /// The column `report` of an attempt: facts without a separate column.
 struct AttemptReport: Codable, Sendable, Hashable {
     var conversion: ConversionReport?
+    /// The reports on further outputs.
+    var further: [ConversionReport]?
     var refusals: [FormatRefusal.Reason]?
 
+    init() {}
+
+    init(_ facts: AttemptFacts, refusals: [FormatRefusal.Reason]? = nil) {
+        conversion = facts.report
+        further = facts.further.isEmpty ? nil : facts.further
+        self.refusals = refusals
+    }
+
     /// As JSON; `nil` if it is empty.
-    func json() throws -> JSON? { conversion == nil && refusals == nil ? nil : try JSON(self) }
+    func json() throws -> JSON? { self == AttemptReport() ? nil : try JSON(self) }
 }
 
 extension Duration {

@@ -4,10 +4,13 @@ public import Conversion
 public struct FinishedJob: Sendable, Hashable {
     public var fence: Fence
     public var placement: Placement
+    /// The placement of each output, for a job with several.
+    public var each: [Placement]
 
-    public init(_ fence: Fence, _ placement: Placement = .published) {
+    public init(_ fence: Fence, _ placement: Placement = .published, each: [Placement] = []) {
         self.fence = fence
         self.placement = placement
+        self.each = each.count > 1 ? each : []
     }
 }
 

@@ -15,7 +15,8 @@ extension JobLedger {
                 \(outputs.map(\.attemptName)), \(outputs.map(\.digest)), \(outputs.map(\.bytes)),
                 \(facts.map(\.framesIn)), \(facts.map(\.framesOut)), \(facts.map(\.audio?.wholeMilliseconds)),
                 \(facts.map(\.cpu?.wholeMilliseconds)), \(facts.map(\.peakBytes)), \(facts.map(\.slot)),
-                \(facts.map { try AttemptReport(conversion: $0.report).json()?.text }))
+                \(facts.map { try AttemptReport($0).json()?.text }),
+                \(try outputs.map(\.further).ledgerTexts))
             """
         }
     }
@@ -33,10 +34,11 @@ extension JobLedger {
         try await answers(jobs, \.fence, "finish jobs", within: limit) { jobs, schema in
             // Most groups hold only published outputs and need no placements.
             let placements = jobs.contains { $0.placement != .published } ? jobs.map(\.placement.rawValue) : nil
-            return """
-                select * from \(schema).finish(
-                    \(jobs.map(\.fence.job)), \(jobs.map(\.fence.epoch)), \(jobs.map(\.fence.lease)), \(placements))
-                """
+            return try """
+            select * from \(schema).finish(
+                \(jobs.map(\.fence.job)), \(jobs.map(\.fence.epoch)), \(jobs.map(\.fence.lease)), \(placements),
+                \(jobs.map(\.each).ledgerTexts))
+            """
         }
     }
 
@@ -126,6 +128,15 @@ extension JobLedger {
     static let wordsPerCall = 1_000
 }
 
+extension Array where Element: Collection & Encodable {
+    /// A JSON list for each job, for jobs with something to list; `nil` if there is none. Most jobs have one output.
+    fileprivate var ledgerTexts: [String?]? {
+        get throws {
+            allSatisfy(\.isEmpty) ? nil : try map { $0.isEmpty ? nil : try JSON($0).text }
+        }
+    }
+}
+
 /// An element of the list that `fail` takes.
 private struct FailureRow: Encodable {
     var job: Int64
@@ -176,7 +187,7 @@ private struct FailureRow: Encodable {
         audio_ms = facts.audio?.wholeMilliseconds
         cpu_ms = facts.cpu?.wholeMilliseconds
         peak_bytes = facts.peakBytes
-        let report = AttemptReport(conversion: facts.report, refusals: failure.refusals)
+        let report = AttemptReport(facts, refusals: failure.refusals)
         self.report = report == AttemptReport() ? nil : report
     }
 }

@@ -10,10 +10,12 @@ public struct EarlierJob: Sendable, Hashable {
     public var onConflict: Recipe.ConflictPolicy
     /// The stamp of its source at submission.
     public var stamp: SourceStamp?
-    /// The size and digest of the output. If the job ended without an output, those of the last output that an
+    /// The size and digest of the first output. If the job ended without an output, those of the last output that an
     /// earlier job made with the same work. The digest is SHA-256 in hexadecimal, and set only on request.
     public var bytes: Int64?
     public var digest: String?
+    /// The same of the outputs after the first; `nil` for one that was left alone.
+    public var further: [PublishedFile?]
     /// The code of the failure that ended it.
     public var code: String?
 
@@ -26,6 +28,7 @@ public struct EarlierJob: Sendable, Hashable {
         stamp: SourceStamp? = nil,
         bytes: Int64? = nil,
         digest: String? = nil,
+        further: [PublishedFile?] = [],
         code: String? = nil
     ) {
         self.job = job
@@ -36,6 +39,7 @@ public struct EarlierJob: Sendable, Hashable {
         self.stamp = stamp
         self.bytes = bytes
         self.digest = digest
+        self.further = further
         self.code = code
     }
 }
@@ -95,6 +99,7 @@ extension EarlierJob {
             stamp: bytes.flatMap { bytes in modified.map { SourceStamp(bytes: bytes, modified: $0) } },
             bytes: try row[8],
             digest: try row[9],
+            further: try [PublishedFile?](further: row),
             code: try row[10]
         )
     }

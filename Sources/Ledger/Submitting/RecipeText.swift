@@ -82,17 +82,11 @@ struct RecipeText {
 extension Recipe {
     /// Whether the two recipes differ only in their locations.
     fileprivate func differsInLocationsOnly(from other: Recipe) -> Bool {
-        damage == other.damage && verify == other.verify && timeline == other.timeline
-            && strictLoss == other.strictLoss && tags == other.tags
-            && limits == other.limits && sources.count == other.sources.count
-            && outputs.count == other.outputs.count
-            && zip(sources, other.sources).allSatisfy {
-                $0.track == $1.track && $0.raw == $1.raw && $0.ranges == $1.ranges && $0.name == $1.name
-            }
-            && zip(outputs, other.outputs).allSatisfy {
-                $0.preset == $1.preset && $0.onConflict == $1.onConflict && $0.format == $1.format
-                    && $0.loudness == $1.loudness
-            }
+        guard sources.count == other.sources.count, outputs.count == other.outputs.count else { return false }
+        var like = self
+        for index in sources.indices { like.sources[index].location = other.sources[index].location }
+        for index in outputs.indices { like.outputs[index].location = other.outputs[index].location }
+        return like == other
     }
 }
 

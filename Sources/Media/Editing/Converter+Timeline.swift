@@ -1,4 +1,4 @@
-import Conversion
+public import Conversion
 
 extension Converter {
     /// Converts the timeline of the request. `sources` has a descriptor for each of its inputs.
@@ -34,9 +34,33 @@ extension Converter {
         }
         if let plain = plainRequest { return try plain.run(from: sources, to: destinations, report: report) }
         try refuseVerifiedStream()
+        try refuseUnknownAlbum()
         let cpuAtStart = BudgetWatch.now()
-        let trims = timeline.tracks.reduce(0) { $0 + $1.pieces.count { $0.trimSilence != nil } }
+        let trims = timeline.trims
         let passes = EarlyPasses((trims > 0 ? 1 : 0) + measuringPasses, report: report)
+        let composition = try composition(timeline, sources, trims, passes, cpuAtStart)
+        return try convert(composition, into: destinations, cpuAtStart, passes, report)
+    }
+
+    /// Measures how loud the outputs would be without a gain, for a job whose album is not known yet. Writes nothing.
+    public func measure(from sources: [Int32], report: Pump.Report? = nil) throws -> TrackMeasure {
+        guard let timeline = request.timeline else { return try measureTrack(sources[0], report) }
+        if let plain = plainRequest { return try plain.measure(from: sources, report: report) }
+        let cpuAtStart = BudgetWatch.now()
+        let trims = timeline.trims
+        let passes = EarlyPasses((trims > 0 ? 1 : 0) + 1, report: report)
+        let composition = try composition(timeline, sources, trims, passes, cpuAtStart)
+        let formats = try resolved(for: composition.shape, stream: nil)
+        return try trackMeasure(as: formats.finest, passes, sound(composition, formats.finest, cpuAtStart))
+    }
+
+    private func composition(
+        _ timeline: Timeline,
+        _ sources: [Int32],
+        _ trims: Int,
+        _ passes: EarlyPasses,
+        _ cpuAtStart: Duration
+    ) throws -> CompositionReader {
         let search = SearchProgress(pieces: trims, passes) { budgetWatch($0, cpuAtStart) }
         let composition = try CompositionReader(
             timeline,
@@ -45,7 +69,18 @@ extension Converter {
             watch: { try search.advance(to: $0, of: $1, rate: $2) }
         )
         search.finish()
-        return try convert(composition, into: destinations, cpuAtStart, passes, report)
+        return composition
+    }
+
+    private func sound(
+        _ composition: CompositionReader,
+        _ format: ResolvedFormat,
+        _ cpuAtStart: Duration
+    ) -> OpenedSound {
+        {
+            let output = try composition.samples(format.resamplerPrecision, outputRate: format.sampleRateHz)
+            return (output, budgetWatch(output.clockRateHz, cpuAtStart))
+        }
     }
 
     /// The same conversion without a timeline, if its pieces are nothing but ranges of one source.
@@ -61,6 +96,9 @@ extension Converter {
 }
 
 extension Timeline {
+    /// The number of pieces whose silence is left out.
+    fileprivate var trims: Int { tracks.reduce(0) { $0 + $1.pieces.count { $0.trimSilence != nil } } }
+
     /// The ranges that are heard one after another, if there is only one source and nothing is changed; else `nil`.
     fileprivate var plainRanges: [MediaTimeRange]? {
         guard sampleRateHz == nil, layout == nil, padTo == nil, limit == nil, tracks.count == 1,
@@ -106,10 +144,7 @@ extension Converter {
         let finest = formats.finest
         let lostByUs = composition.remarksOfSources(settingTags: Set(request.tags.keys.map { $0.lowercased() }))
         if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
-        let measurements = try measurements(as: finest, passes) {
-            let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)
-            return (output, budgetWatch(output.clockRateHz, cpuAtStart))
-        }
+        let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))
         let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)
         let main = composition.main.reader.description
         let outputs = try outputs(formats, destinations) { format in

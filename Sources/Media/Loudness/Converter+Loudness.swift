@@ -6,8 +6,12 @@ extension Converter {
         let goal: LoudnessGoal
         let level: LoudnessGoal.Level
         let report: LoudnessReport
+        /// The loudness of the album, for a goal that refers to it.
+        let albumLUFS: Double?
         /// In decibels; 0 if the loudness could not be measured.
-        var gain: Double { report.integratedLUFS.map { level.decibels - $0 } ?? 0 }
+        var gain: Double {
+            (goal.scope == .album ? albumLUFS : report.integratedLUFS).map { level.decibels - $0 } ?? 0
+        }
 
         /// Whether the limiter may have work to do. Its filters may find peaks that are somewhat higher than measured.
         var mayExceedCeiling: Bool {
@@ -44,6 +48,7 @@ extension Converter {
             targetLUFS: measurement.level.decibels,
             ceilingDBTP: measurement.goal.truePeak.decibels,
             measured: measured,
+            albumLUFS: measurement.albumLUFS,
             gainDB: measurement.gain,
             limitedFrames: limiter.limitedFrames,
             largestReductionDB: limiter.largestReductionDB,
@@ -64,14 +69,17 @@ extension Tag {
 extension LoudnessChange {
     /// What the user should know: that the target was missed, and why.
     var remarks: [Remark] {
-        guard measured.integratedLUFS != nil else {
+        guard let loudness = measured.integratedLUFS else {
+            // In an album, the others tell how loud a silent track is meant to be.
+            guard albumLUFS == nil else { return [] }
             let detail = "the sound is too quiet or too short to measure its loudness: its level was kept"
             return [Remark(.loudnessUnmeasured, detail)]
         }
-        guard let reachedLUFS, abs(reachedLUFS - targetLUFS) > Self.tolerance else { return [] }
+        let wanted = albumLUFS == nil ? targetLUFS : loudness + gainDB
+        guard let reachedLUFS, abs(reachedLUFS - wanted) > Self.tolerance else { return [] }
         let detail =
             "limiting true peaks to \(ceilingDBTP.inTenths) dBTP left \(reachedLUFS.inTenths) LUFS of "
-            + "\(targetLUFS.inTenths) LUFS"
+            + "\(wanted.inTenths) LUFS"
         return [Remark(.loudnessMissed, detail, count: limitedFrames)]
     }
 }

@@ -12,35 +12,19 @@ extension Converter {
     /// How many passes measure.
     var measuringPasses: Int { (request.loudness == nil ? 0 : 1) + (request.replayGain == nil ? 0 : 1) }
 
-    /// Decodes the requested part of the source and measures what would be encoded, if the request needs that.
-    func measure(
+    /// Opens anew what would be encoded, for each pass that measures it.
+    typealias OpenedSound = () throws -> (any SampleOutput, BudgetWatch)
+
+    /// The requested part of a source that is no timeline. The result throws if the source cannot be read twice.
+    func sound(
         _ source: Int32,
         like first: Reader,
-        as format: ResolvedFormat,
-        _ cpuAtStart: Duration,
-        _ passes: EarlyPasses
-    ) throws -> Measurements {
-        guard measuringPasses > 0 else { return Measurements() }
-        let track = try first.track(request.track)
-        guard format.codec != .copy else {
-            throw MediaError(
-                .passthroughRefused,
-                at: .open,
-                request.loudness == nil
-                    ? "the loudness of copied packets is not measured" : "the loudness of copied packets cannot change",
-                stream: track.index,
-                hint: "choose a codec"
-            )
-        }
-        guard first.isSeekable else {
-            throw MediaError(
-                .sourceNotSeekable,
-                at: .open,
-                "its loudness is measured first, so the source is read twice, and a pipe can be read only once",
-                hint: "store the source in a file"
-            )
-        }
-        return try measurements(as: format, passes) {
+        _ formats: [ResolvedFormat],
+        _ cpuAtStart: Duration
+    ) -> OpenedSound {
+        {
+            let track = try first.track(request.track)
+            try refuseMeasuring(first, track, formats.finest.codec)
             let reader = try open(source, checksDigest: false)
             let output = try reader.samples(of: try reader.track(request.track), ranges: request.ranges)
             let budget = BudgetWatch(
@@ -57,21 +41,38 @@ extension Converter {
         }
     }
 
-    /// Measures what would be encoded of the output that `open` opens anew for each pass.
+    private func refuseMeasuring(_ reader: Reader, _ track: Track, _ codec: Codec) throws {
+        guard codec != .copy else {
+            throw MediaError(
+                .passthroughRefused,
+                at: .open,
+                request.loudness == nil
+                    ? "the loudness of copied packets is not measured" : "the loudness of copied packets cannot change",
+                stream: track.index,
+                hint: "choose a codec"
+            )
+        }
+        guard reader.isSeekable else {
+            throw MediaError(
+                .sourceNotSeekable,
+                at: .open,
+                "its loudness is measured first, so the source is read twice, and a pipe can be read only once",
+                hint: "store the source in a file"
+            )
+        }
+    }
+
+    /// Measures what would be encoded of the sound that `open` opens anew for each pass.
     ///
-    /// The second pass is left out if the first one tells what the gain makes of the sound.
-    func measurements(
-        as format: ResolvedFormat,
-        _ passes: EarlyPasses,
-        _ open: () throws -> (any SampleOutput, BudgetWatch)
-    ) throws -> Measurements {
+    /// The second pass is left out if the first one tells what the gain makes of the sound. A pass whose result the
+    /// request has already is left out, too.
+    func measurements(as format: ResolvedFormat, _ passes: EarlyPasses, _ open: OpenedSound) throws -> Measurements {
         var result = Measurements()
         if let goal = request.loudness {
-            let (output, budget) = try open()
-            let converted = try ConvertedOutput(output, for: format) { _ in }
-            let report = try meter(converted, converted.shape, clips: false, within: budget, passes)
+            let report = try measuredBefore(passes) ?? measure(as: format, clips: false, passes, open).report
             let level = goal.level(channelCount: format.channelCount)
-            result.loudness = Measurement(goal: goal, level: level, report: report)
+            let album = goal.scope == .album ? request.album?.measure.integratedLUFS : nil
+            result.loudness = Measurement(goal: goal, level: level, report: report, albumLUFS: album)
         }
         guard request.replayGain != nil else { return result }
         if let loudness = result.loudness, !loudness.mayExceedCeiling {
@@ -79,17 +80,49 @@ extension Converter {
             passes.skip()
             return result
         }
-        let (output, budget) = try open()
-        let converted = try ConvertedOutput(output, for: format) { _ in }
         if let loudness = result.loudness {
+            let (output, budget) = try open()
+            let converted = try ConvertedOutput(output, for: format) { _ in }
             let limiter = try Limiter(converted, ceiling: loudness.goal.truePeak.decibels, gain: loudness.gain)
-            result.written = try meter(limiter, converted.shape, clips: false, within: budget, passes)
+            result.written = try meter(limiter, converted.shape, clips: false, within: budget, passes).finish()
         } else {
-            // Integers are clipped at full scale, which changes how loud they are.
-            let clips = format.isLossless && format.sampleKind == .integer
-            result.written = try meter(converted, converted.shape, clips: clips, within: budget, passes)
+            result.written =
+                try measuredBefore(passes) ?? measure(as: format, clips: format.clips, passes, open).report
         }
         return result
+    }
+
+    /// Measures what would be encoded, without a gain, for a job whose album is not known yet.
+    func trackMeasure(as format: ResolvedFormat, _ passes: EarlyPasses, _ open: OpenedSound) throws -> TrackMeasure {
+        try measure(as: format, clips: request.loudness == nil && format.clips, passes, open)
+    }
+
+    private func measuredBefore(_ passes: EarlyPasses) -> LoudnessReport? {
+        guard let report = request.album?.track else { return nil }
+        passes.skip()
+        return report
+    }
+
+    private func measure(
+        as format: ResolvedFormat,
+        clips: Bool,
+        _ passes: EarlyPasses,
+        _ open: OpenedSound
+    ) throws -> TrackMeasure {
+        let (output, budget) = try open()
+        let converted = try ConvertedOutput(output, for: format) { _ in }
+        return try meter(converted, converted.shape, clips: clips, within: budget, passes).finishTrack()
+    }
+
+    /// An album exists only in a batch of jobs.
+    func refuseUnknownAlbum() throws {
+        guard request.album == nil, request.loudness?.scope == .album || request.replayGain == .album else { return }
+        throw MediaError(
+            .recipeRefused,
+            at: .open,
+            "the loudness of the album is unknown: only the jobs of a batch have one",
+            hint: "submit the recipe, or set its scope to track"
+        )
     }
 
     /// Measures all of `output`. With `clips`, samples beyond full scale count as full scale.
@@ -99,7 +132,7 @@ extension Converter {
         clips: Bool,
         within budget: BudgetWatch,
         _ passes: EarlyPasses
-    ) throws -> LoudnessReport {
+    ) throws -> LoudnessMeter {
         let meter = try LoudnessMeter(shape: shape)
         let rate = output.clockRateHz
         var block = try SampleBlock()
@@ -110,17 +143,36 @@ extension Converter {
             passes.advance(to: output.deliveredFrames, of: output.promisedFrames, rate: rate)
         }
         passes.finish(output.deliveredFrames)
-        return try meter.finish()
+        return meter
     }
 
     /// The tags that state how loud the output is, and what to remark if it could not be measured.
     func statement(of measurements: Measurements, in format: ResolvedFormat) -> (tags: [Tag], remarks: [Remark]) {
         guard let written = measurements.written else { return ([], []) }
-        let tags = [Tag].replayGain(written, in: format.codec)
+        var tags = [Tag].replayGain(written, in: format.codec)
+        if request.replayGain == .album, let album = albumReport(measurements) {
+            tags += [Tag].replayGain(album, ofAlbum: true, in: format.codec)
+        }
         guard tags.isEmpty else { return (tags, []) }
         let detail = "the sound is too quiet or too short to measure its loudness: no tags state it"
         return ([], [Remark(.loudnessUnmeasured, detail)])
     }
+}
+
+extension Converter {
+    /// How loud the album will be.
+    private func albumReport(_ measurements: Measurements) -> LoudnessReport? {
+        guard let album = request.album?.measure, let loudness = album.integratedLUFS else { return nil }
+        let gain = measurements.loudness?.gain ?? 0
+        var peak = album.truePeakDBTP.map { $0 + gain }
+        if let ceiling = request.loudness?.truePeak.decibels { peak = peak.map { min($0, ceiling) } }
+        return LoudnessReport(integratedLUFS: loudness + gain, truePeakDBTP: peak)
+    }
+}
+
+extension ResolvedFormat {
+    /// Integers are clipped at full scale, which changes how loud they are.
+    fileprivate var clips: Bool { isLossless && sampleKind == .integer }
 }
 
 extension LoudnessReport {

@@ -1,3 +1,5 @@
+public import Conversion
+
 /// Loudness values of any number of blocks in constant memory, for the gates of EBU R 128.
 ///
 /// Each bin is 0.01 LU wide and keeps the sum of the energies in it, so the mean over whole bins is exact. Only where
@@ -20,6 +22,21 @@ struct LoudnessHistogram {
         counts[bin] += 1
         energies[bin] += energy
         count += 1
+    }
+
+    /// The same blocks in the larger steps of an album, without its peak.
+    var album: AlbumMeasure {
+        var album = AlbumMeasure()
+        let width = Self.binCount / AlbumMeasure.stepCount
+        for step in 0..<AlbumMeasure.stepCount {
+            let bins = (step * width)..<((step + 1) * width)
+            let blocks = counts[bins].reduce(0, +)
+            guard blocks > 0 else { continue }
+            album.steps.append(step)
+            album.blocks.append(Int64(blocks))
+            album.energies.append(energies[bins].reduce(0, +))
+        }
+        return album
     }
 
     /// The mean energy of the blocks that are at most `depth` LU below the mean of all; `nil` without blocks.
@@ -51,6 +68,34 @@ struct LoudnessHistogram {
         let threshold = LoudnessScale.lufs(energies.reduce(0, +) / Double(count)) - depth
         return counts.indices.filter { bin in
             counts[bin] > 0 && LoudnessScale.lufs(energies[bin] / Double(counts[bin])) >= threshold
+        }
+    }
+}
+
+extension AlbumMeasure {
+    /// In LUFS; `nil` if no block reaches -70 LUFS. The relative gate keeps or leaves whole steps.
+    public var integratedLUFS: Double? {
+        func mean(_ kept: some Sequence<Int>) -> Double? {
+            let blocks = kept.reduce(0.0) { $0 + Double(self.blocks[$1]) }
+            return blocks > 0 ? kept.reduce(0.0) { $0 + energies[$1] } / blocks : nil
+        }
+        guard let all = mean(steps.indices) else { return nil }
+        let threshold = LoudnessScale.lufs(all) - 10
+        let kept = steps.indices.filter { LoudnessScale.lufs(energies[$0] / Double(blocks[$0])) >= threshold }
+        return mean(kept).map(LoudnessScale.lufs)
+    }
+
+    /// Whether some sound of at most `seconds` can have this measure.
+    package func isCredible(within seconds: Double) -> Bool {
+        guard steps.count == blocks.count, steps.count == energies.count, steps.count <= Self.stepCount,
+            zip(steps, steps.dropFirst()).allSatisfy(<), steps.first ?? 0 >= 0, steps.last ?? 0 < Self.stepCount,
+            blocks.allSatisfy({ $0 > 0 }), blocks.reduce(0.0, { $0 + Double($1) }) <= seconds * 10 + 10
+        else { return false }
+        return steps.indices.allSatisfy { index in
+            let loudness = LoudnessScale.lufs(energies[index] / Double(blocks[index]))
+            let low = Self.floorLUFS + Double(steps[index]) * Self.stepLU
+            let high = steps[index] == Self.stepCount - 1 ? 1_000 : low + Self.stepLU
+            return loudness >= low - 0.001 && loudness <= high + 0.001
         }
     }
 }

@@ -23,9 +23,13 @@ public final class LoudnessMeter {
     }
 
     /// The figures for everything that was added. Add nothing afterwards.
-    public func finish() throws -> LoudnessReport {
+    public func finish() throws -> LoudnessReport { try finishTrack().report }
+
+    /// The same figures, and what the sound contributes to the loudness of an album.
+    public func finishTrack() throws -> TrackMeasure {
         try converter.drain { try levels.add($0) }
-        return try levels.report()
+        let report = try levels.report()
+        return TrackMeasure(report: report, album: levels.album(truePeakDBTP: report.truePeakDBTP))
     }
 }
 
@@ -70,6 +74,10 @@ private final class LevelMeter {
         guard stepsDone == stepsPerBlock else { return }
         windows.add(block: try state.energy(ofLast: 1_000 / LoudnessWindows.blocksPerSecond))
         (place, stepsDone) = (0, 0)
+    }
+
+    func album(truePeakDBTP: Double?) -> AlbumMeasure {
+        windows.isBroken ? AlbumMeasure() : windows.album(truePeakDBTP: truePeakDBTP)
     }
 
     func report() throws -> LoudnessReport {

@@ -1,3 +1,5 @@
+import Conversion
+
 /// The windows of EBU R 128 over a sequence of energies: 400 ms and three seconds, and what follows from them.
 struct LoudnessWindows {
     /// Steps in which the maxima are sought, and blocks of which the gates are made, per second.
@@ -34,6 +36,12 @@ struct LoudnessWindows {
 
     /// In LUFS; `nil` if nothing passes the absolute gate.
     var integrated: Double? { momentary.mean(within: 10).map(LoudnessScale.lufs) }
+
+    func album(truePeakDBTP: Double?) -> AlbumMeasure {
+        var album = momentary.album
+        album.truePeakDBTP = truePeakDBTP
+        return album
+    }
 
     /// In LU, between the 10th and the 95th percentile of the short-term loudness (EBU Tech 3342).
     var range: Double? { shortTerm.distance(from: 0.1, to: 0.95, within: 20) }

@@ -3,17 +3,19 @@ import Conversion
 extension [Tag] {
     /// The tags from which players learn how loud a track is: ReplayGain 2.0, and for Opus the gain of RFC 7845.
     ///
-    /// Empty if the loudness of `report` could not be measured.
-    static func replayGain(_ report: LoudnessReport, in codec: Codec) -> [Tag] {
+    /// Empty if the loudness of `report` could not be measured. `ofAlbum`: the report is that of an album.
+    static func replayGain(_ report: LoudnessReport, ofAlbum: Bool = false, in codec: Codec) -> [Tag] {
         guard let loudness = report.integratedLUFS else { return [] }
+        let scope = ofAlbum ? "ALBUM" : "TRACK"
         if codec == .opus {
             let gain = Int(((LoudnessScale.opusReference - loudness) * 256).rounded())
-            return [Tag(key: "R128_TRACK_GAIN", value: "\(Swift.min(Swift.max(gain, -32_768), 32_767))")]
+            return [Tag(key: "R128_\(scope)_GAIN", value: "\(Swift.min(Swift.max(gain, -32_768), 32_767))")]
         }
         let gain = (LoudnessScale.replayGainReference - loudness).decimals(2)
         let peak = LoudnessScale.factor(report.truePeakDBTP ?? -.infinity).decimals(6)
         return [
-            Tag(key: "REPLAYGAIN_TRACK_GAIN", value: "\(gain) dB"), Tag(key: "REPLAYGAIN_TRACK_PEAK", value: peak),
+            Tag(key: "REPLAYGAIN_\(scope)_GAIN", value: "\(gain) dB"),
+            Tag(key: "REPLAYGAIN_\(scope)_PEAK", value: peak),
         ]
     }
 }

@@ -4,9 +4,11 @@ import Media
 /// Carries out one recipe between open descriptors. No type of libav is visible to the caller.
 public struct RecipeConversion: Sendable {
     private let recipe: Recipe
+    private let album: AlbumLoudness?
     private let signal = StopSignal()
 
-    public init(_ recipe: Recipe) { self.recipe = recipe }
+    /// `album` is how loud the album is that the recipe refers to.
+    public init(_ recipe: Recipe, album: AlbumLoudness? = nil) { (self.recipe, self.album) = (recipe, album) }
 
     /// Seconds of processor time for opening the source; if they are exceeded, the room ends. `nil` for no limit.
     var openSeconds: Int? { recipe.limits?.openSeconds }
@@ -37,21 +39,40 @@ public struct RecipeConversion: Sendable {
         do {
             var request = try Converter.Request(recipe)
             request.streams = streaming
+            request.album = album
             let outcomes = try Converter(request, stop: signal).run(from: sources, to: destinations) { progress in
-                report(
-                    ConversionProgress(
-                        position: progress.position,
-                        frames: progress.frames,
-                        totalFrames: progress.totalFrames,
-                        verifiedFrames: progress.verifiedFrames,
-                        measuredFrames: progress.measuredFrames
-                    )
-                )
+                report(ConversionProgress(progress))
             }
             return outcomes.map { ConversionReport($0) }
         } catch {
             throw Failure(error)
         }
+    }
+
+    /// Measures what the conversion would encode, for the recipe's album.
+    public func measure(
+        _ sources: [Int32],
+        report: @escaping (ConversionProgress) -> Void = { _ in }
+    ) throws(Failure) -> TrackMeasure {
+        do {
+            return try Converter(Converter.Request(recipe), stop: signal).measure(from: sources) { progress in
+                report(ConversionProgress(progress))
+            }
+        } catch {
+            throw Failure(error)
+        }
+    }
+}
+
+extension ConversionProgress {
+    fileprivate init(_ progress: Pump.Progress) {
+        self.init(
+            position: progress.position,
+            frames: progress.frames,
+            totalFrames: progress.totalFrames,
+            verifiedFrames: progress.verifiedFrames,
+            measuredFrames: progress.measuredFrames
+        )
     }
 }
 

@@ -31,8 +31,8 @@ enum Rehearsal {
         to destination: SharedDescriptor,
         _ coder: WireCoder
     ) throws {
-        let request = try coder.bytes(RoomRequest.convert(job: 0, recipe: recipe, streams: false))
-        guard case .convert(_, let recipe, _) = try coder.message(RoomRequest.self, in: request) else { return }
+        let request = try coder.bytes(RoomRequest.convert(job: 0, recipe: recipe, streams: false, album: nil))
+        guard case .convert(_, let recipe, _, _) = try coder.message(RoomRequest.self, in: request) else { return }
         _ = try coder.bytes(RoomReply.begun(job: 0, spent: .now()))
         let report = try withExtendedLifetime((source, destination)) {
             try RecipeConversion(recipe).run(from: source.number, to: destination.number)

@@ -205,11 +205,11 @@ final class RequestLoop: Sendable {
             RoomProcess.giveUp("unreadable request: \(error)")
         }
         switch request {
-        case .convert(let id, let recipe, let streams):
+        case .convert(let id, let recipe, let streams, let album):
             guard !recipe.outputs.isEmpty, descriptors.count == recipe.sources.count + recipe.outputs.count else {
                 RoomProcess.giveUp("a request lacks its descriptors")
             }
-            let conversion = RecipeConversion(recipe)
+            let conversion = RecipeConversion(recipe, album: album)
             let numbers = descriptors.map(\.number)
             let sources = Array(numbers.prefix(recipe.sources.count))
             let destinations = Array(numbers.dropFirst(recipe.sources.count))
@@ -227,6 +227,22 @@ final class RequestLoop: Sendable {
                         reports.dropLast().map { .wrote(job: id, $0) }
                             + [.converted(job: id, reports[reports.count - 1], cost)]
                     }
+                },
+                descriptors: descriptors
+            )
+            return take(job)
+        case .measure(let id, let recipe):
+            guard descriptors.count == recipe.sources.count else {
+                RoomProcess.giveUp("a request lacks its descriptors")
+            }
+            let conversion = RecipeConversion(recipe)
+            let sources = descriptors.map(\.number)
+            let job = ReceivedJob(
+                id: id,
+                work: conversion,
+                body: { report, _ throws(Failure) in
+                    let measure = try conversion.measure(sources, report: report)
+                    return { [.measured(job: id, measure, $0)] }
                 },
                 descriptors: descriptors
             )

@@ -340,6 +340,11 @@ final class Room {
             // The caller gets the answer when the process is gone.
             inFlight[place].answer = outcome(inFlight[place])
             kill(for: .dismissed)
+        case .measured(let job, let measure, let spent):
+            guard let place = begun(job), case .measure = inFlight[place].job.work.kind, spent.isCredible,
+                measure.isCredible(within: inFlight[place].bounds)
+            else { return "an impossible measurement of job \(job)" }
+            end(place, spent) { .measured(measure, $0.cost(spent)) }
         case .described(let job, let report, let spent):
             guard let place = begun(job), case .probe(let options) = inFlight[place].job.work.kind, spent.isCredible,
                 report.isCredible, (report.presets != nil) == options.fitsPresets

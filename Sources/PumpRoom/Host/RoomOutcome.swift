@@ -10,6 +10,14 @@ public enum RoomOutcome: Sendable, Hashable {
     case handedBack
 }
 
+/// The result of a measurement for an album.
+public enum RoomMeasureOutcome: Sendable, Hashable {
+    case measured(TrackMeasure, RoomCost)
+    case failed(RoomFailure)
+    /// The room ended, and the job did not cause it.
+    case handedBack
+}
+
 /// The result of a description.
 public enum RoomProbeOutcome: Sendable, Hashable {
     case described(SourceReport, RoomCost)
@@ -73,9 +81,21 @@ public struct RoomCost: Sendable, Hashable, Codable {
 /// The result of any work.
 enum RoomAnswer: Sendable {
     case converted([ConversionReport], RoomCost)
+    case measured(TrackMeasure, RoomCost)
     case described(SourceReport, RoomCost)
     case failed(RoomFailure)
     case handedBack
+}
+
+extension RoomMeasureOutcome {
+    init(_ answer: RoomAnswer) {
+        switch answer {
+        case .measured(let measure, let cost): self = .measured(measure, cost)
+        case .failed(let failure): self = .failed(failure)
+        case .handedBack: self = .handedBack
+        case .converted, .described: preconditionFailure("the room rejects an answer to other work")
+        }
+    }
 }
 
 extension RoomOutcome {
@@ -84,7 +104,7 @@ extension RoomOutcome {
         case .converted(let reports, let cost): self = .converted(reports, cost)
         case .failed(let failure): self = .failed(failure)
         case .handedBack: self = .handedBack
-        case .described: preconditionFailure("the room rejects an answer to other work")
+        case .measured, .described: preconditionFailure("the room rejects an answer to other work")
         }
     }
 }
@@ -95,7 +115,7 @@ extension RoomProbeOutcome {
         case .described(let report, let cost): self = .described(report, cost)
         case .failed(let failure): self = .failed(failure)
         case .handedBack: self = .handedBack
-        case .converted: preconditionFailure("the room rejects an answer to other work")
+        case .converted, .measured: preconditionFailure("the room rejects an answer to other work")
         }
     }
 }

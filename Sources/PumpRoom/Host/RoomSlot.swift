@@ -52,6 +52,15 @@ public final class RoomSlot: Sendable {
         RoomProbeOutcome(await answer(to: RoomWork(probing: source, options), report))
     }
 
+    /// Measures what a conversion would encode. Reporting and cancelling work as in `run`.
+    public func measure(
+        _ recipe: Recipe,
+        from sources: [Int32],
+        report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
+    ) async -> RoomMeasureOutcome {
+        RoomMeasureOutcome(await answer(to: RoomWork(measuring: recipe, from: sources), report))
+    }
+
     private func answer(
         to work: RoomWork,
         _ report: @escaping @Sendable (ConversionProgress) -> Void

@@ -7,6 +7,7 @@ public struct RoomWork: Sendable {
     enum Kind: Sendable {
         /// With `streams`, the only destination may be a pipe, which only headerless PCM and WAV support.
         case convert(Recipe, destinations: [Int32], streams: Bool)
+        case measure(Recipe)
         case probe(ProbeOptions)
     }
 
@@ -18,6 +19,8 @@ public struct RoomWork: Sendable {
     /// Whether the room must end before the outcome is returned. On file systems that do not report writers, only
     /// this ensures that no process can still write to the destination.
     public var endsRoom = false
+    /// How loud the album is that the recipe refers to.
+    public var album: AlbumLoudness?
 
     /// Converts `source` to `destination`, a new, empty file that is open for reading and writing. With `streams`,
     /// `destination` may be a pipe instead.
@@ -36,6 +39,12 @@ public struct RoomWork: Sendable {
         self.sources = sources
     }
 
+    /// Measures what a conversion of `recipe` would encode, for its album.
+    init(measuring recipe: Recipe, from sources: [Int32]) {
+        kind = .measure(recipe)
+        self.sources = sources
+    }
+
     /// Describes the file behind `source`.
     init(probing source: Int32, _ options: ProbeOptions) {
         kind = .probe(options)
@@ -46,7 +55,7 @@ public struct RoomWork: Sendable {
     var descriptors: [Int32] {
         switch kind {
         case .convert(_, let destinations, _): sources + destinations
-        case .probe: sources
+        case .measure, .probe: sources
         }
     }
 
@@ -54,7 +63,7 @@ public struct RoomWork: Sendable {
     var outputCount: Int {
         switch kind {
         case .convert(_, let destinations, _): destinations.count
-        case .probe: 0
+        case .measure, .probe: 0
         }
     }
 
@@ -69,7 +78,7 @@ public struct RoomWork: Sendable {
 
     var limits: Recipe.Limits? {
         switch kind {
-        case .convert(let recipe, _, _): recipe.limits
+        case .convert(let recipe, _, _), .measure(let recipe): recipe.limits
         case .probe(let options): options.limits
         }
     }
@@ -77,29 +86,37 @@ public struct RoomWork: Sendable {
     /// How often it reads its sources before it writes anything: to find silence, to measure, to describe in tags.
     var earlyPasses: Int {
         switch kind {
-        case .convert(let recipe, _, _): recipe.earlyPasses
+        case .convert(let recipe, _, _), .measure(let recipe): recipe.earlyPasses
         case .probe: 0
         }
     }
 
     /// The highest figures that it can report, within the limits that the room was given.
     func bounds(_ limits: Recipe.Limits) -> JobBounds {
-        if case .convert(let recipe, _, _) = kind, recipe.timeline != nil { return JobBounds(limits, source: nil) }
-        return JobBounds(limits, source: sources[0])
+        switch kind {
+        case .convert(let recipe, _, _) where recipe.timeline != nil, .measure(let recipe) where recipe.timeline != nil:
+            JobBounds(limits, source: nil)
+        case .convert, .measure, .probe: JobBounds(limits, source: sources[0])
+        }
     }
 
     /// The message to the room, without paths.
     func request(job: Int64, _ configuration: RoomConfiguration) -> RoomRequest {
         switch kind {
         case .convert(let recipe, _, let streams):
-            var recipe = recipe.withoutPlaces
-            recipe.limits = configuration.limits(for: recipe.limits)
-            return .convert(job: job, recipe: recipe, streams: streams)
+            return .convert(job: job, recipe: sent(recipe, configuration), streams: streams, album: album)
+        case .measure(let recipe): return .measure(job: job, recipe: sent(recipe, configuration))
         case .probe(var options):
             options.nameHint = options.nameHint.map { Recipe.placeless($0, "source") }
             options.limits = configuration.limits(for: options.limits)
             return .probe(job: job, options)
         }
+    }
+
+    private func sent(_ recipe: Recipe, _ configuration: RoomConfiguration) -> Recipe {
+        var recipe = recipe.withoutPlaces
+        recipe.limits = configuration.limits(for: recipe.limits)
+        return recipe
     }
 }
 

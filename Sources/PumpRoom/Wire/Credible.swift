@@ -72,3 +72,11 @@ extension Failure {
 
     private static let stagesOfConversions: Set<Stage> = [.open, .probe, .decode, .resample, .encode, .write, .finish]
 }
+
+extension TrackMeasure {
+    /// Whether a job with these bounds can have measured this.
+    func isCredible(within bounds: JobBounds) -> Bool {
+        report.isCredible && album.isCredible(within: bounds.seconds)
+            && (album.truePeakDBTP ?? 0).magnitude <= FigureBound.decibels
+    }
+}

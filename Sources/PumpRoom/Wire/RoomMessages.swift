@@ -5,15 +5,17 @@ import FoundationEssentials
 enum RoomRequest: Codable {
     /// Sent once, before any other message, without descriptors.
     case settle(RoomRules)
-    /// With `streams`, the destination is not seekable, and there is only one.
-    case convert(job: Int64, recipe: Recipe, streams: Bool)
+    /// With `streams`, the destination is not seekable, and there is only one. `album` is how loud the recipe's album is.
+    case convert(job: Int64, recipe: Recipe, streams: Bool, album: AlbumLoudness?)
+    /// Measures what a conversion of the recipe would encode, for its album. There are no destinations.
+    case measure(job: Int64, recipe: Recipe)
     case probe(job: Int64, ProbeOptions)
     /// Ends the job: at once if it has not begun, within 50 ms if it has. Ignored if the job has already ended.
     case stop(job: Int64)
 }
 
 /// A message from a room to its slot. For one job: at most one `begun`, then `progress`, then `wrote` for each output but
-/// the last, then one of the last three.
+/// the last, then one of the last four.
 enum RoomReply: Codable {
     /// Sent once, when the room is locked and can take its first job.
     case hello(version: Int, level: RoomLevel)
@@ -24,13 +26,14 @@ enum RoomReply: Codable {
     case wrote(job: Int64, ConversionReport)
     /// With the report on the last output, or on the only one.
     case converted(job: Int64, ConversionReport, WireCost)
+    case measured(job: Int64, TrackMeasure, WireCost)
     case described(job: Int64, SourceReport, WireCost)
     case failed(job: Int64, Failure, WireCost)
 }
 
 /// The version of these messages. Both ends are one binary; a different number means that the
 /// binary was replaced in between.
-let wireVersion = 5
+let wireVersion = 6
 
 /// What work took, in whole numbers, so that a compromised room cannot cause an unnoticed overflow.
 struct WireCost: Codable, Hashable {

@@ -21,6 +21,8 @@ package enum WireReading {
         case .converted(let job, let report, let spent):
             guard spent.isCredible, report.isCredible(within: bounds) else { return nil }
             return try written(RoomReply.converted(job: job, report.bounded, spent))
+        case .measured(_, let measure, let spent):
+            return spent.isCredible && measure.isCredible(within: bounds) ? try written(reply) : nil
         case .described(_, let report, let spent):
             guard spent.isCredible, report.isCredible else { return nil }
             // Rooms shorten the report; the slot accepts all that fits into a message.
@@ -35,8 +37,11 @@ package enum WireReading {
     /// A slot's message as the room receives it, encoded again without paths; `nil` if it is not a message.
     package static func request(_ bytes: [UInt8]) throws -> [UInt8]? {
         guard var request = try? WireCoder().message(RoomRequest.self, in: bytes) else { return nil }
-        if case .convert(let job, let recipe, let streams) = request {
-            request = .convert(job: job, recipe: recipe.withoutPlaces, streams: streams)
+        switch request {
+        case .convert(let job, let recipe, let streams, let album):
+            request = .convert(job: job, recipe: recipe.withoutPlaces, streams: streams, album: album)
+        case .measure(let job, let recipe): request = .measure(job: job, recipe: recipe.withoutPlaces)
+        case .settle, .probe, .stop: break
         }
         // A recipe can hold a number that JSON can read but not write.
         return try? written(request)
@@ -54,7 +59,8 @@ package enum WireReading {
         let replies: [RoomReply] = [
             .hello(version: wireVersion, level: level), .begun(job: 1, spent: spent),
             .progress(job: 1, progress), .wrote(job: 1, report), .converted(job: 1, report, spent),
-            .described(job: 1, description, spent), .failed(job: 1, failure, spent),
+            .measured(job: 1, Self.measure, spent), .described(job: 1, description, spent),
+            .failed(job: 1, failure, spent),
         ]
         return try replies.map(written)
     }
@@ -73,11 +79,18 @@ package enum WireReading {
             limits: .init(openSeconds: 10)
         )
         let requests: [RoomRequest] = [
-            .settle(RoomConfiguration().rules), .convert(job: 1, recipe: recipe, streams: false), .probe(job: 2, probe),
-            .stop(job: 3),
+            .settle(RoomConfiguration().rules), .convert(job: 1, recipe: recipe, streams: false, album: nil),
+            .convert(job: 1, recipe: recipe, streams: false, album: AlbumLoudness(measure: measure.album)),
+            .measure(job: 4, recipe: recipe), .probe(job: 2, probe), .stop(job: 3),
         ]
         return try requests.map(written)
     }
+
+    /// Of ten seconds at -20.05 LUFS.
+    private static let measure = TrackMeasure(
+        report: LoudnessReport(integratedLUFS: -20.05, truePeakDBTP: -3),
+        album: AlbumMeasure(steps: [499], blocks: [97], energies: [1.124_273], truePeakDBTP: -3)
+    )
 
     /// Encodes with sorted keys, so that equal messages give equal bytes.
     private static func written(_ message: some Encodable) throws -> [UInt8] {

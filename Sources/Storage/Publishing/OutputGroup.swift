@@ -7,6 +7,8 @@ import System
 /// and any process can publish it from the ledger's row. A group that is dropped before `link` leaves no files.
 public struct OutputGroup: ~Copyable {
     private struct Member {
+        /// The place of its job in the order of adding.
+        let place: Int
         let file: UnfinishedFile
         let attempt: AttemptName
         let fingerprint: Fingerprint
@@ -14,12 +16,12 @@ public struct OutputGroup: ~Copyable {
     }
 
     private var members: [Member] = []
+    /// The number of jobs.
+    public private(set) var count = 0
 
     public init() {}
 
-    public var count: Int { members.count }
-
-    /// Adds a finished output. `fingerprint` must be that output's, from `OutputFile.fingerprint()`.
+    /// Adds a job's only output. `fingerprint` must be that output's, from `OutputFile.fingerprint()`.
     ///
     /// `work` is a number for recipe and source; by it the job recognises its own output (`StorageRoot.owner`).
     /// Without `work` the file gets no mark.
@@ -29,15 +31,33 @@ public struct OutputGroup: ~Copyable {
         with fingerprint: Fingerprint,
         madeOf work: UInt64? = nil
     ) {
-        let mark = work.map {
-            OutputMark(ledger: attempt.ledger, job: attempt.job, work: $0, fingerprint: fingerprint)
-        }
-        members.append(Member(file: output.file, attempt: attempt, fingerprint: fingerprint, mark: mark))
+        var set = OutputSet()
+        set.add(output)
+        add(set, as: attempt, with: [fingerprint], madeOf: work)
     }
 
-    /// Flushes every output and links it under the name of its attempt. Returns results in the order of adding.
+    /// Adds the outputs of a job, each with its fingerprint, in the order in which the set has them.
+    public mutating func add(
+        _ outputs: consuming OutputSet,
+        as attempt: AttemptName,
+        with fingerprints: [Fingerprint],
+        madeOf work: UInt64? = nil
+    ) {
+        for (file, fingerprint) in zip(outputs.files, fingerprints) {
+            let mark = work.map {
+                OutputMark(ledger: attempt.ledger, job: attempt.job, work: $0, fingerprint: fingerprint)
+            }
+            members.append(
+                Member(place: count, file: file, attempt: attempt, fingerprint: fingerprint, mark: mark)
+            )
+        }
+        count += 1
+    }
+
+    /// Flushes every output and links it under the name of its attempt. Returns a result for each job, in the order
+    /// of adding.
     ///
-    /// An output that fails leaves no file and does not stop the others. `durably` as for
+    /// A job of which an output fails leaves no file, and does not stop the others. `durably` as for
     /// `OutputFile.publish(durably:)`.
     public consuming func link(durably: Bool = true) -> [Result<Void, StorageError>] {
         link(durably: durably, together: nil)
@@ -56,7 +76,14 @@ public struct OutputGroup: ~Copyable {
             }
         }
         if durably { Self.flushNames(of: members, &linked) }
-        return linked
+        var results = [Result<Void, StorageError>](repeating: .success(()), count: count)
+        for (member, linked) in zip(members, linked) {
+            if case (.failure, .success) = (linked, results[member.place]) { results[member.place] = linked }
+        }
+        for (member, linked) in zip(members, linked) {
+            if case (.success, .failure) = (linked, results[member.place]) { member.file.forget(member.attempt) }
+        }
+        return results
     }
 
     /// Flushes each folder once so that the names survive a power cut too: the ledger is about to rely on them.

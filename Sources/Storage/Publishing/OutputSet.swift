@@ -14,6 +14,8 @@ public struct OutputSet: ~Copyable {
 
     public init() {}
 
+    var files: [UnfinishedFile] { members.map(\.file) }
+
     public mutating func add(_ output: consuming OutputFile) {
         members.append(Member(file: output.file, policy: output.policy))
     }
@@ -32,6 +34,19 @@ public struct OutputSet: ~Copyable {
         let file = members[index].file
         if let written = WrittenBytes.of(file.descriptor) { return written }
         throw StorageError(errno: errno, .destination, at: .publish, "inspect", place: file.folder.path(of: file.name))
+    }
+
+    /// Length and SHA-256 of the file at `index`.
+    public func fingerprint(_ index: Int) throws(StorageError) -> Fingerprint {
+        let file = members[index].file
+        if let fingerprint = Fingerprint.of(file.descriptor) { return fingerprint }
+        throw StorageError(
+            errno: errno,
+            .destination,
+            at: .publish,
+            "read back",
+            place: file.folder.path(of: file.name)
+        )
     }
 
     /// Makes all files durable, then gives them their final names one after another. Returns what became of each.

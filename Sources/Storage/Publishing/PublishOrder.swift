@@ -40,26 +40,56 @@ extension StorageRoots {
     /// the orders may repeat this after a crash at any point: finished work is adopted. An attempt's file that did
     /// not get the name is removed, except after a failure that a retry may overcome.
     public func publish(_ orders: [PublishOrder], durably: Bool = true) -> [Result<PublishOutcome, StorageError>] {
+        publish(orders.map { [$0] }, durably: durably).map { $0.map { $0[0] } }
+    }
+
+    /// The same for jobs with any number of outputs. Returns a result for each job, with the outcomes of its orders.
+    ///
+    /// Before the first name of a job is given, all its orders are checked, so that an obstacle stops all of them. If
+    /// one fails later, those after it are left, and the job has failed. Names that it has already are not taken back:
+    /// another process may be carrying out the same orders, and have reported success.
+    public func publish(
+        _ jobs: [[PublishOrder]],
+        durably: Bool = true
+    ) -> [Result<[PublishOutcome], StorageError>] {
         var folders: [String: Result<Folder, StorageError>] = [:]
-        var results: [Result<PublishOutcome, StorageError>] = []
-        for order in orders {
-            let key = order.folderKey
+        func step<Value>(
+            _ order: PublishOrder,
+            _ body: (Folder, Recipe.ConflictPolicy) throws(StorageError) -> Value
+        ) -> Result<Value, StorageError> {
             let folder =
-                folders[key]
+                folders[order.folderKey]
                 ?? Result { () throws(StorageError) in
                     try root(of: order.location).folder(of: order.location, at: .publish)
                 }
-            folders[key] = folder
-            results.append(
-                folder.flatMap { folder in
-                    Result { () throws(StorageError) in
-                        let rules = try root(of: order.location).rules
-                        return try folder.publish(order, onConflict: rules.policy(order.onConflict))
+            folders[order.folderKey] = folder
+            return folder.flatMap { folder in
+                Result { () throws(StorageError) in
+                    try body(folder, root(of: order.location).rules.policy(order.onConflict))
+                }
+            }
+        }
+        let results = jobs.map { orders -> Result<[PublishOutcome], StorageError> in
+            Result { () throws(StorageError) in
+                if orders.count > 1 {
+                    for order in orders {
+                        try step(order) { folder, policy throws(StorageError) in
+                            try folder.check(order, onConflict: policy)
+                        }.get()
                     }
                 }
-            )
+                var outcomes: [PublishOutcome] = []
+                for order in orders {
+                    outcomes.append(
+                        try step(order) { folder, policy throws(StorageError) in
+                            try folder.publish(order, onConflict: policy)
+                        }.get()
+                    )
+                }
+                return outcomes
+            }
         }
-        return durably ? flush(orders, folders, results) : results
+        return durably ? flush(jobs, folders, results) : results
     }
 
     /// Removes the file of an attempt that will not be published.
@@ -68,29 +98,30 @@ extension StorageRoots {
         try folder.remove(attempt.fileName(for: location.name))
     }
 
-    /// Flushes each folder once. If that fails, every output published in the folder counts as failed.
+    /// Flushes each folder once. If that fails, every job with an output published in the folder counts as failed.
     private func flush(
-        _ orders: [PublishOrder],
+        _ jobs: [[PublishOrder]],
         _ folders: [String: Result<Folder, StorageError>],
-        _ results: [Result<PublishOutcome, StorageError>]
-    ) -> [Result<PublishOutcome, StorageError>] {
+        _ results: [Result<[PublishOutcome], StorageError>]
+    ) -> [Result<[PublishOutcome], StorageError>] {
         var problems: [String: StorageError] = [:]
         var flushed: Set<String> = []
-        for (order, result) in zip(orders, results) {
-            // Includes adopted names: the process that made them may have died before its flush.
-            guard case .success(let outcome) = result, outcome != .skipped,
-                case .success(let folder)? = folders[order.folderKey],
-                flushed.insert(order.folderKey).inserted
-            else { continue }
-            do {
-                try folder.flush(holding: order.location.name)
-            } catch {
-                problems[order.folderKey] = error
+        return zip(jobs, results).map { orders, result in
+            result.flatMap { outcomes in
+                // Includes adopted names: the process that made them may have died before its flush.
+                for (order, outcome) in zip(orders, outcomes) where outcome != .skipped {
+                    let key = order.folderKey
+                    if flushed.insert(key).inserted, case .success(let folder)? = folders[key] {
+                        do throws(StorageError) {
+                            try folder.flush(holding: order.location.name)
+                        } catch {
+                            problems[key] = error
+                        }
+                    }
+                    if let problem = problems[key] { return .failure(problem) }
+                }
+                return .success(outcomes)
             }
-        }
-        return zip(orders, results).map { order, result in
-            guard let problem = problems[order.folderKey] else { return result }
-            return result.flatMap { $0 == .skipped ? .success($0) : .failure(problem) }
         }
     }
 }
@@ -101,6 +132,24 @@ extension PublishOrder {
 }
 
 extension Folder {
+    /// Throws if it is certain that `publish` would fail.
+    fileprivate func check(_ order: PublishOrder, onConflict policy: Recipe.ConflictPolicy) throws(StorageError) {
+        let name = order.location.name
+        let attempt = try facts(of: order.attempt.fileName(for: name), at: .publish)
+        guard let attempt else { return _ = try adopt(order, onConflict: policy) }
+        guard let present = try facts(of: name, at: .publish), present.identity != attempt.identity else { return }
+        switch policy {
+        case .fail: _ = try adopt(order, onConflict: policy)
+        case .replace: try refuseOthersThanFiles(present, name)
+        case .skip: break
+        }
+    }
+
+    private func refuseOthersThanFiles(_ present: FileFacts, _ name: String) throws(StorageError) {
+        // A rename would replace a device or a link as well.
+        if present.kind != .file { throw refusal(.notAFile, "it is a \(present.kind.rawValue)", name) }
+    }
+
     /// Gives the file of an attempt its final name, or finds that it already has it.
     fileprivate func publish(
         _ order: PublishOrder,
@@ -114,10 +163,7 @@ extension Folder {
         }
         do throws(StorageError) {
             if policy == .replace {
-                // A rename would replace a device or a link as well.
-                if let present = try facts(of: name, at: .publish), present.kind != .file {
-                    throw refusal(.notAFile, "it is a \(present.kind.rawValue)", name)
-                }
+                if let present = try facts(of: name, at: .publish) { try refuseOthersThanFiles(present, name) }
                 try move(hidden, over: name)
                 return .published
             }

@@ -1,128 +1,13 @@
 import Conversion
 import Ledger
 import Publishing
-import PumpRoom
 import Storage
-import Synchronization
-
-/// A job whose sources and output are open.
-final class PreparedJob: Sendable {
-    let sources: [Int32]
-    let sourceBytes: Int64
-    /// Open for reading and writing. Valid until `seal`.
-    let destination: Int32
-    /// Whether the output's file system shows if a room can still write to the file.
-    let canBeSealed: Bool
-    let location: Location
-    let sourceRoots: [String]
-    /// A hash of the recipe and the sources, for the mark on the output file.
-    let work: UInt64
-    /// The mount table's change counter before the files were opened.
-    private let mountChanges: Int
-    private let sourceFiles: Mutex<SourceFiles?>
-    private let output: Mutex<OutputFile?>
-
-    init(
-        _ sourceFiles: SourceFiles,
-        _ output: consuming sending OutputFile,
-        at location: Location,
-        sourceRoots: [String],
-        madeOf work: UInt64,
-        mountChanges: Int
-    ) {
-        sources = sourceFiles.descriptors
-        sourceBytes = sourceFiles.byteCounts.reduce(0, &+)
-        (destination, canBeSealed) = (output.descriptor, output.canBeSealed)
-        self.location = location
-        self.sourceRoots = sourceRoots
-        self.work = work
-        self.mountChanges = mountChanges
-        self.sourceFiles = Mutex(sourceFiles)
-        self.output = Mutex(consume output)
-    }
-
-    /// Closes the sources once the conversion no longer needs them.
-    func closeSources() { sourceFiles.withLock { $0 = nil } }
-
-    /// Gives up write access to the output and describes it, including whether another process can still write to it.
-    ///
-    /// A room closes its descriptors before it reports the end. But a process that the worker is just starting
-    /// holds, for a moment, a copy of every descriptor; the retries outlast that moment.
-    func seal() async throws(StorageError) -> OutputEvidence {
-        var hasWriters = try sealOnce()
-        for milliseconds in Self.sealingPauses where hasWriters {
-            // A cancelled worker does not wait.
-            try? await Task.sleep(for: .milliseconds(milliseconds))
-            hasWriters = try sealOnce()
-        }
-        return try output.withLock { output throws(StorageError) in
-            guard let written = try output?.written() else { throw thrownAway }
-            return OutputEvidence(
-                byteCount: written.byteCount,
-                hasHoles: written.hasHoles,
-                hasWriters: hasWriters
-            )
-        }
-    }
-
-    /// About half a second in all.
-    private static let sealingPauses = [1, 2, 5, 10, 20, 50, 100, 300]
-
-    private func sealOnce() throws(StorageError) -> Bool {
-        try output.withLock { output throws(StorageError) in
-            guard output != nil else { throw thrownAway }
-            // If the file system cannot show writers, the room has ended before this.
-            return output?.seal() ?? false
-        }
-    }
-
-    private var thrownAway: StorageError {
-        StorageError(.attemptLost, at: .publish, "read back", "the output was already discarded", place: "\(location)")
-    }
-
-    /// Closes the files, which also deletes the unpublished output.
-    func discard() {
-        closeSources()
-        output.withLock { $0 = nil }
-    }
-
-    /// Whether the output's file system is still mounted. Blocks.
-    func isMounted(_ watch: MountWatch) -> Bool {
-        guard watch.refresh() != mountChanges else { return true }
-        guard let descriptor = output.withLock({ $0?.descriptor }) else { return true }
-        return watch.isMounted(descriptor)
-    }
-
-    /// Length and SHA-256 of the output. Blocks.
-    func fingerprint() throws(StorageError) -> Fingerprint {
-        try output.withLock { output throws(StorageError) in
-            guard let fingerprint = try output?.fingerprint() else { throw thrownAway }
-            return fingerprint
-        }
-    }
-
-    /// Moves the output into a group. Returns false if it was discarded.
-    func add(to group: inout OutputGroup, as attempt: AttemptName, with fingerprint: Fingerprint) -> Bool {
-        var taken = output.withLock { $0.take() }
-        guard let file = taken.take() else { return false }
-        group.add(file, as: attempt, with: fingerprint, madeOf: work)
-        return true
-    }
-}
-
-/// A job's output that an earlier attempt has published.
-struct MadeOutput: Sendable {
-    let location: Location
-    let fingerprint: Fingerprint
-}
 
 /// The result of preparing a job for its conversion.
 enum Preparation: Sendable {
     case ready(PreparedJob)
-    /// The destination exists, and the recipe says to leave it alone.
-    case skipped
-    /// The destination is the job's own output: an earlier attempt published it, and the ledger has no record of that.
-    case made(MadeOutput)
+    /// There is nothing to write.
+    case existing([PlannedOutput])
     /// This worker cannot do the job; `need` is the ability that another worker must have.
     case unable(need: String)
     case failed(StorageError, root: String?)
@@ -143,17 +28,19 @@ enum Preparation: Sendable {
         let mountChanges = mounts.watch.refresh()
         var root: String?
         do throws(StorageError) {
-            guard !recipe.sources.isEmpty, let output = recipe.outputs.first else {
+            guard !recipe.sources.isEmpty, !recipe.outputs.isEmpty else {
                 throw StorageError(.invalidLocation, at: .open, "read the recipe", "it lacks a source or an output")
             }
             var from: [Location] = []
             for source in recipe.sources { from.append(try Location(source.location)) }
-            let to = try Location(output.location)
+            var to: [Location] = []
+            for output in recipe.outputs { to.append(try Location(output.location)) }
             // `try?`: only whether the worker has the root matters here.
-            for location in from + [to] where (try? roots.root(of: location)) == nil {
+            for location in from + to where (try? roots.root(of: location)) == nil {
                 return .unable(need: AbilityWord.root(location.root))
             }
-            if let codec = codec(of: output), !codecs.contains(codec) {
+            for output in recipe.outputs {
+                guard let codec = codec(of: output), !codecs.contains(codec) else { continue }
                 return .unable(need: AbilityWord.codec(codec))
             }
             // A file opened below an unmounted folder would be hidden as soon as the file system is mounted again.
@@ -167,42 +54,53 @@ enum Preparation: Sendable {
                 root = location.root
                 return try roots.root(of: location).openSource(location)
             }
-            root = to.root
-            if checked.insert(to.root).inserted { try roots.root(of: to).check() }
-            if disks.isAnythingAside {
-                let facts = try roots.root(of: to).fileSystem(of: to)
-                if disks.aside(facts.device) != nil { return .fileSystemFull(facts) }
+            for location in to {
+                root = location.root
+                if checked.insert(location.root).inserted { try roots.root(of: location).check() }
+                if disks.isAnythingAside {
+                    let facts = try roots.root(of: location).fileSystem(of: location)
+                    if disks.aside(facts.device) != nil { return .fileSystemFull(facts) }
+                }
+                if claim.losses > 0 { removeRemains(of: claim, at: location, in: roots) }
             }
-            if claim.losses > 0 { removeRemains(of: claim, at: to, in: roots) }
             let work = Self.work(of: recipe, files)
-            let policy = try roots.root(of: to).rules.policy(output.onConflict)
-            let owner = try owner(of: to, policy, for: claim, madeOf: work, in: roots)
-            if case .job(let fingerprint) = owner {
-                return .made(MadeOutput(location: to, fingerprint: fingerprint))
-            }
-            let preparation = try roots.root(of: to).prepareOutput(
-                at: to,
-                onConflict: output.onConflict,
-                sources: files.identities,
-                permissions: files.permissions,
-                mayExist: owner == .unknown
-            )
-            switch consume preparation {
-            case .skipped: return .skipped
-            case .ready(let output):
-                // The file system may have been unmounted in the meantime.
-                if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
-                return .ready(
-                    PreparedJob(
-                        files,
-                        output,
-                        at: to,
-                        sourceRoots: from.map(\.root),
-                        madeOf: work,
-                        mountChanges: mountChanges
-                    )
+            var plan: [PlannedOutput] = []
+            var outputs = OutputSet()
+            for (location, output) in zip(to, recipe.outputs) {
+                root = location.root
+                let policy = try roots.root(of: location).rules.policy(output.onConflict)
+                let owner = try owner(of: location, policy, for: claim, madeOf: work, in: roots)
+                if case .job(let fingerprint) = owner {
+                    plan.append(.made(location, fingerprint))
+                    continue
+                }
+                let preparation = try roots.root(of: location).prepareOutput(
+                    at: location,
+                    onConflict: output.onConflict,
+                    sources: files.identities,
+                    permissions: files.permissions,
+                    mayExist: owner == .unknown
                 )
+                switch consume preparation {
+                case .skipped: plan.append(.leftAlone)
+                case .ready(let file):
+                    outputs.add(file)
+                    plan.append(.written(location))
+                }
             }
+            guard plan.contains(where: \.isWritten) else { return .existing(plan) }
+            // The file system may have been unmounted in the meantime.
+            if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
+            return .ready(
+                PreparedJob(
+                    files,
+                    outputs,
+                    as: plan,
+                    sourceRoots: from.map(\.root),
+                    madeOf: work,
+                    mountChanges: mountChanges
+                )
+            )
         } catch {
             return .failed(error, root: root)
         }

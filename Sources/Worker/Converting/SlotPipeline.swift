@@ -25,14 +25,15 @@ struct SlotPipeline: Sendable {
         let (roots, disks, mounts) = (storage.roots.usable, storage.disks, storage.mounts)
         switch await files.run({ Preparation.of(claim, in: roots, codecs: codecs, disks, mounts) }) {
         case .ready(let prepared):
-            services.sweeper.use(prepared.location, for: job.fence)
+            for location in prepared.locations { services.sweeper.use(location, for: job.fence) }
             await tellBeginning(of: job)
-            return await convert(job, prepared)
-        case .skipped:
-            services.outputs.add(FinishedOutput(claim: claim, isSkipped: true))
-            return .existing
-        case .made(let output):
-            services.outputs.add(FinishedOutput(claim: claim, facts: facts(), made: output))
+            guard claim.recipe.belongsToAlbum else { return await convert(job, prepared) }
+            return await workInAlbum(job, prepared)
+        case .existing(let plan):
+            let isMade = plan.contains { if case .made = $0 { true } else { false } }
+            services.outputs.add(
+                FinishedOutput(claim: claim, plan: plan, facts: isMade ? facts() : AttemptFacts(), fingerprints: [])
+            )
             return .existing
         case .unable(let need): return .handedBack(HandBack(.unable, need: need))
         case .failed(let error, let root):
@@ -54,16 +55,17 @@ struct SlotPipeline: Sendable {
 
     // MARK: - Converting
 
-    private func convert(_ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
-        let outcome = await outcome(of: job, prepared)
+    func convert(_ job: HeldJob, _ prepared: PreparedJob, of album: AlbumLoudness? = nil) async -> JobResult {
+        let outcome = await outcome(of: job, prepared, album)
         prepared.closeSources()
-        // A job has one output; the room ends a job with a report for each.
-        if case .converted(let reports, let cost) = outcome, let report = reports.first,
-            report.plannedFrames == report.writtenFrames
+        if case .converted(let reports, let cost) = outcome,
+            reports.allSatisfy({ $0.plannedFrames == $0.writtenFrames })
         {
-            let facts = AttemptFacts(report, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
-            guard let problem = await objection(to: report, job.claim, prepared) else {
-                services.outputs.add(FinishedOutput(claim: job.claim, facts: facts, prepared: prepared))
+            let facts = AttemptFacts(reports, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
+            guard let problem = await objection(to: reports, job.claim, prepared) else {
+                services.outputs.add(
+                    FinishedOutput(claim: job.claim, plan: prepared.plan, facts: facts, prepared: prepared)
+                )
                 return .output
             }
             if problem.isLie, let process = cost.process { room.distrust(process, because: problem.failure.message) }
@@ -76,34 +78,46 @@ struct SlotPipeline: Sendable {
         }
         switch outcome {
         case .converted(let reports, let cost):
-            let report = reports[0]
-            let facts = AttemptFacts(report, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
+            let facts = AttemptFacts(reports, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
             prepared.discard()
+            let report = reports.first { $0.plannedFrames != $0.writtenFrames } ?? reports[0]
             return .failed(AttemptFailure(job.fence, .framesDiffer(report), facts: facts))
         case .handedBack:
             prepared.discard()
             return .handedBack(HandBack(.neighbourCrashed))
-        case .failed(let failed):
-            var facts = facts()
-            (facts.framesIn, facts.cpu, facts.peakBytes) = (failed.frames, failed.cost.cpu, failed.cost.peakBytes)
-            let report = AttemptFailure(
-                job.fence,
-                failed.failure,
-                lastWords: failed.lastWords,
-                isRoomDeath: failed.isRoomDeath,
-                facts: facts
-            )
-            return await diagnosed(report, job, prepared)
+        case .failed(let failed): return await diagnosed(report(of: failed, job), job, prepared)
         }
     }
 
-    private func outcome(of job: HeldJob, _ prepared: PreparedJob) async -> RoomOutcome {
-        let (dispatcher, fence) = (services.dispatcher, job.fence)
-        var work = RoomWork(job.claim.recipe, from: prepared.sources, to: prepared.destination)
+    func report(of failed: RoomFailure, _ job: HeldJob) -> AttemptFailure {
+        var facts = facts()
+        (facts.framesIn, facts.cpu, facts.peakBytes) = (failed.frames, failed.cost.cpu, failed.cost.peakBytes)
+        return AttemptFailure(
+            job.fence,
+            failed.failure,
+            lastWords: failed.lastWords,
+            isRoomDeath: failed.isRoomDeath,
+            facts: facts
+        )
+    }
+
+    private func outcome(of job: HeldJob, _ prepared: PreparedJob, _ album: AlbumLoudness?) async -> RoomOutcome {
+        let recipe = prepared.reduced(job.claim.recipe)
+        var work = RoomWork(recipe, from: prepared.sources, to: prepared.destinations)
         // A timeline may repeat a small source for hours.
         work.sourceBytes = job.claim.recipe.timeline == nil ? prepared.sourceBytes : nil
         work.endsRoom = !prepared.canBeSealed
-        let conversion = Task { [room] in await room.run(work) { dispatcher.report(.progressed(fence, $0)) } }
+        work.album = album
+        return await inRoom(job) { [room, work] in await room.run(work, report: $0) }
+    }
+
+    /// Has the room work on a job, so that the worker can cancel it and sees its progress.
+    func inRoom<Outcome: Sendable>(
+        _ job: HeldJob,
+        _ body: @escaping @Sendable (@escaping @Sendable (ConversionProgress) -> Void) async -> Outcome
+    ) async -> Outcome {
+        let (dispatcher, fence) = (services.dispatcher, job.fence)
+        let conversion = Task { await body { dispatcher.report(.progressed(fence, $0)) } }
         services.conversions.begin(fence) { conversion.cancel() }
         dispatcher.report(.began(fence))
         defer { services.conversions.end(fence) }
@@ -111,21 +125,25 @@ struct SlotPipeline: Sendable {
     }
 
     /// Removes the output and finds out whether the storage is to blame.
-    private func diagnosed(_ report: AttemptFailure, _ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
+    func diagnosed(_ report: AttemptFailure, _ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
         prepared.discard()
-        let roots = prepared.sourceRoots + [prepared.location.root]
+        let roots = prepared.sourceRoots + prepared.locations.map(\.root)
         return await services.storage.diagnose(report, job.claim, roots, on: files)
     }
 
-    /// Why the room's output cannot be published; `nil` if it can. Seals the output first, which
-    /// shows whether a process can still write to it.
+    /// Why the room's outputs cannot be published; `nil` if they can. Seals them first, which shows whether a process
+    /// can still write to one.
     private func objection(
-        to report: ConversionReport,
+        to reports: [ConversionReport],
         _ claim: Claim,
         _ prepared: PreparedJob
     ) async -> OutputObjection? {
         do throws(StorageError) {
-            return try await prepared.seal().objection(to: report, services.limits(for: claim))
+            for (index, report) in reports.enumerated() {
+                let evidence = try await prepared.seal(index)
+                if let problem = evidence.objection(to: report, services.limits(for: claim)) { return problem }
+            }
+            return nil
         } catch {
             return OutputObjection(failure: error.failure, isLie: false)
         }
@@ -138,6 +156,7 @@ struct SlotPipeline: Sendable {
 struct PipelineServices: Sendable {
     let dispatcher: Dispatcher
     let ledger: JobLedger
+    let calls: LedgerCalls
     let storage: StorageHealth
     let outputs: FinishedOutputs
     let conversions: RunningConversions

@@ -35,10 +35,8 @@ struct RootDiagnosis: Sendable {
             }
             return RootDiagnosis(failure: failure, lost: mounts.lost(for: job, in: keeper.roots))
         case .diskFull:
-            guard let (root, facts) = destination(of: job, in: keeper), disks.lacksSpace(facts, for: job.fence.job)
-            else {
-                return RootDiagnosis(failure: failure)
-            }
+            let full = destinations(of: job, in: keeper).first { disks.lacksSpace($0.facts, for: job.fence.job) }
+            guard let (root, facts) = full else { return RootDiagnosis(failure: failure) }
             let isWholeRoot = facts.isFull && root.isWholly(on: facts.device)
             return RootDiagnosis(
                 failure: failure.with(.fileSystemFull),
@@ -50,17 +48,20 @@ struct RootDiagnosis: Sendable {
         }
     }
 
-    /// The root and file system that a job writes to; `nil` if they cannot be determined. A failed
-    /// job's output is already deleted.
-    static func destination(of job: Claim, in keeper: RootKeeper) -> (root: StorageRoot, facts: FileSystemFacts)? {
-        guard let output = job.recipe.outputs.first else { return nil }
-        do throws(StorageError) {
-            let location = try Location(output.location)
-            let root = try keeper.roots.root(of: location)
-            return (root, try root.fileSystem(of: location))
-        } catch {
-            // Opening the output reports what is wrong with the location.
-            return nil
+    /// The roots and file systems that a job writes to, each once and as far as they can be determined. A failed job's
+    /// outputs are already deleted.
+    static func destinations(of job: Claim, in keeper: RootKeeper) -> [(root: StorageRoot, facts: FileSystemFacts)] {
+        var devices: Set<UInt64> = []
+        return job.recipe.outputs.compactMap { output in
+            do throws(StorageError) {
+                let location = try Location(output.location)
+                let root = try keeper.roots.root(of: location)
+                let facts = try root.fileSystem(of: location)
+                return devices.insert(facts.device).inserted ? (root, facts) : nil
+            } catch {
+                // Opening the output reports what is wrong with the location.
+                return nil
+            }
         }
     }
 }

@@ -15,10 +15,10 @@ struct Digester: Sendable {
     func run() async {
         while let fence = await jobs.take(upTo: 1)?.first {
             guard let output = outputs[fence], let prepared = output.prepared else { continue }
-            let result = await files.run { Result { () throws(StorageError) in try prepared.fingerprint() } }
+            let result = await files.run { Result { () throws(StorageError) in try prepared.fingerprints() } }
             switch result {
-            case .success(let fingerprint):
-                outputs.change(fence) { $0.fingerprint = fingerprint }
+            case .success(let fingerprints):
+                outputs.change(fence) { $0.fingerprints = fingerprints }
                 dispatcher.report(.digested(fence, nil))
             case .failure(let error):
                 dispatcher.report(.digested(fence, AttemptFailure(fence, error.failure, facts: output.facts)))

@@ -26,10 +26,12 @@ struct Discarder: Sendable {
                 guard let prepared = output.prepared else { continue }
                 prepared.discard()
                 guard output.isLinked else { continue }
-                do throws(StorageError) {
-                    try roots.discard(output.attempt, of: prepared.location)
-                } catch {
-                    problem = error
+                for location in prepared.locations {
+                    do throws(StorageError) {
+                        try roots.discard(output.attempt, of: location)
+                    } catch {
+                        problem = error
+                    }
                 }
             }
             return problem

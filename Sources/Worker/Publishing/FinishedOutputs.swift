@@ -7,51 +7,81 @@ import Synchronization
 /// What a job has brought, until the job leaves the worker.
 struct FinishedOutput: Sendable {
     let claim: Claim
-    var facts = AttemptFacts()
-    /// The file; `nil` if there is none to publish, or none any more.
+    /// For each output of the recipe.
+    let plan: [PlannedOutput]
+    var facts: AttemptFacts
+    /// The files; `nil` if there are none to publish, or none any more.
     var prepared: PreparedJob?
-    var fingerprint: Fingerprint?
-    /// The output that an earlier attempt has published.
-    var made: MadeOutput?
-    /// Whether there is no file to publish, because the recipe says to leave the destination alone.
-    var isSkipped = false
-    /// Whether the file has its attempt's name.
+    /// Those of the files, once they have been computed.
+    var fingerprints: [Fingerprint]?
+    /// Whether the files have their attempt's name.
     var isLinked = false
-    /// What came of its publication.
+    /// What came of their publication.
     var published: PublishOutcome?
+
+    init(
+        claim: Claim,
+        plan: [PlannedOutput],
+        facts: AttemptFacts,
+        prepared: PreparedJob? = nil,
+        fingerprints: [Fingerprint]? = nil
+    ) {
+        self.claim = claim
+        self.plan = plan
+        self.facts = facts
+        self.prepared = prepared
+        self.fingerprints = fingerprints
+    }
 
     var fence: Fence { claim.fence }
     var attempt: AttemptName { AttemptName(fence) }
-    private var policy: Recipe.ConflictPolicy { claim.recipe.outputs.first?.onConflict ?? .fail }
+    /// The size of the outputs together.
+    var bytes: Int64? { fingerprints.map { $0.reduce(0) { $0 + $1.byteCount } } }
 
     var publication: Publication {
-        guard let (place, fingerprint) = file else { return SkippedOutput.publication(fence) }
+        let files = files
+        let further = files.dropFirst().map { $0.map { PublishedFile(digest: $1.hexDigest, bytes: $1.byteCount) } }
+        guard let (place, fingerprint) = files[0] else {
+            return SkippedOutput.publication(fence, further: further, facts: facts)
+        }
         return Publication(
             fence,
             attemptName: attempt.fileName(for: place.name),
             digest: fingerprint.hexDigest,
             bytes: fingerprint.byteCount,
+            further: further,
             facts: facts
         )
     }
 
-    /// Where an earlier attempt has published the output, there is no file of this attempt, so the order finds the
+    /// Where an earlier attempt has published an output, there is no file of this attempt, so the order finds the
     /// existing output and adopts it if its bytes have not changed.
     var due: DuePublication {
         DuePublication(
             fence,
-            order: file.map { place, fingerprint in
-                PublishOrder(of: attempt, to: place, with: fingerprint, onConflict: policy)
+            orders: zip(files, claim.recipe.outputs).map { file, output in
+                file.map { place, fingerprint in
+                    PublishOrder(of: attempt, to: place, with: fingerprint, onConflict: output.onConflict)
+                }
             }
         )
     }
 
-    /// `nil` if the job was skipped. A converted job must never pass as skipped: its output would be lost.
-    private var file: (place: Location, Fingerprint)? {
-        if isSkipped { return nil }
-        if let made { return (made.location, made.fingerprint) }
-        guard let prepared, let fingerprint else { preconditionFailure("the output of \(fence) is incomplete") }
-        return (prepared.location, fingerprint)
+    /// `nil` for outputs that are left alone. What was converted must never pass as left alone: it would be lost.
+    private var files: [(place: Location, Fingerprint)?] {
+        guard let fingerprints else { preconditionFailure("the output of \(fence) is incomplete") }
+        var written = fingerprints.makeIterator()
+        return plan.map { output in
+            switch output {
+            case .leftAlone: return nil
+            case .made(let place, let fingerprint): return (place, fingerprint)
+            case .written(let place):
+                guard let fingerprint = written.next() else {
+                    preconditionFailure("an output of \(fence) has no fingerprint")
+                }
+                return (place, fingerprint)
+            }
+        }
     }
 }
 
@@ -67,10 +97,10 @@ final class FinishedOutputs: Sendable {
         return output
     }
 
-    /// Adds the only output of a job.
+    /// Adds the outputs of a job.
     func add(_ output: FinishedOutput) {
         outputs.withLock { outputs in
-            precondition(outputs[output.fence] == nil, "a job has two outputs: \(output.fence)")
+            precondition(outputs[output.fence] == nil, "a job has ended twice: \(output.fence)")
             outputs[output.fence] = output
         }
     }
@@ -83,7 +113,7 @@ final class FinishedOutputs: Sendable {
         }
     }
 
-    /// Takes an output's file, for the caller to remove. Its facts stay.
+    /// Takes the files of a job, for the caller to remove. Its facts stay.
     func discard(_ fence: Fence) -> FinishedOutput? {
         outputs.withLock { outputs in
             guard let output = outputs[fence], output.prepared != nil else { return nil }

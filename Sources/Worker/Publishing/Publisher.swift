@@ -55,8 +55,8 @@ struct Publisher: Sendable {
         let results = await files.run { () -> [Result<Void, StorageError>] in
             var group = OutputGroup()
             let isMember = mounted.map { output in
-                guard let prepared = output.prepared, let fingerprint = output.fingerprint else { return false }
-                return prepared.add(to: &group, as: output.attempt, with: fingerprint)
+                guard let prepared = output.prepared, let fingerprints = output.fingerprints else { return false }
+                return prepared.add(to: &group, as: output.attempt, with: fingerprints)
             }
             var results = group.link().makeIterator()
             return isMember.map { isMember in
@@ -72,7 +72,7 @@ struct Publisher: Sendable {
                 linked.append(output.fence)
             case .failure(let error):
                 let failure = AttemptFailure(output.fence, error.failure, facts: output.facts)
-                let roots = [output.prepared?.location.root].compactMap(\.self)
+                let roots = output.prepared?.locations.map(\.root) ?? []
                 others[output.fence] = await storage.diagnose(failure, output.claim, roots, on: files)
             }
         }
@@ -138,7 +138,7 @@ struct Publisher: Sendable {
     private func noteSpace(for claim: Claim) async {
         let (roots, disks) = (storage.roots, storage.disks)
         await files.run {
-            if let place = RootDiagnosis.destination(of: claim, in: roots) { disks.noteSpace(on: place.facts.device) }
+            for place in RootDiagnosis.destinations(of: claim, in: roots) { disks.noteSpace(on: place.facts.device) }
         }
     }
 

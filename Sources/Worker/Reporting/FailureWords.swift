@@ -25,7 +25,9 @@ extension Failure {
 }
 
 extension AttemptFacts {
-    init(_ report: ConversionReport, slot: Int?, cpu: Duration?, peakBytes: Int64?) {
+    /// `reports` has one for each output that was made, at least one.
+    init(_ reports: [ConversionReport], slot: Int?, cpu: Duration?, peakBytes: Int64?) {
+        let report = reports[0]
         let rate = Double(report.format.sampleRateHz)
         self.init(
             slot: slot.map { Int16(clamping: $0) },
@@ -34,7 +36,8 @@ extension AttemptFacts {
             audio: rate > 0 ? .seconds(Double(report.writtenFrames) / rate) : nil,
             cpu: cpu,
             peakBytes: peakBytes,
-            report: report
+            report: report,
+            further: Array(reports.dropFirst())
         )
     }
 }

@@ -96,7 +96,7 @@ extension AttemptLine {
             reason: closing.reason
         )
         guard let output, job.phase == .publishing else { return }
-        (frames, audio, bytes) = (output.facts.framesOut, output.facts.audio, output.fingerprint?.byteCount)
+        (frames, audio, bytes) = (output.facts.framesOut, output.facts.audio, output.bytes)
         if output.published == .skipped { outcome = .skipped }
         if output.published == .adopted { reason = PublishOutcome.adopted.rawValue }
     }

@@ -95,15 +95,45 @@ struct SubmitEditTests {
         withExtendedLifetime(worker) {}
     }
 
-    @Test func aJobHasOneOutput() throws {
+    @Test func aRecipeMayHaveSeveralOutputs() async throws {
         let two = #"""
             {"version": 2, "sources": [{"location": "{source}"}],
-             "outputs": [{"location": "out/{stem}.wav"}, {"location": "out/{stem}.flac"}]}
+             "outputs": [{"location": "out/{stem}.wav"}, {"location": "web/{stem}.{ext}", "preset": "opus-voice-24"}]}
             """#
         try Bytes.write(Array(two.utf8), to: bench.folder.path("two.json"))
-        let run = try bench.run(["submit", "in/a.wav", "--recipe", "two.json"])
-        #expect(run.status == .exited(2))
-        #expect(run.errorText.contains("two.json has 2 outputs; a job has one"), "\(run.errorText)")
+        let worker = try bench.startWorker()
+        _ = try bench.run(["submit", "in/a.wav", "--recipe", "two.json", "--wait"]).checked()
+        #expect(try samples("out/a.wav") == samples("in/a.wav"))
+        #expect(try FFmpeg.decode(bench.folder.path("web/a.opus")).frames > 0)
+        withExtendedLifetime(worker) {}
+    }
+
+    @Test func aBatchMayBeAnAlbum() async throws {
+        let worker = try bench.startWorker()
+        _ = try bench.run(["submit", "-r", "in", "--to", "out/{stem}.flac", "--replaygain", "album", "--wait"])
+            .checked()
+        #expect(try await recipe(of: 1).outputs[0].replayGain == .album)
+        let words = ["submit", "-r", "in", "--to", "even/{stem}.flac", "--loudness", "-30", "--album", "--wait"]
+        _ = try bench.run(words).checked()
+        let job = try #require(try await bench.ledger.jobs(ofBatch: 2).first)
+        #expect(try await recipe(of: job).outputs[0].loudness?.scope == .album)
+        let report = try #require(try await bench.ledger.story(of: job)?.attempts.last?.facts.report?.loudness)
+        #expect(report.albumLUFS != nil)
+        withExtendedLifetime(worker) {}
+        for (words, message) in [
+            (["submit", "in/a.wav", "--to", "x/{stem}.flac", "--album"], "error: --album needs --loudness\n"),
+            (
+                ["submit", "in/a.wav", "--to", "x/{stem}.flac", "--loudness", "-20", "--replaygain", "album"],
+                "error: --replaygain: album; every output gets the same loudness"
+            ),
+            (
+                ["convert", "in/a.wav", "x.flac", "--replaygain", "album"],
+                "error: --replaygain album: one output is no album\n"
+            ),
+        ] {
+            let run = try bench.run(words)
+            #expect(run.status == .exited(2) && run.errorText.hasPrefix(message), "\(run.errorText)")
+        }
     }
 
     @Test func templatesWithoutAPlaceAreRefused() throws {

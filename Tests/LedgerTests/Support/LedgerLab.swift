@@ -167,3 +167,10 @@ struct LedgerLab {
         return Dictionary(uniqueKeysWithValues: rows).filter { $0.value > 0 }
     }
 }
+
+extension RecordedOutput {
+    /// Any job's only output at `destination`.
+    init(at destination: String) {
+        self.init(job: 1, source: "", destination: destination, first: destination, bytes: 0, digest: "")
+    }
+}

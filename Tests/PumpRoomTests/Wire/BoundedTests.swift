@@ -81,8 +81,8 @@ import Testing
 
     @Test func messagesReadBackAsTheyWereWritten() throws {
         let recipe = Recipe(from: .init(location: "source.flac"), to: .init(location: "output.opus"))
-        let bytes = try coder.bytes(RoomRequest.convert(job: 7, recipe: recipe, streams: false))
-        guard case .convert(7, recipe, false) = try coder.message(RoomRequest.self, in: bytes) else {
+        let bytes = try coder.bytes(RoomRequest.convert(job: 7, recipe: recipe, streams: false, album: nil))
+        guard case .convert(7, recipe, false, nil) = try coder.message(RoomRequest.self, in: bytes) else {
             Issue.record("\(String(decoding: bytes, as: UTF8.self))")
             return
         }

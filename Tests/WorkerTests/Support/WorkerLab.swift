@@ -96,6 +96,19 @@ final class WorkerLab: Sendable {
             .split(separator: "\n").compactMap { Int64($0) }
     }
 
+    /// Returns the ledger to the state before the finished jobs were claimed, as a failover that loses commits does.
+    func forgetFinishedJobs() throws {
+        try sql(
+            """
+            with gone as (delete from \(schema).finished returning job, batch)
+            insert into \(schema).waiting (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since)
+            select g.job, g.batch, j.lane, j.cost, g.job, 0, 0, 0, 0, now() from gone g join \(schema).job j on j.id = g.job;
+            delete from \(schema).attempt;
+            update \(schema).lane set floor = 0
+            """
+        )
+    }
+
     // MARK: - Truth
 
     @discardableResult

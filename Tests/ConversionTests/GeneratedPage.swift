@@ -2,10 +2,10 @@ import Foundation
 import Testing
 
 /// A part of a page in docs that is generated from the code.
-public enum GeneratedPage {
+enum GeneratedPage {
     /// Compares the text between the first and the last line that begins with `mark`. Rewrites it instead if
     /// SLUICE_REWRITE_DOCS is set.
-    public static func expect(_ page: String, toShow text: String, between mark: String) throws {
+    static func expect(_ page: String, toShow text: String, between mark: String) throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs")
         let url = folder.appending(path: page).standardizedFileURL
         var lines = try String(contentsOf: url, encoding: .utf8).components(separatedBy: "\n")

@@ -1,0 +1,141 @@
+import Conversion
+import Ledger
+import Publishing
+import PumpRoom
+import Storage
+import Synchronization
+
+/// What a job does about one of its outputs.
+enum PlannedOutput: Sendable {
+    /// It writes the file.
+    case written(Location)
+    /// An earlier attempt published it, and the ledger has no record of that.
+    case made(Location, Fingerprint)
+    /// The destination exists, and the recipe says to leave it alone.
+    case leftAlone
+
+    var isWritten: Bool { if case .written = self { true } else { false } }
+}
+
+/// A job whose sources and outputs are open.
+final class PreparedJob: Sendable {
+    let sources: [Int32]
+    let sourceBytes: Int64
+    /// For each output of the recipe.
+    let plan: [PlannedOutput]
+    /// The files of the outputs that are written, open for reading and writing. Valid until they are sealed.
+    let destinations: [Int32]
+    /// Whether the outputs' file systems show if a room can still write to the files.
+    let canBeSealed: Bool
+    let sourceRoots: [String]
+    /// A hash of the recipe and the sources, for the marks on the output files.
+    let work: UInt64
+    /// The mount table's change counter before the files were opened.
+    private let mountChanges: Int
+    private let sourceFiles: Mutex<SourceFiles?>
+    private let outputs: Mutex<OutputSet?>
+
+    init(
+        _ sourceFiles: SourceFiles,
+        _ outputs: consuming sending OutputSet,
+        as plan: [PlannedOutput],
+        sourceRoots: [String],
+        madeOf work: UInt64,
+        mountChanges: Int
+    ) {
+        sources = sourceFiles.descriptors
+        sourceBytes = sourceFiles.byteCounts.reduce(0, &+)
+        (destinations, canBeSealed) = (outputs.descriptors, outputs.canBeSealed)
+        self.plan = plan
+        self.sourceRoots = sourceRoots
+        self.work = work
+        self.mountChanges = mountChanges
+        self.sourceFiles = Mutex(sourceFiles)
+        self.outputs = Mutex(consume outputs)
+    }
+
+    /// Where the outputs that are written will be.
+    var locations: [Location] {
+        plan.compactMap { if case .written(let location) = $0 { location } else { nil } }
+    }
+
+    /// The recipe with only the outputs that are written.
+    func reduced(_ recipe: Recipe) -> Recipe {
+        var recipe = recipe
+        recipe.outputs = zip(recipe.outputs, plan).filter(\.1.isWritten).map(\.0)
+        return recipe
+    }
+
+    /// Closes the sources once the conversion no longer needs them.
+    func closeSources() { sourceFiles.withLock { $0 = nil } }
+
+    /// Gives up write access to an output and describes it, including whether another process can still write to it.
+    ///
+    /// A room closes its descriptors before it reports the end. But a process that the worker is just starting
+    /// holds, for a moment, a copy of every descriptor; the retries outlast that moment.
+    func seal(_ index: Int) async throws(StorageError) -> OutputEvidence {
+        var hasWriters = try sealOnce(index)
+        for milliseconds in Self.sealingPauses where hasWriters {
+            // A cancelled worker does not wait.
+            try? await Task.sleep(for: .milliseconds(milliseconds))
+            hasWriters = try sealOnce(index)
+        }
+        return try outputs.withLock { outputs throws(StorageError) in
+            guard let written = try outputs?.written(index) else { throw thrownAway }
+            return OutputEvidence(
+                byteCount: written.byteCount,
+                hasHoles: written.hasHoles,
+                hasWriters: hasWriters
+            )
+        }
+    }
+
+    /// About half a second in all.
+    private static let sealingPauses = [1, 2, 5, 10, 20, 50, 100, 300]
+
+    private func sealOnce(_ index: Int) throws(StorageError) -> Bool {
+        try outputs.withLock { outputs throws(StorageError) in
+            guard outputs != nil else { throw thrownAway }
+            // If the file system cannot show writers, the room has ended before this.
+            return outputs?.seal(index) ?? false
+        }
+    }
+
+    private var thrownAway: StorageError {
+        let place = locations.first.map { "\($0)" }
+        return StorageError(.attemptLost, at: .publish, "read back", "the output was already discarded", place: place)
+    }
+
+    /// Closes the files, which also deletes unpublished outputs.
+    func discard() {
+        closeSources()
+        outputs.withLock { $0 = nil }
+    }
+
+    /// Whether the outputs' file systems are still mounted. Blocks.
+    func isMounted(_ watch: MountWatch) -> Bool {
+        guard watch.refresh() != mountChanges else { return true }
+        let descriptors = outputs.withLock { $0?.descriptors ?? [] }
+        return descriptors.allSatisfy(watch.isMounted)
+    }
+
+    /// Length and SHA-256 of each output. Blocks.
+    func fingerprints() throws(StorageError) -> [Fingerprint] {
+        try outputs.withLock { outputs throws(StorageError) in
+            var fingerprints: [Fingerprint] = []
+            for index in destinations.indices {
+                guard let fingerprint = try outputs?.fingerprint(index) else { throw thrownAway }
+                fingerprints.append(fingerprint)
+            }
+            return fingerprints
+        }
+    }
+
+    /// Moves the outputs into a group. Returns false if they were discarded.
+    func add(to group: inout OutputGroup, as attempt: AttemptName, with fingerprints: [Fingerprint]) -> Bool {
+        var taken = outputs.withLock { $0.take() }
+        guard let files = taken.take() else { return false }
+        group.add(files, as: attempt, with: fingerprints, madeOf: work)
+        return true
+    }
+}

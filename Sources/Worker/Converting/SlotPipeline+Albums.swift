@@ -1,0 +1,54 @@
+import Conversion
+import Ledger
+import PumpRoom
+import WorkerRules
+
+// A job of an album is worked on twice: once to measure its track, and again when the loudness of all tracks is known.
+extension SlotPipeline {
+    func workInAlbum(_ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
+        let (ledger, fence) = (services.ledger, job.fence)
+        let isWorthIt = { services.dispatcher.stopReason(of: fence) == nil }
+        guard let state = await services.calls.ask(while: isWorthIt, { try await ledger.album(of: fence) }) else {
+            prepared.discard()
+            return .stopped
+        }
+        switch state {
+        case .closed(let album): return await convert(job, prepared, of: album)
+        case .open(isMeasured: true), .lost:
+            prepared.discard()
+            return .handedBack(.albumWaits)
+        case .open(isMeasured: false): return await measure(job, prepared)
+        }
+    }
+
+    private func measure(_ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
+        let (recipe, sources) = (prepared.reduced(job.claim.recipe), prepared.sources)
+        let outcome = await inRoom(job) { [room] in await room.measure(recipe, from: sources, report: $0) }
+        let (ledger, fence) = (services.ledger, job.fence)
+        let isWorthIt = { services.dispatcher.stopReason(of: fence) == nil }
+        guard isWorthIt() else {
+            prepared.discard()
+            return .stopped
+        }
+        switch outcome {
+        case .measured(let track, _):
+            prepared.discard()
+            let isOurs = await services.calls.ask(while: isWorthIt) { try await ledger.record(track, of: fence) }
+            // Without an answer the job is measured again, if the ledger did not receive the figures.
+            return isOurs == nil ? .stopped : .handedBack(.albumWaits)
+        case .handedBack:
+            prepared.discard()
+            return .handedBack(HandBack(.neighbourCrashed))
+        case .failed(let failed): return await diagnosed(report(of: failed, job), job, prepared)
+        }
+    }
+}
+
+extension HandBack {
+    /// Until the ledger wakes the job: a century is its longest time.
+    fileprivate static let albumWaits = HandBack(
+        .albumWaits,
+        hold: .seconds(3_155_760_000),
+        message: "its loudness is measured; it continues when all jobs of the batch are"
+    )
+}
