@@ -18,6 +18,32 @@ as $$
     group by q.name, s.state order by q.name, s.state
 $$;
 
+-- How many jobs want a slot, for programs that start and stop workers: those of one queue, or of all. Waiting jobs count as far as
+-- claims may take them now: none of a paused queue, and of a limited queue only what its limit leaves. Running jobs count too, because
+-- they keep their slots, and so do those that are being published; `waiting_only` leaves both out. A queue that does not exist has none.
+create function demand(queue text default null, waiting_only boolean default false) returns bigint
+language sql stable security definer set search_path from current set jit = off
+as $$
+    select coalesce(sum(
+        case when n.paused then 0 else greatest(0, least(n.waiting, coalesce(n.running_limit - n.running, n.waiting))) end
+        + case when demand.waiting_only then 0 else greatest(0, n.running + n.publishing) end
+    ), 0)::bigint
+    from (
+        select q.paused, q.running_limit,
+               coalesce(sum(c.jobs) filter (where c.state = 'waiting'), 0) as waiting,
+               coalesce(sum(c.jobs) filter (where c.state = 'running'), 0) as running,
+               coalesce(sum(c.jobs) filter (where c.state = 'publishing'), 0) as publishing
+        from queue q
+        left join (
+            select c.queue, c.state, c.jobs from queue_count c
+            union all
+            select d.queue, d.state, d.jobs from count_delta d
+        ) c on c.queue = q.id
+        where demand.queue is null or q.name = demand.queue
+        group by q.id
+    ) n
+$$;
+
 -- One row about the whole ledger. `oldest_waiting` looks at the heads of the lanes.
 create function status()
 returns table (
@@ -159,7 +185,7 @@ end $$;
 select allow('sluice_viewer', 'find_batches');
 select allow('sluice_operator', 'find_batches');
 select allow('sluice_submitter', 'find_batches');
-select allow('sluice_viewer', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
-select allow('sluice_operator', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
-select allow('sluice_submitter', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
+select allow('sluice_viewer', 'demand', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
+select allow('sluice_operator', 'demand', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
+select allow('sluice_submitter', 'demand', 'counts', 'status', 'paces', 'list_queues', 'list_batches', 'list_workers');
 select set_config('role', 'none', true);

@@ -28,6 +28,8 @@ public struct WorkerConfiguration: Sendable, Hashable {
     /// How long the worker keeps its jobs while the ledger does not answer. If this is shorter than a lease, it
     /// keeps them until the lease ends.
     public var outageLimit: Duration = .seconds(3_600)
+    /// Whether the worker ends by itself once it holds no job and a claim has found none.
+    public var endsWhenIdle = false
     /// How much work to claim ahead for each slot.
     public var workAhead: Duration = .seconds(1)
     /// The largest number of outputs published together.
@@ -107,6 +109,7 @@ public struct WorkerConfiguration: Sendable, Hashable {
             longestPause: longestPause,
             roots: roots.map(\.name),
             codecs: codecs,
+            endsWhenIdle: endsWhenIdle,
             seed: .random(in: .min ... .max)
         )
     }

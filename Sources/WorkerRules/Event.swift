@@ -130,5 +130,7 @@ extension WorkerState {
         case leaseLost(worker: Int64, stopped: Int)
         case registeredAgain(worker: Int64)
         case draining(running: Int, handedBack: Int)
+        /// The worker ends, because it holds no job and a claim has found none.
+        case idle
     }
 }

@@ -21,6 +21,8 @@ package struct WorkerSettings: Sendable, Hashable {
     package var roots: [String]
     /// The codecs that the worker can write.
     package var codecs: Set<Codec>
+    /// Whether the worker ends once it holds no job and a claim has found none.
+    package var endsWhenIdle: Bool
     /// Spreads out what many workers would otherwise do at the same time.
     package var seed: UInt64
 
@@ -35,6 +37,7 @@ package struct WorkerSettings: Sendable, Hashable {
         longestPause: Duration,
         roots: [String],
         codecs: Set<Codec>,
+        endsWhenIdle: Bool = false,
         seed: UInt64
     ) {
         self.slots = slots
@@ -47,6 +50,7 @@ package struct WorkerSettings: Sendable, Hashable {
         self.longestPause = longestPause
         self.roots = roots
         self.codecs = codecs
+        self.endsWhenIdle = endsWhenIdle
         self.seed = seed
     }
 }

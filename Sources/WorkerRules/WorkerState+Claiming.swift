@@ -57,7 +57,7 @@ extension WorkerState {
     mutating func hearClaim(_ claims: [Claim], _ worker: Int64, isEmpty: Bool, at now: Moment) {
         isAsking = false
         if !isEmpty { isDry = false }
-        guard !claims.isEmpty else { return }
+        guard !claims.isEmpty else { return endIfIdle(worker) }
         // A job that the worker already has must not run twice.
         for claim in claims where jobs[claim.fence] == nil {
             let job = HeldJob(claim, worker: worker, at: now)

@@ -145,6 +145,8 @@ extension WorkerState {
         queue.forget(job.fence)
         if job.phase == .ending || job.phase == .publishing { unpublished -= 1 }
         actions.append(.close(job, closing))
+        // Only a claim by a worker that holds no job shows that it is idle: the last job may have gone back.
+        if settings.endsWhenIdle, jobs.isEmpty { isDry = false }
     }
 }
 

@@ -1,4 +1,5 @@
 import Conversion
+import Ledger
 
 /// How far the stop of a worker has come.
 struct Stopping: Sendable {
@@ -26,6 +27,18 @@ extension WorkerState {
         }
         guard !before.isCuttingShort else { return }
         stopping?.deadline = [before.deadline, deadline].compactMap(\.self).min()
+    }
+
+    /// Ends a worker that works until it is idle. Called after a claim of `worker` that brought no job.
+    ///
+    /// `isDry` holds if the ledger had nothing, and since the claim no signal came and no job left. The ledger also
+    /// has nothing for a root that is set aside, whose jobs may still wait: then the worker stays.
+    mutating func endIfIdle(_ worker: Int64) {
+        guard settings.endsWhenIdle, stopping == nil, isDry, jobs.isEmpty, wish == .run, absentRoots.isEmpty,
+            worker == session?.worker
+        else { return }
+        stopping = Stopping()
+        actions.append(.tell(.idle))
     }
 
     mutating func continueStopping(at now: Moment) {

@@ -74,6 +74,8 @@ struct CountsTests {
         let status = try await lab.ledger.status().jobs
         let batches = try await lab.ledger.batches(limit: 1_000)
         let total = truth.values.reduce(0, +)
+        let demand: Int = try await lab.value("select \(lab.schema).demand()")
+        #expect(demand == ["waiting", "running", "publishing"].reduce(0) { $0 + (truth[$1] ?? 0) })
         #expect(total == batches.reduce(0) { $0 + Int($1.jobs.total) })
         for state in JobState.allCases {
             let counted = truth[state.rawValue] ?? 0

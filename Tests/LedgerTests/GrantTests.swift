@@ -8,7 +8,8 @@ import Testing
 /// The rights of each role, checked in the catalog and by trying.
 struct GrantTests {
     private static let looking: Set<String> = [
-        "ledger_time", "batch_jobs", "counts", "status", "paces", "list_queues", "list_batches", "find_batches",
+        "ledger_time", "batch_jobs", "counts", "demand", "status", "paces", "list_queues", "list_batches",
+        "find_batches",
         "list_workers", "find_jobs", "count_jobs", "count_containing", "list_jobs", "show_jobs", "list_attempts",
         "list_failures",
         "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers", "count_spans",

@@ -347,7 +347,8 @@ extension GuardedCall {
 
     private static let overview =
         [
-            "counts()", "status()", "list_queues()", "list_batches()", "find_batches('a')", "find_batches(null)",
+            "counts()", "demand()", "demand('default')", "status()", "list_queues()", "list_batches()",
+            "find_batches('a')", "find_batches(null)",
             "list_failures()",
             #"count_jobs('{"states":["failed"]}')"#,
         ]

@@ -17,7 +17,13 @@ struct WorkerLife {
     private(set) var closings: [Int64: WorkerState.Closing.Outcome] = [:]
     private(set) var notices: [WorkerState.Notice] = []
 
-    init(slots: Int = 2, pipelines: Int = 1, groupLimit: Int = 200, roots: [String] = ["in", "out"]) {
+    init(
+        slots: Int = 2,
+        pipelines: Int = 1,
+        groupLimit: Int = 200,
+        roots: [String] = ["in", "out"],
+        endsWhenIdle: Bool = false
+    ) {
         state = WorkerState(
             WorkerSettings(
                 slots: slots,
@@ -30,6 +36,7 @@ struct WorkerLife {
                 longestPause: .seconds(300),
                 roots: roots,
                 codecs: [],
+                endsWhenIdle: endsWhenIdle,
                 seed: 1
             )
         )

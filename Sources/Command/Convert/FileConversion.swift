@@ -38,10 +38,11 @@ struct FileConversion: Sendable {
         warn: (String) -> Void,
         surrender: (ExitCode) -> Void
     ) -> Ending {
-        let room = ForegroundRoom()
-        let ending = run(in: room, keepsRoom: false, showing: display, surrender: surrender)
-        if let warning = room.warning { warn(warning) }
-        return ending
+        ForegroundRoom.lend { room in
+            let ending = run(in: room, keepsRoom: false, showing: display, surrender: surrender)
+            if let warning = room.warning { warn(warning) }
+            return ending
+        }
     }
 
     /// The same in a room of the caller's, which ends with the conversion unless `keepsRoom`.

@@ -20,9 +20,23 @@ final class ForegroundRoom: Sendable {
         let value = Mutex(State())
     }
 
-    private var slot: RoomSlot {
+    /// Runs `body` with a room that has ended before this returns, whatever signals arrive. A signal that would end this
+    /// process between two requests waits for the next one, or for the room's end: otherwise it would leave the room
+    /// behind, as a zombie in a container whose process 1 reaps nothing.
+    static func lend<Value>(_ body: (ForegroundRoom) throws -> Value) rethrows -> Value {
+        try SignalHold.during {
+            let room = ForegroundRoom()
+            defer { room.end() }
+            return try body(room)
+        }
+    }
+
+    /// `nil` if the room was stopped before its first request.
+    private var slot: RoomSlot? {
         state.value.withLock { [state] locked in
             if let slot = locked.slot { return slot }
+            // A slot that began now would start a process that nobody ends.
+            guard !locked.isStopped else { return nil }
             var configuration = RoomConfiguration()
             // A command rarely needs a second room, so it keeps no fork server.
             configuration.usesForkServer = false
@@ -57,14 +71,19 @@ final class ForegroundRoom: Sendable {
     /// conversion's processor time counts as the command's. Kills a room that does not end within a second.
     func end() { state.value.withLock { $0.slot }?.end(grace: .seconds(1), limit: .seconds(2)) }
 
-    /// Like `end`, but kills the room at once; called before a signal ends this process in the middle of its work.
-    func kill() { state.value.withLock { $0.slot }?.end(grace: .zero, limit: .seconds(1)) }
+    /// Like `end`, but kills the room at once, and allows no further requests; called before a signal ends this process
+    /// in the middle of its work.
+    func kill() {
+        stop()
+        state.value.withLock { $0.slot }?.end(grace: .zero, limit: .seconds(1))
+    }
 
     func convert(
         _ work: RoomWork,
         report: @escaping @Sendable (ConversionProgress) -> Void
     ) throws(Failure) -> [ConversionReport] {
-        switch wait(for: { [slot] in await slot.run(work, report: report) }) {
+        guard let slot else { throw .stopped }
+        switch wait(for: { await slot.run(work, report: report) }) {
         case .converted(let reports, _): return reports
         case .failed(let failure): throw failure.spoken
         case .handedBack: throw .notBegun
@@ -76,7 +95,8 @@ final class ForegroundRoom: Sendable {
         _ options: ProbeOptions = ProbeOptions(),
         report: @escaping @Sendable (ConversionProgress) -> Void
     ) throws(Failure) -> SourceReport {
-        switch wait(for: { [slot] in await slot.describe(source, options, report: report) }) {
+        guard let slot else { throw .stopped }
+        switch wait(for: { await slot.describe(source, options, report: report) }) {
         case .described(let report, _): return report
         case .failed(let failure): throw failure.spoken
         case .handedBack: throw .notBegun
@@ -148,6 +168,9 @@ extension RoomFailure {
 }
 
 extension Failure {
+    /// The failure of a request after the user stopped the room.
+    fileprivate static var stopped: Failure { Failure(.cancelled, at: .open, "cancelled before it began") }
+
     /// The failure after four rooms ended before they began the conversion.
     fileprivate static var notBegun: Failure {
         Failure(.roomStart, at: .open, "the pump rooms crashed before they began")

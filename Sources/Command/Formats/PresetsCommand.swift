@@ -29,11 +29,18 @@ enum PresetsCommand {
             try list(invocation, console)
             return .success
         }
-        let room = ForegroundRoom()
-        defer {
-            room.end()
-            if let warning = room.warning { console.warn(warning) }
+        return try ForegroundRoom.lend { room in
+            defer { if let warning = room.warning { console.warn(warning) } }
+            return try show(name, in: room, invocation, console)
         }
+    }
+
+    private static func show(
+        _ name: String,
+        in room: ForegroundRoom,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws -> ExitCode {
         // A pipe may block the room; a signal cancels it, as it does for `probe`.
         let result = ForegroundWork.run(
             onTick: {},

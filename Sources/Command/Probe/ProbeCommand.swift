@@ -35,14 +35,20 @@ enum ProbeCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let names = invocation.words(files)
+        try ForegroundRoom.lend { room in
+            defer { if let warning = room.warning { console.warn(warning) } }
+            return try probe(invocation.words(files), in: room, invocation, console)
+        }
+    }
+
+    private static func probe(
+        _ names: [String],
+        in room: ForegroundRoom,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws -> ExitCode {
         var failures: [Failure] = []
         var foundDamage = false
-        let room = ForegroundRoom()
-        defer {
-            room.end()
-            if let warning = room.warning { console.warn(warning) }
-        }
         for (index, name) in names.enumerated() {
             let inspection = SourceInspection(
                 of: name,

@@ -13,12 +13,13 @@ enum ServiceFile {
     )
     static let standardPath = "/etc/sluice/sluice.conf"
 
-    /// The options that a line of the file may set: those of both services, so that both can read the same file.
+    /// The options that a line of the file may set: those of both services, so that both can read the same file. Switches
+    /// are left out, because they concern one run and not the machine.
     static var forms: [OptionForm] {
         let left = [option.form.name, LedgerOptions.context.form.name]
         var names = Set(left)
         return (WorkerCommand.value.options + CoordinatorCommand.value.options).filter {
-            names.insert($0.name).inserted
+            !$0.isSwitch && names.insert($0.name).inserted
         }
     }
 

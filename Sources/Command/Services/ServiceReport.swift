@@ -29,6 +29,7 @@ final class ServiceReport: Sendable {
             // The manager must not kill a worker that gives its jobs the time that its settings allow.
             let limit = grace + .seconds(15)
             tell(["STOPPING=1", "EXTEND_TIMEOUT_USEC=\(limit.components.seconds * 1_000_000)"])
+        case .idle: tell(["STOPPING=1"])
         default: break
         }
         state.withLock { $0.note(event, at: .now) }

@@ -41,6 +41,11 @@ enum WorkerCommand {
         environment: "SLUICE_OUTAGE_LIMIT",
         in: .work
     )
+    private static let untilIdle = Switch(
+        "until-idle",
+        "end when there is no job to claim and none is left in hand",
+        in: .work
+    )
 
     private static let withoutCodec = Option<Codec>(
         "without-codec",
@@ -128,6 +133,9 @@ enum WorkerCommand {
                 + "other root pauses, reports it, and continues automatically.",
             "If the database is unreachable, the worker keeps its jobs for --outage-limit, and continues them "
                 + "when the database is back, unless another worker has taken them over.",
+            "With --until-idle the worker ends, with exit code 0, once it holds no job and finds none to claim: in "
+                + "its queues, for its roots and codecs. It does not wait for jobs that are delayed or paused. While "
+                + "the ledger is unreachable or one of its roots is not available, it stays.",
             "RULES of a root, separated by commas: ro (never write), wo (never read), create (never replace "
                 + "files), ext=flac+mp3 (extensions that outputs may have), mode=640 (permissions of outputs; by "
                 + "default at most those of the source).",
@@ -139,6 +147,7 @@ enum WorkerCommand {
         ],
         options: [
             slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form, outageLimit.form,
+            untilIdle.form,
             withoutCodec.form,
             sandbox.form,
             jobTime.form, jobCPU.form,
@@ -154,6 +163,10 @@ enum WorkerCommand {
             Example(
                 line: "sluice worker --slots 2 --queue nightly --root audio=/srv/audio",
                 purpose: "serve only one queue"
+            ),
+            Example(
+                line: "sluice worker --until-idle --queue nightly --root audio=/srv/audio",
+                purpose: "work off one queue, then end"
             ),
         ],
         run: run
@@ -184,6 +197,7 @@ enum WorkerCommand {
         configuration.name = invocation[name] ?? configuration.name
         configuration.gracePeriod = invocation[grace]
         configuration.outageLimit = invocation[outageLimit]
+        configuration.endsWhenIdle = invocation[untilIdle]
         configuration.codecsToLeave = Set(invocation.all(withoutCodec))
         configuration.room.sandbox = invocation[sandbox]
         limit(&configuration.room, invocation)

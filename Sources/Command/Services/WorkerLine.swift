@@ -18,7 +18,7 @@ struct WorkerLine: JournalRecord {
         case .takes(let roots, _): roots.isEmpty ? .warning : .notice
         case .leaseLost: .error
         case .paused, .rootLost, .fileSystemFull, .mountLost, .leaseOverdue, .ledgerAway, .trouble: .warning
-        case .started, .stopped, .draining, .resumed, .rootBack, .fileSystemBack, .mountBack, .leaseRevived,
+        case .started, .stopped, .draining, .idle, .resumed, .rootBack, .fileSystemBack, .mountBack, .leaseRevived,
             .registeredAgain, .ledgerBack:
             .notice
         }
@@ -91,7 +91,7 @@ struct WorkerLine: JournalRecord {
         case .stopped(let worker, let handedBack):
             try fields.encode(worker, forKey: .worker)
             try fields.encodeIfPresent(handedBack, forKey: .handed_back)
-        case .resumed, .ledgerBack: break
+        case .resumed, .ledgerBack, .idle: break
         }
     }
 
@@ -129,6 +129,7 @@ struct WorkerLine: JournalRecord {
         case .ledgerAway: "ledger_away"
         case .ledgerBack: "ledger_back"
         case .draining: "draining"
+        case .idle: "idle"
         case .finishedForOthers: "finished_for_others"
         case .swept: "swept"
         case .trouble: "trouble"
@@ -181,6 +182,7 @@ struct WorkerLine: JournalRecord {
         case .ledgerBack: "\(paint("the ledger is reachable again", .good))"
         case .draining(let running, let handedBack):
             "stopping: \(Figures.count(running, "job")) finishing, \(handedBack) handed back; send the signal again to stop at once"
+        case .idle: "idle: no jobs to claim"
         case .finishedForOthers(let count): "finished \(Figures.count(count, "publication")) that other workers left"
         case .swept(let folder, let files):
             "removed \(Figures.count(files, "file")) of dead workers from \(folder.bounded)"

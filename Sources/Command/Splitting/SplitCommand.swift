@@ -53,11 +53,20 @@ enum SplitCommand {
         guard let template = invocation[to] else {
             throw UsageError("--to is missing", hint: "as in --to '{stem}-{n}.flac'")
         }
-        let room = ForegroundRoom()
-        defer {
-            room.end()
-            if let warning = room.warning { console.warn(warning) }
+        return try ForegroundRoom.lend { room in
+            defer { if let warning = room.warning { console.warn(warning) } }
+            return try split(input, points, template, in: room, invocation, console)
         }
+    }
+
+    private static func split(
+        _ input: String,
+        _ points: SplitPoints,
+        _ template: PieceNames,
+        in room: ForegroundRoom,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws -> ExitCode {
         let pieces: [SplitPoints.Piece]
         switch try look(at: input, for: points, in: room, invocation, console) {
         case .found(let found): pieces = found

@@ -168,6 +168,20 @@ package final class SignalListener: Sendable {
     }
 }
 
+/// A time in which no signal of the user ends the process.
+package enum SignalHold {
+    /// Blocks SIGINT, SIGTERM and SIGHUP in the calling thread while `body` runs. A signal that arrives meanwhile is
+    /// given to the next listener of the thread; without one it takes its effect at the end.
+    package static func during<Value>(_ body: () throws -> Value) rethrows -> Value {
+        var (held, before) = (sigset_t(), sigset_t())
+        sigemptyset(&held)
+        for number in [SIGINT, SIGTERM, SIGHUP] { sigaddset(&held, number) }
+        pthread_sigmask(SIG_BLOCK, &held, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        return try body()
+    }
+}
+
 /// A thread with a stack as large as the main thread's, which decoders expect.
 struct WorkThread<Value: Sendable> {
     private let result = Box()

@@ -78,6 +78,7 @@ extension WorkerEvent {
         case .leaseLost(let worker, let stopped): self = .leaseLost(worker: worker, stopped: stopped)
         case .registeredAgain(let worker): self = .registeredAgain(worker: worker)
         case .draining(let running, let handedBack): self = .draining(running: running, handedBack: handedBack)
+        case .idle: self = .idle
         }
     }
 }

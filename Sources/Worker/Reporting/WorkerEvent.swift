@@ -38,6 +38,8 @@ public enum WorkerEvent: Sendable, Hashable {
     case ledgerAway(Failure)
     case ledgerBack
     case draining(running: Int, handedBack: Int)
+    /// It ends because it is idle, as its configuration says.
+    case idle
     /// It finished the publications that other processes had left.
     case finishedForOthers(Int)
     /// It removed files that dead workers had left.

@@ -85,6 +85,8 @@ struct SettingsFileTests {
         let names = ServiceFile.forms.map(\.name)
         #expect(Set(names).count == names.count)
         #expect(!names.contains("context") && !names.contains("config"))
+        // A switch concerns one run.
+        #expect(!names.contains("until-idle"))
         for name in ["database", "database-file", "root", "slots", "queue", "name", "sandbox", "room-memory", "grace"] {
             #expect(names.contains(name), "\(name)")
         }
