@@ -246,7 +246,7 @@ public final class PrivatePostgres: Sendable {
     /// The server log's report of each deadlock: which process waited for which.
     public var deadlocks: [String] {
         supervisor.log("log", last: 10_000_000).components(separatedBy: " detected deadlock while ").dropFirst()
-            .map { String($0.prefix(4_000)) }
+            .map { String($0.prefix(60_000)) }
     }
 
     // MARK: - Programs

@@ -41,7 +41,7 @@ enum Bustle {
 
     static let chores = [
         "reap", "wake_delayed", "fold_counts", "raise_floors", "audit_running", "make_spans_ahead", "drop_old",
-        "fold_service",
+        "close_albums", "fold_service",
     ].map {
         Call(
             sql: "select error from sluice.do_chore('\($0)')",
@@ -105,12 +105,25 @@ enum Bustle {
         Call(
             sql: """
                 select null::text from \(some("running")), lateral sluice.release(r.j, r.e, r.l,
-                    (array['handed_back', 'file_system_full'])[1 + (random())::integer],
+                    (array['handed_back', 'file_system_full', 'album_waits'])[1 + (random() * 2)::integer],
                     array_fill((array['a', 'b', 'c', null])[1 + (random() * 3)::integer], array[r.n]),
                     (array[null, interval '50 ms', interval '1 h'])[1 + (random() * 2)::integer])
                 where r.n > 0
                 """,
             weight: 4
+        ),
+        Call(
+            sql: """
+                select null::text from (select * from sluice.running order by random() limit 1) r,
+                    lateral sluice.record_track(r.job, r.epoch, r.lease_id, '{400}', '{7}', '{0.001}', -3, '{}')
+                """,
+            weight: 3
+        ),
+        Call(
+            sql: """
+                select null::text from (select * from sluice.running order by random() limit 1) r,
+                    lateral sluice.album_of(r.job, r.epoch, r.lease_id)
+                """
         ),
         Call(sql: "select sluice.recall('file_system_full', 50)::text"),
         Call(sql: "select sluice.stop_worker(w.id, w.secret)::text from \(worker) where random() < 0.3"),
