@@ -232,4 +232,18 @@ import Testing
             measured = []
         }
     }
+
+    /// The tools of the formats themselves find the tags.
+    @Test func metaflacAndOpusinfoReadTheTags() throws {
+        let pcm = Self.music().pcm(.s16)
+        let flac = try convert(pcm, to: "out.flac")
+        let stated = try gain(tags(flac.path))
+        let shown = try Run.program("metaflac", ["--show-tag=REPLAYGAIN_TRACK_GAIN", flac.path]).checked().outputText
+        #expect(shown == "REPLAYGAIN_TRACK_GAIN=\(String(format: "%.2f", stated)) dB\n")
+        let opus = try convert(pcm, to: "out.opus")
+        let said = try Run.program("opusinfo", [opus.path]).checked().outputText
+        let match = try #require(said.firstMatch(of: #/R128_TRACK_GAIN=(-?[0-9]+)/#))
+        // The reference of Opus is 5 LU lower, and its unit a 256th of a decibel.
+        #expect(abs(try #require(Double(match.1)) / 256 - (stated - 5)) < 0.02)
+    }
 }

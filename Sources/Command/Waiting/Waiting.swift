@@ -139,7 +139,7 @@ struct Waiting: Sendable {
         case .unable:
             let lacksWorkers = WorkerCensus(try await ledger.workers(), at: now).alive == 0
             return Obstacle(job: waiting, reason: reason, lacksWorkers: lacksWorkers)
-        case .line where stillness < Self.patience: return nil
+        case .line where stillness < Self.patience, .album where stillness < Self.patience: return nil
         case .paused, .limit, .runAt, .backOff, .album, .line:
             return Obstacle(job: waiting, reason: reason, lacksWorkers: false)
         }

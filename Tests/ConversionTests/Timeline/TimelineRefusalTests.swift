@@ -49,6 +49,28 @@ import Testing
     private let second = MediaTime(value: 1, timescale: 1)
     private let beyondNumbers: [MediaTime] = [.indefinite, .invalid, .positiveInfinity, .negativeInfinity]
 
+    // MARK: Lengths that are known later
+
+    /// Without lengths the recipe is valid: its pieces reach to 0:30 of the voice, and from 0:30 of the music on.
+    @Test func rangesBeyondTheEndOfASourceAreRefusedOnceItIsKnown() throws {
+        let recipe = try Recipe(json: TimelineMaterial.whole)
+        try recipe.validate()
+        try recipe.validate(sourceLengths: ["voice": Material.seconds(30), "music": Material.seconds(60)])
+        let pieces = "recipe.timeline.tracks[0].pieces"
+        let short = try invalid({ _ in }, lengths: ["voice": Material.seconds(29)])
+        #expect(short == "\(pieces)[0].to: 0:30 is after the end of source \"voice\", which is 0:29 long")
+        let shorter = try invalid({ _ in }, lengths: ["voice": Material.seconds(10)])
+        #expect(shorter == "\(pieces)[0].from: 0:10 is not before the end of source \"voice\", which is 0:10 long")
+        let music = try invalid({ _ in }, lengths: ["music": Material.seconds(30)])
+        #expect(
+            music
+                == "recipe.timeline.tracks[1].pieces[0].from: 0:30 is not before the end of source \"music\", which is 0:30 long"
+        )
+        // The bed is shorter than the range of it that the main track plays.
+        let bed = try invalid({ _ in }, lengths: ["music": Material.seconds(49)])
+        #expect(bed == "\(pieces)[3].to: 0:20 is after the end of track \"bed\", which is 0:19 long")
+    }
+
     // MARK: Sources
 
     @Test func severalSourcesNeedATimeline() throws {
