@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres faults fuzz fuzz-files build install deb tarball test-packages lint format docs bench bench-scale
+.PHONY: help demo test test-postgres faults fuzz fuzz-files build install deb tarball image test-packages test-image lint format docs bench bench-scale
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,14 @@ tarball: build ## make a tarball for other systems in .build/packages
 test-packages: build ## install, upgrade and purge the Debian packages in a new Debian 12 system
 	@scripts/prepare test-packages
 	@scripts/test-packages .build/release/sluice
+
+image: build ## make a container image in .build/packages
+	@scripts/prepare image
+	scripts/make-image .build/release/sluice .build/packages
+
+test-image: build ## make a container image and run it with a separate file system, as process 1
+	@scripts/prepare image test python
+	@scripts/test-image .build/release/sluice
 
 lint: ## check layout and documentation comments, and build with warnings as errors
 	@scripts/prepare build

@@ -221,8 +221,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "Command", "Console", "LocalCluster", "Ledger", "Storage", "Conversion", "TestSupport", "FuzzedTexts",
-                "sluice", "text-process",
+                "Command", "Console", "LocalCluster", "Ledger", "PumpRoom", "Storage", "Conversion", "TestSupport",
+                "FuzzedTexts", "sluice", "text-process",
             ],
             exclude: ["Golden"],
             swiftSettings: house

@@ -7,8 +7,13 @@ enum Version {
     /// The current release, or the next one during development.
     static let number = "0.1.0-dev"
 
-    static var lines: [String] {
-        ["sluice \(number)", "libav \(RoomLibraries.release) (\(RoomLibraries.versions.joined(separator: ", ")))"]
-            + ["libpq \(LibPQ.version)"]
+    static var lines: [String] { lines(releaseWarning: RoomLibraries.releaseWarning) }
+
+    /// `releaseWarning` is about the release of libav.
+    static func lines(releaseWarning: String?) -> [String] {
+        [
+            "sluice \(number)", "libav \(RoomLibraries.release) (\(RoomLibraries.versions.joined(separator: ", ")))",
+            "libpq \(LibPQ.version)",
+        ] + (releaseWarning.map { ["warning: \($0)"] } ?? [])
     }
 }

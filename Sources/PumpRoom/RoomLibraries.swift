@@ -6,6 +6,9 @@ public enum RoomLibraries {
     /// The release of libav: `5.1.9-0+deb12u1`.
     public static var release: String { LibAV.release }
 
+    /// A warning if libav is of a release that was never tested; otherwise `nil`.
+    public static var releaseWarning: String? { LibAV.releaseWarning }
+
     /// The codecs that a room can write with these libraries.
     public static var writableCodecs: [Codec] { LibAV.writableCodecs }
 

@@ -16,7 +16,14 @@ struct MachineExamination: Sendable {
         var findings = roots.flatMap { root in Self.findings(of: root) }
         findings.append(await Self.sandbox())
         findings.append(Self.codecs)
+        findings += Self.release(warning: RoomLibraries.releaseWarning)
         return findings
+    }
+
+    /// What there is to say about the release of libav, apart from its codecs.
+    static func release(warning: String?) -> [Finding] {
+        guard let warning else { return [] }
+        return [.warn("libav", warning, "use a tested release, or convert with --verify and compare some outputs")]
     }
 
     private static var codecs: Finding {
@@ -53,7 +60,31 @@ struct MachineExamination: Sendable {
             return .fail("sandbox", "this machine cannot start a pump room", "sluice probe FILE shows why")
         }
         guard let warning = level.warning else { return .ok("sandbox", "\(level)") }
-        return .warn("sandbox", warning, "a worker needs --sandbox best-effort here; see docs/security.md")
+        return .warn("sandbox", warning, advice(on: level, isFiltered: isFiltered))
+    }
+
+    /// What to do about the missing layers of a lock. `isFiltered`: this process runs under a filter of system calls.
+    static func advice(on level: RoomLevel, isFiltered: Bool) -> String {
+        let general = "a worker needs --sandbox best-effort here; see docs/security.md"
+        let calls: [String] = level.missing.flatMap { missing -> [String] in
+            switch missing.layer {
+            case .landlock: ["landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"]
+            case .seccomp: ["seccomp"]
+            default: []
+            }
+        }
+        guard isFiltered, !calls.isEmpty else { return general }
+        return "the container or unit filters system calls; allow \(calls.joined(separator: ", ")) there "
+            + "(docs/install.md). Until then, \(general)"
+    }
+
+    /// Whether a container's runtime or a service manager filters the system calls of this process.
+    private static var isFiltered: Bool {
+        // Without /proc the advice is the general one.
+        guard let status = try? SmallFile.read("/proc/self/status", for: "the state of this process") else {
+            return false
+        }
+        return status.split(separator: "\n").contains { $0.hasPrefix("Seccomp:") && $0.last == "2" }
     }
 
     private static func findings(of root: WorkerConfiguration.RootPlace) -> [Finding] {

@@ -30,4 +30,21 @@ public enum LibAV {
 
     /// The release of the loaded libraries: `5.1.9-0+deb12u1`.
     public static var release: String { String(cString: av_version_info()) }
+
+    /// The releases with which the tests of this package run, by the version of their libavcodec.
+    static let testedReleases: [(release: String, codec: (major: UInt32, minor: UInt32))] = [("5.1", (59, 37))]
+
+    /// Whether `version`, as of `avcodec_version()`, belongs to a tested release.
+    static func isTested(codec version: UInt32) -> Bool {
+        testedReleases.contains { $0.codec == (version >> 16, version >> 8 & 0xFF) }
+    }
+
+    /// A warning if the loaded libraries are of a release that was never tested; otherwise `nil`.
+    public static var releaseWarning: String? { releaseWarning(codec: avcodec_version()) }
+
+    static func releaseWarning(codec version: UInt32) -> String? {
+        guard !isTested(codec: version) else { return nil }
+        return
+            "sluice was never tested with libav \(release), only with \(testedReleases.map(\.release).joined(separator: ", "))"
+    }
 }

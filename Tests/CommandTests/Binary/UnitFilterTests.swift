@@ -32,4 +32,23 @@ struct UnitFilterTests {
         #expect(weak["verdict"] as? String == "warn")
         #expect((weak["message"] as? String)?.contains("no landlock (Operation not permitted)") == true)
     }
+
+    /// As in a container whose runtime is older than landlock, or whose profile allows no further filter.
+    @Test func doctorSaysWhichCallsARuntimeHasToAllow() throws {
+        let program = Self.root.appending(path: "Tests/Programs/UnderUnit/under-unit").path
+        let unit = Self.root.appending(path: "deploy/systemd/sluice-worker.service").path
+        let found = try sandbox(
+            [program, unit, "--without", "landlock_create_ruleset", "--without", "seccomp", "--without", "prctl", "--"]
+        )
+        #expect(found["verdict"] as? String == "warn")
+        let message = try #require(found["message"] as? String)
+        #expect(message.contains("no landlock (") && message.contains("no seccomp ("), "\(message)")
+        let hint = try #require(found["hint"] as? String)
+        #expect(
+            hint.contains(
+                "allow landlock_create_ruleset, landlock_add_rule, landlock_restrict_self, seccomp there (docs/install.md)"
+            ),
+            "\(hint)"
+        )
+    }
 }
