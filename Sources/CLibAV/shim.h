@@ -1,4 +1,5 @@
-// Makes macros of libav 5.1 with casts or arguments visible to Swift, which cannot import them. Contains no logic.
+// Makes macros of libav with casts or arguments visible to Swift, which cannot import them, and gives one name to what is
+// called differently in libav 5.1 and 7.1. Contains no logic.
 #ifndef SLUICE_CLIBAV_SHIM_H
 #define SLUICE_CLIBAV_SHIM_H
 
@@ -46,6 +47,17 @@ static const int SLUICE_AVERROR_OUTPUT_CHANGED = AVERROR_OUTPUT_CHANGED;
 static const int SLUICE_AVERROR_BUFFER_TOO_SMALL = AVERROR_BUFFER_TOO_SMALL;
 static const int SLUICE_AVERROR_EXTERNAL = AVERROR_EXTERNAL;
 static const int64_t SLUICE_NO_TIMESTAMP = AV_NOPTS_VALUE;
+
+// The sample formats that an encoder takes, ended by AV_SAMPLE_FMT_NONE; NULL if it does not say.
+static inline const enum AVSampleFormat *sluice_sample_formats(const AVCodec *codec) {
+#if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)
+    const void *formats = NULL;
+    avcodec_get_supported_config(NULL, codec, AV_CODEC_CONFIG_SAMPLE_FORMAT, 0, &formats, NULL);
+    return (const enum AVSampleFormat *)formats;
+#else
+    return codec->sample_fmts;
+#endif
+}
 
 // glibc's fstat makes a system call that takes a path (here an empty one). A room's system call filter forbids calls
 // that take paths, so this one makes the older call.

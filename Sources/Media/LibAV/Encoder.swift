@@ -160,7 +160,7 @@ struct Encoder: ~Copyable {
         source: SampleShape
     ) -> SampleFormat {
         var offered: [SampleFormat] = []
-        if var next = codec.pointee.sample_fmts {
+        if var next = sluice_sample_formats(codec) {
             while next.pointee != AV_SAMPLE_FMT_NONE {
                 if let known = SampleFormat(code: next.pointee) { offered.append(known) }
                 next += 1
