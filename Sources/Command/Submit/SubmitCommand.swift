@@ -55,7 +55,7 @@ enum SubmitCommand {
                 purpose: "the files that find lists"
             ),
             Example(
-                line: "sluice submit -r masters --to out/{stem}.flac --also web/{stem}.opus:opus-voice-24",
+                line: "sluice submit -r masters --to out/{stem}.flac --also web/{stem}.opus:opus-96",
                 purpose: "two files of each source"
             ),
             Example(
