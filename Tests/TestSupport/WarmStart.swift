@@ -22,9 +22,16 @@ package final class WarmStart: Sendable {
         }
     }
 
+    /// Whether the file is for an interpreter. A program that is found on PATH is none.
+    private static func isScript(_ name: String) -> Bool {
+        guard name.hasPrefix("/"), let file = FileHandle(forReadingAtPath: name) else { return false }
+        return file.readData(ofLength: 2) == Data("#!".utf8)
+    }
+
     private init(_ name: String) throws {
         self.name = name
-        guard let library = BuiltProgram.besideTests("libwarm-start.so") else {
+        // Of a script only its interpreter would stay loaded, and would take the script's arguments for its own.
+        guard !Self.isScript(name), let library = BuiltProgram.besideTests("libwarm-start.so") else {
             server = nil
             return
         }
