@@ -40,7 +40,7 @@ public struct PublicationFinisher: Sendable {
         for row in rows {
             do throws(StorageError) {
                 let publication = try DuePublication(row)
-                // An error means that this process lacks the root; one that has it carries the order out.
+                // A process that has all roots carries the orders out.
                 if publication.orders.contains(where: { lacks($0, roots) }) { continue }
                 due.append((row, publication))
             } catch {
@@ -51,8 +51,11 @@ public struct PublicationFinisher: Sendable {
         return zip(due, endings).map { TakenPublication(row: $0.0, ending: $1) } + unreadable
     }
 
+    /// Whether this process lacks the root of an order's file.
     private func lacks(_ order: PublishOrder?, _ roots: StorageRoots) -> Bool {
-        order.map { (try? roots.root(of: $0.location)) == nil } ?? false
+        guard let order else { return false }
+        // `try?`: the only error is that there is no such root.
+        return (try? roots.root(of: order.location)) == nil
     }
 
     // MARK: - Steps

@@ -57,7 +57,7 @@ struct AlbumTests {
         let address = ["--database", lab.url, "--schema", lab.schema.text]
         let page = try Sluice.run(["job", "\(jobs[0])"] + address).checked().outputText
         #expect(page.contains("its loudness is measured"), "\(page)")
-        try await lab.wait("nobody waits for the album") {
+        try await lab.wait("no job waits for the album") {
             try lab.sql("select is_awaited from \(lab.schema).album") == "f"
         }
         #expect(try await worker.stop() == .exited(0), "\(worker.text)")
@@ -113,7 +113,7 @@ struct AlbumTests {
     @Test func aJobThatIsCancelledHoldsNobodyUp() async throws {
         let lab = try await WorkerLab()
         try Self.addSources(lab)
-        // Nobody has its root, so it waits and is not measured.
+        // No worker has its root, so it waits and is not measured.
         var elsewhere = Self.recipe("soft")
         elsewhere.sources[0].location = "nowhere:soft.wav"
         let jobs = try await lab.submit([Self.recipe("loud"), Self.recipe("middle"), elsewhere])
@@ -126,6 +126,29 @@ struct AlbumTests {
         try await lab.ledger.apply(.cancel, to: JobFilter(ids: [jobs[2]]))
         try await lab.wait(for: 2, "completed")
         try Self.check(lab, [0, 2])
+        #expect(try await worker.stop() == .exited(0), "\(worker.text)")
+    }
+
+    /// A failover loses the end of the jobs and what they measured. Two outputs are still there, and the third gets the
+    /// gain of all three again.
+    @Test func outputsThatExistAreMeasuredForTheOthers() async throws {
+        let lab = try await WorkerLab()
+        try Self.addSources(lab)
+        let worker = try lab.worker()
+        try await lab.submit(Self.names.map { Self.recipe($0) })
+        try await lab.wait(for: 3, "completed")
+        try await lab.wait("no job waits for the album") {
+            try lab.sql("select is_awaited from \(lab.schema).album") == "f"
+        }
+        let before = try Bytes.read(lab.path("out/soft.wav"))
+        try FileManager.default.removeItem(atPath: lab.path("out/soft.wav"))
+        try lab.sql("delete from \(lab.schema).album; delete from \(lab.schema).album_track")
+        try lab.forgetFinishedJobs()
+        try await lab.wait(for: 3, "completed")
+        #expect(try Bytes.read(lab.path("out/soft.wav")) == before)
+        let placements = "select count(*) from \(lab.schema).finished where placement = 'adopted'"
+        #expect(try lab.sql(placements) == "2")
+        try Self.check(lab)
         #expect(try await worker.stop() == .exited(0), "\(worker.text)")
     }
 

@@ -51,6 +51,8 @@ struct OutputCheck: Sendable {
         var cursor: JobCursor?
         repeat {
             let page = try await ledger.outputs(matching: filter, after: cursor, limit: Self.pageSize)
+            // The count before the check is one of jobs.
+            tally.total += page.outputs.count - Set(page.outputs.map(\.job)).count
             let started = tally
             let looks = look(at: page.outputs, rootsHere) { done in
                 var now = started

@@ -169,8 +169,7 @@ enum ConvertCommand {
         do throws(RecipeError) {
             try recipe.validate()
         } catch {
-            let output = outputs.indices.first { error.path.hasPrefix("recipe.outputs[\($0)]") } ?? 0
-            throw UsageError(ofEdit: error) ?? UsageError(error, for: outputs[output])
+            throw UsageError(ofEdit: error) ?? UsageError(error, in: recipe)
         }
     }
 

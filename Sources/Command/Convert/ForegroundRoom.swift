@@ -35,7 +35,7 @@ final class ForegroundRoom: Sendable {
     private var slot: RoomSlot? {
         state.value.withLock { [state] locked in
             if let slot = locked.slot { return slot }
-            // A slot that began now would start a process that nobody ends.
+            // A slot that began now would start a process after the last call that ends one.
             guard !locked.isStopped else { return nil }
             var configuration = RoomConfiguration()
             // A command rarely needs a second room, so it keeps no fork server.

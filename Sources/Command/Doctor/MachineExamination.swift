@@ -80,7 +80,7 @@ struct MachineExamination: Sendable {
 
     /// Whether a container's runtime or a service manager filters the system calls of this process.
     private static var isFiltered: Bool {
-        // Without /proc the advice is the general one.
+        // `try?`: where /proc cannot be read, the advice is the general one.
         guard let status = try? SmallFile.read("/proc/self/status", for: "the state of this process") else {
             return false
         }

@@ -124,6 +124,12 @@ enum FormatOptions {
 }
 
 extension UsageError {
+    /// An error in one of the outputs of a recipe, or in what concerns all of them.
+    init(_ error: RecipeError, in recipe: Recipe) {
+        let index = recipe.outputs.indices.first { error.path.hasPrefix("recipe.outputs[\($0)]") }
+        self.init(error, for: recipe.outputs[index ?? 0])
+    }
+
     /// An error in a recipe, in terms of the command's options.
     init(_ error: RecipeError, for output: Recipe.Output) {
         let isStream = output.location == FileConversion.standardOutput

@@ -68,15 +68,19 @@ struct SubmitPlan: Sendable {
         var items: [Item] = []
         items.reserveCapacity(sources.count)
         for source in sources {
+            var output = outputs[0]
             do throws(StorageError) {
                 // The template's fields come from the path as the user named it; the root's name plays no part.
                 let named = try Location("source:\(source.relative)")
                 var places: [Location] = []
-                for output in outputs { places.append(try output.location(for: named)) }
+                for next in outputs {
+                    output = next
+                    places.append(try output.location(for: named))
+                }
                 items.append(Item(source: source.location, destinations: places))
             } catch {
                 if error.code == .invalidTemplate {
-                    throw UsageError("\(outputs[0].option) \(outputs[0].template.text): \(error.detail)")
+                    throw UsageError("\(output.option) \(output.template.text): \(error.detail)")
                 }
                 self.misfits.add("\(source.location): \(error.detail)".printable)
             }
@@ -166,7 +170,7 @@ struct SubmitPlan: Sendable {
                 for output in recipe.outputs { found.append(try output.codec) }
                 codecs[endings] = found
             } catch {
-                throw UsageError(ofEdit: error) ?? UsageError(error, for: recipe.outputs[0])
+                throw UsageError(ofEdit: error) ?? UsageError(error, in: recipe)
             }
         }
     }

@@ -88,7 +88,9 @@ enum Preparation: Sendable {
                     plan.append(.written(location))
                 }
             }
-            guard plan.contains(where: \.isWritten) else { return .existing(plan) }
+            // An album needs the loudness of outputs that exist as well: the gain of the others depends on it.
+            let isMeasured = recipe.belongsToAlbum && plan.contains(where: \.isMade)
+            guard isMeasured || plan.contains(where: \.isWritten) else { return .existing(plan) }
             // The file system may have been unmounted in the meantime.
             if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
             return .ready(

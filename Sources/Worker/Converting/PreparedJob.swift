@@ -15,6 +15,7 @@ enum PlannedOutput: Sendable {
     case leftAlone
 
     var isWritten: Bool { if case .written = self { true } else { false } }
+    var isMade: Bool { if case .made = self { true } else { false } }
 }
 
 /// A job whose sources and outputs are open.

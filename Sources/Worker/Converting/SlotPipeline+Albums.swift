@@ -13,7 +13,12 @@ extension SlotPipeline {
             return .stopped
         }
         switch state {
-        case .closed(let album): return await convert(job, prepared, of: album)
+        case .closed(let album):
+            guard prepared.plan.contains(where: \.isWritten) else {
+                prepared.discard()
+                return existing(prepared.plan, of: job.claim)
+            }
+            return await convert(job, prepared, of: album)
         case .open(isMeasured: true), .lost:
             prepared.discard()
             return .handedBack(.albumWaits)
@@ -22,7 +27,8 @@ extension SlotPipeline {
     }
 
     private func measure(_ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
-        let (recipe, sources) = (prepared.reduced(job.claim.recipe), prepared.sources)
+        // The whole recipe: which of the outputs exist already must not change what is measured.
+        let (recipe, sources) = (job.claim.recipe, prepared.sources)
         let outcome = await inRoom(job) { [room] in await room.measure(recipe, from: sources, report: $0) }
         let (ledger, fence) = (services.ledger, job.fence)
         let isWorthIt = { services.dispatcher.stopReason(of: fence) == nil }

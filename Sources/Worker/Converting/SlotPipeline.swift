@@ -29,12 +29,7 @@ struct SlotPipeline: Sendable {
             await tellBeginning(of: job)
             guard claim.recipe.belongsToAlbum else { return await convert(job, prepared) }
             return await workInAlbum(job, prepared)
-        case .existing(let plan):
-            let isMade = plan.contains { if case .made = $0 { true } else { false } }
-            services.outputs.add(
-                FinishedOutput(claim: claim, plan: plan, facts: isMade ? facts() : AttemptFacts(), fingerprints: [])
-            )
-            return .existing
+        case .existing(let plan): return existing(plan, of: claim)
         case .unable(let need): return .handedBack(HandBack(.unable, need: need))
         case .failed(let error, let root):
             let report = AttemptFailure(job.fence, error.failure, facts: facts())
@@ -51,6 +46,13 @@ struct SlotPipeline: Sendable {
         let begun = RunningJob(job.fence, slot: Int16(clamping: slot))
         // If the report fails, the job begins all the same: conversions continue while the ledger is out of reach.
         try? await services.ledger.begin([begun], of: job.worker, within: .seconds(5))
+    }
+
+    /// Ends a job that has nothing to write.
+    func existing(_ plan: [PlannedOutput], of claim: Claim) -> JobResult {
+        let facts = plan.contains(where: \.isMade) ? facts() : AttemptFacts()
+        services.outputs.add(FinishedOutput(claim: claim, plan: plan, facts: facts, fingerprints: []))
+        return .existing
     }
 
     // MARK: - Converting

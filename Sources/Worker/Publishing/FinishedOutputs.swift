@@ -100,6 +100,7 @@ final class FinishedOutputs: Sendable {
     /// Adds the outputs of a job.
     func add(_ output: FinishedOutput) {
         outputs.withLock { outputs in
+            // A pipeline adds what a job has brought once, and returns at once with the job's result.
             precondition(outputs[output.fence] == nil, "a job has ended twice: \(output.fence)")
             outputs[output.fence] = output
         }

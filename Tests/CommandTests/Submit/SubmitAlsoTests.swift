@@ -106,6 +106,8 @@ struct SubmitAlsoTests {
             (["--also", "in/{stem}.wav"], "is a source and would be overwritten"),
             (["--also", "web/{stem}.{ext}"], "--also web/{stem}.{ext}: the value of {ext} is unknown"),
             (["--also", "web/{stem}.mp3:podcst-mp3"], "not a preset; did you mean \"podcast-mp3\"?"),
+            (["--also", "web/{stem}.xyz"], "web/name.xyz: unknown extension"),
+            (["--also", "web/{preset}.mp3"], "--also local:"),
             (["--also", "web/{id}.mp3"], "--also web/{id}.mp3: {id} is unknown until a job is submitted"),
         ] {
             let run = try bench.run(["submit", "-r", "in", "--to", "out/{stem}.flac"] + words)
