@@ -63,12 +63,15 @@ create table if not exists migration (
     version integer primary key check (version > 0),
     name text not null,
     checksum text not null,
+    -- The lowest version that a binary must have to work with the ledger after this migration.
+    compatible_from integer not null check (compatible_from between 1 and version),
     applied_at timestamptz not null default clock_timestamp(),
     applied_by text not null default session_user
 );
 
 -- Lets roles that may not read tables check the version of this ledger.
-create view applied_migration as select version, name, checksum, applied_at, applied_by from migration;
+create view applied_migration as
+select version, name, checksum, compatible_from, applied_at, applied_by from migration;
 
 -- MARK: Enumerated types
 

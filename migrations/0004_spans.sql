@@ -67,6 +67,8 @@ end $$;
 -- so below 2^53, which every JSON parser represents exactly. Only for a ledger without jobs and batches.
 create function number_ledger(new_number integer) returns void
 language plpgsql security definer set search_path from current
+    -- Shorter than `deadlock_timeout`: where calls wait for each other, this one gives way, and tries again.
+    set lock_timeout = '50ms'
 as $$
 declare
     first bigint := (new_number::bigint << 43) + 1;
@@ -77,19 +79,32 @@ begin
     if new_number is null or new_number not between 0 and 1023 then
         raise exception 'the number of a ledger is 0 to 1023, not %', new_number using errcode = 'invalid_parameter_value';
     end if;
-    if new_number = (select ledger_number from setting) then
-        return;
-    end if;
     loop
-        if exists (select from batch) or exists (select from job) then
-            raise exception 'the ledger holds jobs whose ids bear its number, %', (select ledger_number from setting)
-                using errcode = 'invalid_parameter_value', hint = 'number a ledger before the first job is submitted to it';
-        end if;
-        -- Concurrent submissions wait here, and then take the new ids. It locks all tables or none, because others lock them in
-        -- other orders.
+        -- If a step has to wait, all are undone, and no lock remains.
         begin
+            if new_number = (select ledger_number from setting) then
+                return;
+            end if;
+            if exists (select from batch) or exists (select from job) then
+                raise exception 'the ledger holds jobs whose ids bear its number, %', (select ledger_number from setting)
+                    using errcode = 'invalid_parameter_value', hint = 'number a ledger before the first job is submitted to it';
+            end if;
+            -- Concurrent submissions wait here, and then take the new ids. It locks all tables or none, because others lock them
+            -- in other orders.
             lock table batch, job, attempt, finished in access exclusive mode nowait;
-            exit when not exists (select from batch) and not exists (select from job);
+            continue when exists (select from batch) or exists (select from job);
+            -- Partitions that were made ahead are empty, and lie in the old range of ids.
+            for old in select * from span loop
+                execute format('drop table %I, %I, %I', 'job_' || old.first_id, 'finished_' || old.first_id,
+                               'attempt_' || old.first_id);
+            end loop;
+            delete from span;
+            delete from leaving;
+            update setting set ledger_number = new_number;
+            execute format('alter sequence job_id minvalue %s maxvalue %s start %s restart', first, last, first);
+            execute format('alter table batch alter column id set minvalue %s set maxvalue %s set start %s restart',
+                           first, last, first);
+            return;
         exception when lock_not_available then
             if clock_timestamp() > patience then
                 raise;
@@ -97,15 +112,6 @@ begin
             perform pg_sleep(0.01);
         end;
     end loop;
-    -- Partitions that were made ahead are empty, and lie in the old range of ids.
-    for old in select * from span loop
-        execute format('drop table %I, %I, %I', 'job_' || old.first_id, 'finished_' || old.first_id, 'attempt_' || old.first_id);
-    end loop;
-    delete from span;
-    delete from leaving;
-    update setting set ledger_number = new_number;
-    execute format('alter sequence job_id minvalue %s maxvalue %s start %s restart', first, last, first);
-    execute format('alter table batch alter column id set minvalue %s set maxvalue %s set start %s restart', first, last, first);
 end $$;
 
 -- MARK: Rows by their ids

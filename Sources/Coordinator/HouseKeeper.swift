@@ -12,16 +12,20 @@ public final class HouseKeeper: Sendable {
     private let tell: @Sendable (CoordinatorEvent) -> Void
     private let pulse: @Sendable () -> Void
 
+    private let migrator: Migrator
+    private let checkInterval: Duration
     /// How often to look for unfinished publications.
     private static let finishInterval: Duration = .seconds(15)
 
     /// Opens no connection yet. Without roots, it can only finish publications that have no file. `tell` must not
-    /// block. `pulse` is called in each round of the housekeeping, whether or not the ledger answers.
+    /// block. `pulse` is called in each round of the housekeeping, whether or not the ledger answers. `checkInterval`:
+    /// how often to look whether a migration has made this binary too old.
     public init(
         _ configuration: LedgerConfiguration,
         roots: StorageRoots,
         tell: @escaping @Sendable (CoordinatorEvent) -> Void = { _ in },
-        pulse: @escaping @Sendable () -> Void = {}
+        pulse: @escaping @Sendable () -> Void = {},
+        checkInterval: Duration = .seconds(60)
     ) throws {
         var configuration = configuration
         configuration.connectionLimit = min(configuration.connectionLimit, 2)
@@ -30,29 +34,44 @@ public final class HouseKeeper: Sendable {
         self.tell = tell
         self.pulse = pulse
         ledger = try JobLedger(configuration)
+        migrator = try Migrator(configuration)
+        self.checkInterval = checkInterval
         finisher = PublicationFinisher(ledger)
     }
 
-    /// Runs until it is cancelled. Throws if it cannot start; later it waits through outages of the ledger.
+    /// Runs until it is cancelled, or until a migration after which this binary cannot work with the ledger. Throws
+    /// then, or if it cannot start; it waits through outages of the ledger.
     public func run() async throws {
-        try await Migrator(configuration).check()
+        try await migrator.check()
         _ = try await ledger.time()
         tell(.started)
-        await withDiscardingTaskGroup { group in
-            group.addTask { await self.keepHouse() }
-            group.addTask { await self.finish() }
+        var end: (any Error)?
+        do {
+            try await withThrowingDiscardingTaskGroup { group in
+                group.addTask { try await self.keepHouse() }
+                group.addTask { await self.finish() }
+            }
+        } catch {
+            end = error
         }
         await ledger.close()
         tell(.stopped)
+        if let end { throw end }
     }
 
-    private func keepHouse() async {
+    /// Throws `schemaTooNew`.
+    private func keepHouse() async throws {
         var isAway = false
         var wait: Duration = .zero
+        var checkedAt = ContinuousClock.now
         while await rest(wait) {
             pulse()
             let started = ContinuousClock.now
             do {
+                if started - checkedAt > checkInterval {
+                    try await migrator.check()
+                    checkedAt = started
+                }
                 let report = try await ledger.keepHouse(for: .seconds(1), within: .seconds(5))
                 if isAway { tell(.ledgerBack) }
                 isAway = false
@@ -61,6 +80,8 @@ public final class HouseKeeper: Sendable {
                 wait = .seconds(Double.random(in: 0.9...1.3))
                 // Unfinished work goes on as soon as the next tick is allowed.
                 if report.isUnfinished { wait -= ContinuousClock.now - started }
+            } catch let error as LedgerError where error.code == .ledgerSchemaTooNew {
+                throw error
             } catch {
                 guard !Task.isCancelled else { return }
                 let failure = Failure(error)

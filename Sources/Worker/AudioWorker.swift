@@ -11,7 +11,10 @@ import WorkerRules
 public final class AudioWorker: Sendable {
     private let configuration: WorkerConfiguration
     private let ledgerConfiguration: LedgerConfiguration
+    private let migrator: Migrator
     private let dispatcher: Dispatcher
+    /// Why the ledger will not take this worker back.
+    private let refusal = Mutex<LedgerError?>(nil)
     private let tell: @Sendable (WorkerEvent) -> Void
     private let pulse: @Sendable (WorkerLoad) -> Void
 
@@ -30,6 +33,7 @@ public final class AudioWorker: Sendable {
         try ledger.validate()
         self.configuration = configuration
         ledgerConfiguration = ledger
+        migrator = try Migrator(ledger)
         dispatcher = Dispatcher(configuration.rules)
         self.tell = tell
         self.pulse = pulse
@@ -39,7 +43,8 @@ public final class AudioWorker: Sendable {
     /// still finished or handed back.
     ///
     /// Throws if it cannot begin: a root cannot be opened, the ledger cannot be reached, or the ledger must be
-    /// migrated first. After that only a stop ends it; it waits for databases and mounts that go away.
+    /// migrated first. After that only a stop ends it, and a migration after which this binary cannot work with the
+    /// ledger (`ledgerSchemaTooNew`); it waits for databases and mounts that go away.
     public func run() async throws {
         // A cancelled task could not finish or hand back its jobs, so the work runs in another task.
         let work = Task { try await self.work() }
@@ -58,7 +63,7 @@ public final class AudioWorker: Sendable {
 
     private func work() async throws {
         let roots = try RootKeeper(configuration)
-        try await Migrator(ledgerConfiguration).check()
+        try await migrator.check()
         let calls = LedgerCalls(try JobLedger(ledgerConfiguration), tell: tell)
         let heartbeat = try Heartbeat(ledgerConfiguration)
         let abilities = dispatcher.read { $0.abilities }
@@ -79,6 +84,7 @@ public final class AudioWorker: Sendable {
         await calls.ledger.close()
         stages.beater.end()
         stages.ticker.end()
+        if let error = refusal.withLock({ $0 }) { throw error }
     }
 
     /// Runs all stages until the worker has stopped.
@@ -114,7 +120,12 @@ public final class AudioWorker: Sendable {
                 abilities: stages.registrations,
                 calls: calls,
                 dispatcher: dispatcher,
-                configuration: configuration
+                configuration: configuration,
+                migrator: migrator,
+                refuse: { error in
+                    self.refusal.withLock { $0 = error }
+                    self.stopAtOnce()
+                }
             )
             group.addTask { await registrar.run() }
             let claimer = Claimer(

@@ -133,6 +133,28 @@ struct MigratorTests {
         #expect(try await failure { try await old.check() }.code == .ledgerSchemaTooNew)
     }
 
+    /// A later migration states the lowest version that may work with it, and one before it may demand more.
+    @Test func aLedgerThatStaysCompatibleIsNotRefused() async throws {
+        let configuration = try configuration()
+        let text = "-- Why: more.\n-- Compatible from: 1\ncreate table c ();"
+        let third = Migration(version: 3, name: "third", sql: text)
+        #expect(third.compatibleFrom == 1 && Self.second.compatibleFrom == 2)
+        let compatible = Migration(version: 2, name: "name", sql: "-- Compatible from: 1\n" + Self.second.sql)
+        _ = try await Migrator(configuration, migrations: [Self.first, compatible, third]).run()
+        let old = try Migrator(configuration, migrations: [Self.first])
+        try await old.check()
+        #expect(try await old.run().applied == [])
+        let plan = try await old.plan()
+        #expect(plan.version == 3 && plan.compatibleFrom == 1 && plan.pending.isEmpty)
+        #expect(try await failure { try await old.run(to: 2) }.code == .ledgerBadConfiguration)
+
+        let other = try self.configuration()
+        _ = try await Migrator(other, migrations: [Self.first, Self.second, third]).run()
+        let refused = try await failure { try await Migrator(other, migrations: [Self.first]).check() }
+        #expect(refused.code == .ledgerSchemaTooNew)
+        #expect(refused.detail.contains("at version 3") && refused.detail.contains("know version 2"))
+    }
+
     @Test func aMigrationThatFailsLeavesNothing() async throws {
         let configuration = try configuration()
         let bad = Migration(

@@ -138,11 +138,14 @@ struct LedgerExamination: Sendable {
 
     private func schema() async throws -> Finding {
         let plan = try await Migrator(configuration).plan()
-        let known = plan.version + plan.pending.count
+        let known = Migrator.version
         let name = "schema \(configuration.schema.text) at version \(plan.version)"
         if plan.version == 0 { return .fail("schema", "it contains no ledger", "sluice migrate") }
         guard plan.pending.isEmpty else {
             return .fail("schema", "\(name); this command needs \(known)", "sluice migrate")
+        }
+        guard plan.version == known else {
+            return .ok("schema", "\(name), newer than this command and compatible with it")
         }
         return .ok("schema", "\(name), which this command needs")
     }

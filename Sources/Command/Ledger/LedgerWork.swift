@@ -1,4 +1,5 @@
 import Console
+import Conversion
 import Ledger
 
 /// Operations on the ledger while the user waits.
@@ -10,13 +11,16 @@ enum LedgerWork {
         onTick: () -> Void = {},
         _ body: @escaping @Sendable (JobLedger) async throws -> Value
     ) throws -> Value {
-        var configuration = try LedgerOptions.configuration(invocation)
-        if let reachTimeout { configuration.reachTimeout = reachTimeout }
+        var wanted = try LedgerOptions.configuration(invocation)
+        if let reachTimeout { wanted.reachTimeout = reachTimeout }
+        let configuration = wanted
         let ledger = try JobLedger(configuration)
         let result = ForegroundWork.run(onTick: onTick) { () async -> Result<Value, any Error> in
             let answer: Result<Value, any Error>
             do {
                 answer = .success(try await body(ledger))
+            } catch let error as LedgerError {
+                answer = .failure(await error.explained(configuration))
             } catch {
                 answer = .failure(error)
             }
@@ -25,6 +29,22 @@ enum LedgerWork {
         }
         if let signal = result.signal, case .failure = result.value { throw StoppedBySignal(exitCode: signal) }
         return try result.value.get()
+    }
+}
+
+extension LedgerError {
+    /// The error itself, or the version of the ledger as its cause: then a function that this command calls is missing
+    /// or has other parameters.
+    func explained(_ configuration: LedgerConfiguration) async -> LedgerError {
+        guard code == .ledgerMissing || code == .ledgerBadStatement else { return self }
+        do {
+            try await Migrator(configuration).check()
+        } catch let cause as LedgerError where cause.code == .ledgerSchemaTooNew || cause.code == .ledgerSchemaTooOld {
+            return cause
+        } catch {
+            // What failed first says more.
+        }
+        return self
     }
 }
 

@@ -108,7 +108,10 @@ enum MigrateCommand {
             let steps = (isDry ? before.pending : report.applied).map { "  \($0)" }
             let place = "schema \(schema)"
             let numbered = number.map { ["its number \(isDry ? "would be" : "is") \($0)"] } ?? []
-            guard !steps.isEmpty else { return ["\(place) is at version \(version); nothing to do"] + numbered }
+            guard !steps.isEmpty else {
+                let age = version > Migrator.version ? ", newer than this command and compatible with it" : ""
+                return ["\(place) is at version \(version)\(age); nothing to do"] + numbered
+            }
             if isDry {
                 return ["\(place) is at version \(version); to be applied:"] + steps + numbered
                     + ["nothing was done (--dry-run)"]

@@ -68,7 +68,7 @@ extension FailureSection {
             .ledgerSchemaTooNew: .init(
                 .permanent,
                 [.ledger],
-                "The schema of the ledger is newer than this binary knows.",
+                "The ledger is too new for this binary.",
                 cause: "a machine that was not upgraded",
                 advice: "upgrade sluice on this machine",
                 exitCode: 7

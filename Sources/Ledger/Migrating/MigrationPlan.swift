@@ -9,6 +9,8 @@ public struct AppliedMigration: Sendable, Hashable {
     public let name: String
     /// SHA-256 of its text, in hexadecimal digits.
     public let checksum: String
+    /// The lowest version that a binary must have to work with the ledger after it.
+    public let compatibleFrom: Int
     /// When it was applied, on the database's clock.
     public let appliedAt: Date
     /// The role that applied it.
@@ -17,13 +19,16 @@ public struct AppliedMigration: Sendable, Hashable {
 
 /// The version of a ledger's schema, and the migrations still to apply.
 public struct MigrationPlan: Sendable, Hashable {
-    /// The applied migrations, in order.
+    /// The applied migrations, in order. The last ones may be unknown to this binary.
     public let applied: [AppliedMigration]
     /// The pending migrations, in order.
     public let pending: [Migration]
 
     /// The number of the last applied migration; 0 if there is none.
     public var version: Int { applied.last?.version ?? 0 }
+
+    /// The lowest version that a binary must have to work with the ledger as it is; 0 if there is none.
+    public var compatibleFrom: Int { applied.map(\.compatibleFrom).max() ?? 0 }
 }
 
 /// What a migrator did to a ledger's schema.
@@ -43,16 +48,20 @@ extension MigrationPlan {
     /// Throws `schemaTooNew`, `migrationChanged`, or `badConfiguration` if `target` cannot be reached.
     init(remembered: [Remembered], known: [Migration], target: Int?) throws {
         let version = remembered.last?.applied.version ?? 0
-        guard version <= known.count else {
+        applied = remembered.map(\.applied)
+        let compatibleFrom = applied.map(\.compatibleFrom).max() ?? 0
+        guard compatibleFrom <= known.count else {
             throw Self.problem(
                 .ledgerSchemaTooNew,
-                "the ledger is at version \(version); this sluice supports versions up to \(known.count)"
+                "the ledger is at version \(version), and a sluice must know version \(compatibleFrom) to work with it; "
+                    + "this one knows versions up to \(known.count)"
             )
         }
         for (index, one) in remembered.enumerated() {
             guard one.applied.version == index + 1 else {
                 throw Self.problem(.ledgerMigrationChanged, "the ledger's migration \(index + 1) was never applied")
             }
+            guard index < known.count else { continue }
             let migration = known[index]
             guard one.applied.name == migration.name, one.applied.checksum == one.checksumHere else {
                 throw Self.problem(
@@ -61,8 +70,9 @@ extension MigrationPlan {
                 )
             }
         }
-        let target = target ?? known.count
-        guard target <= known.count else {
+        // A ledger that is newer than this binary stays as it is.
+        let target = target ?? max(version, known.count)
+        guard target <= max(version, known.count) else {
             throw Self.problem(.ledgerBadConfiguration, "there is no version \(target); the latest is \(known.count)")
         }
         guard target >= version else {
@@ -71,8 +81,7 @@ extension MigrationPlan {
                 "the ledger is at version \(version) and cannot go back to \(target)"
             )
         }
-        applied = remembered.map(\.applied)
-        pending = Array(known[version..<target])
+        pending = Array(known[min(version, known.count)..<min(target, known.count)])
     }
 
     /// A recorded migration, and the checksum of this binary's migration with the same number.

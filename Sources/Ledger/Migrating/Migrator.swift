@@ -16,6 +16,9 @@ public struct Migrator: Sendable {
     /// How often a migration is tried while other sessions hold locks that it needs.
     var tries = 10
 
+    /// The version of this binary.
+    public static var version: Int { Migration.embedded.count }
+
     /// Throws `badConfiguration`.
     public init(_ configuration: LedgerConfiguration) throws {
         try self.init(configuration, migrations: Migration.embedded)
@@ -160,6 +163,7 @@ public struct Migrator: Sendable {
                 let plan = try connection.migrationPlan(schema, migrations, target)
                 guard let next = plan.pending.first else { return nil }
                 try connection.apply(next, schema)
+                if next.compatibleFrom > plan.compatibleFrom { try connection.endWorkers(schema) }
                 return (next, connection.takeWarnings())
             }
         }
@@ -188,6 +192,7 @@ extension Connection {
                     version    integer primary key check (version > 0),
                     name       text not null,
                     checksum   text not null,
+                    compatible_from integer not null check (compatible_from between 1 and version),
                     applied_at timestamptz not null default clock_timestamp(),
                     applied_by text not null default session_user
                 )
@@ -226,8 +231,10 @@ extension Connection {
         let memory = try has("applied_migration", in: schema) ? "applied_migration" : "migration"
         let remembered = try rows(
             """
-            select version, name, checksum, applied_at, applied_by, encode(sha256(known.text), 'hex') as checksum_here
-            from \(schema).\(name: memory)
+            select version, name, checksum, applied_at, applied_by, encode(sha256(known.text), 'hex') as checksum_here,
+                -- Ledgers from before the first release have no such column.
+                coalesce((to_jsonb(memory) ->> 'compatible_from')::integer, version) as compatible_from
+            from \(schema).\(name: memory) memory
             left join unnest(\(known.map(\.version)), \(known.map { Data($0.sql.utf8) })) as known(version, text)
                 using (version)
             order by version
@@ -238,6 +245,7 @@ extension Connection {
                     version: try row["version"],
                     name: try row["name"],
                     checksum: try row["checksum"],
+                    compatibleFrom: try row["compatible_from"],
                     appliedAt: try row["applied_at"],
                     appliedBy: try row["applied_by"]
                 ),
@@ -273,9 +281,22 @@ extension Connection {
         let text = Data(migration.sql.utf8)
         try execute(
             """
-            insert into \(schema).migration (version, name, checksum)
-            values (\(Int32(migration.version)), \(migration.name), encode(sha256(\(text)), 'hex'))
+            insert into \(schema).migration (version, name, checksum, compatible_from)
+            values (\(Int32(migration.version)), \(migration.name), encode(sha256(\(text)), 'hex'),
+                \(Int32(migration.compatibleFrom)))
             """
         )
+    }
+
+    /// Ends all workers and hands back their jobs, because some of the workers cannot work with the ledger any more.
+    /// Each learns when it registers again whether it is one of them.
+    fileprivate func endWorkers(_ schema: SchemaName) throws {
+        guard try has("worker", in: schema) else { return }
+        try execute(
+            "select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = \(schema.text)"
+        )
+        let workers: [Int64] = try rows("select id from \(schema).worker where ended_at is null") { try $0[0] }
+        guard !workers.isEmpty else { return }
+        try execute("select \(schema).end_workers(\(workers), 'stopped', \(schema).ledger_time())")
     }
 }

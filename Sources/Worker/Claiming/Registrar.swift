@@ -4,18 +4,29 @@ import System
 import WorkerRules
 
 /// Registers the worker again after its lease was lost.
+///
+/// The ledger may have been migrated meanwhile. If this binary cannot work with it any more, the worker stops.
 struct Registrar: Sendable {
     let abilities: Channel<[String]>
     let calls: LedgerCalls
     let dispatcher: Dispatcher
     let configuration: WorkerConfiguration
+    let migrator: Migrator
+    /// Takes the error with which the worker stops.
+    let refuse: @Sendable (LedgerError) -> Void
 
     func run() async {
         while let abilities = await abilities.take(upTo: 1)?.first {
             while !dispatcher.isStopping, !Task.isCancelled {
                 let registration = configuration.registration(abilities)
                 let entry = await calls.ask(while: { !dispatcher.isStopping }) {
-                    try await calls.ledger.register(registration)
+                    do {
+                        try await migrator.check()
+                    } catch let error as LedgerError where error.code == .ledgerSchemaTooNew {
+                        refuse(error)
+                        throw error
+                    }
+                    return try await calls.ledger.register(registration)
                 }
                 if let entry {
                     dispatcher.report(.registered(entry, abilities: abilities))

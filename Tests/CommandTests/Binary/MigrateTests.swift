@@ -1,4 +1,5 @@
 import Foundation
+import Ledger
 import TestSupport
 import Testing
 
@@ -51,6 +52,48 @@ struct MigrateTests {
         #expect(back.errorText.contains("cannot go back to 1"))
         let far = try migrate("--to", "9999")
         #expect(far.status == .exited(7))
+    }
+
+    /// Records a migration of a later release, whose lowest version is `lowest`.
+    private func migrateFurther(compatibleFrom lowest: Int, _ more: String = "") throws {
+        try Run.program(
+            "psql",
+            [
+                database, "-qc",
+                """
+                insert into sluice.migration (version, name, checksum, compatible_from)
+                values (\(Migrator.version + 1), 'later', 'x', \(lowest)); \(more)
+                """,
+            ]
+        ).checked()
+    }
+
+    private func run(_ words: String...) throws -> Run {
+        try Sluice.run(words, in: folder, environment: ["SLUICE_DATABASE_URL": database])
+    }
+
+    @Test func aNewerLedgerThatIsCompatibleIsUsed() throws {
+        try migrate().checked()
+        try migrateFurther(compatibleFrom: Migrator.version)
+        let version = Migrator.version + 1
+        #expect(
+            try migrate().checked().outputText
+                == "schema sluice is at version \(version), newer than this command and compatible with it; nothing to do\n"
+        )
+        try run("status").checked()
+        let doctor = try run("doctor").outputText
+        #expect(doctor.contains("at version \(version), newer than this command and compatible with it"))
+    }
+
+    @Test func aNewerLedgerThatIsNotCompatibleIsRefusedWithTheReason() throws {
+        try migrate().checked()
+        try migrateFurther(compatibleFrom: Migrator.version + 1, "alter function sluice.status() rename to other;")
+        for words in [["migrate"], ["status"]] {
+            let refused = try Sluice.run(words, in: folder, environment: ["SLUICE_DATABASE_URL": database])
+            #expect(refused.status == .exited(7))
+            #expect(refused.errorText.contains("this one knows versions up to \(Migrator.version)"), "\(words)")
+            #expect(refused.errorText.contains("ledger_schema_too_new"))
+        }
     }
 
     @Test func schemaCanBeNamed() throws {
