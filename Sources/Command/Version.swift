@@ -5,7 +5,7 @@ import PumpRoom
 /// The version of this program and of its libraries.
 enum Version {
     /// The current release, or the next one during development.
-    static let number = "0.1.0-dev"
+    static let number = "0.1.0"
 
     static var lines: [String] { lines(releaseWarning: RoomLibraries.releaseWarning) }
 
