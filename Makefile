@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres test-trixie faults fuzz fuzz-files build install deb tarball image test-packages test-image lint format docs bench bench-scale
+.PHONY: help demo test test-postgres test-trixie test-upgrade faults fuzz fuzz-files build install deb tarball image test-packages test-image lint format docs bench bench-scale
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,11 @@ test-postgres: ## run the ledger's tests on PostgreSQL 17 and 18
 test-trixie: ## build and test in a new Debian 13, with its libav 7.1; ARGS="ledger rest" runs only these kinds of tests
 	@scripts/prepare trixie
 	@scripts/test-trixie $(ARGS)
+
+test-upgrade: ## build the last release, and run it beside this build on one ledger
+	@scripts/prepare build test python
+	swift build --product sluice
+	@scripts/test-upgrade
 
 faults: ## run the fault tests with five times as many faults as make test: 15 minutes
 	@scripts/prepare build test

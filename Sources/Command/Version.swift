@@ -5,15 +5,13 @@ import PumpRoom
 /// The version of this program and of its libraries.
 enum Version {
     /// The current release, or the next one during development.
-    static let number = "0.1.0"
+    static let number = "0.2.0-dev"
 
     static var lines: [String] { lines(releaseWarning: RoomLibraries.releaseWarning) }
 
     /// `releaseWarning` is about the release of libav.
     static func lines(releaseWarning: String?) -> [String] {
-        [
-            "sluice \(number)", "libav \(RoomLibraries.release) (\(RoomLibraries.versions.joined(separator: ", ")))",
-            "libpq \(LibPQ.version)",
-        ] + (releaseWarning.map { ["warning: \($0)"] } ?? [])
+        ["sluice \(number)", RoomLibraries.description, "libpq \(LibPQ.version)"]
+            + (releaseWarning.map { ["warning: \($0)"] } ?? [])
     }
 }

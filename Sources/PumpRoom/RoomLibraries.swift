@@ -14,4 +14,10 @@ public enum RoomLibraries {
 
     /// Each library with its version: `libavcodec 59.37.100`.
     public static var versions: [String] { LibAV.libraries.map { "\($0.name) \($0.version)" } }
+
+    /// `libav 5.1.9-0+deb12u1 (libavformat 59.27.100, libavcodec 59.37.100, ...)`
+    public static var description: String { "libav \(release) (\(versions.joined(separator: ", ")))" }
+
+    /// The major version of libavcodec, which changes with every release of libav that may convert differently.
+    public static var codecMajor: Int { LibAV.codecMajor }
 }

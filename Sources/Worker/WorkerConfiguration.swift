@@ -109,6 +109,7 @@ public struct WorkerConfiguration: Sendable, Hashable {
             longestPause: longestPause,
             roots: roots.map(\.name),
             codecs: codecs,
+            libav: RoomLibraries.codecMajor,
             endsWhenIdle: endsWhenIdle,
             seed: .random(in: .min ... .max)
         )

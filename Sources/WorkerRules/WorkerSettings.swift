@@ -21,6 +21,8 @@ package struct WorkerSettings: Sendable, Hashable {
     package var roots: [String]
     /// The codecs that the worker can write.
     package var codecs: Set<Codec>
+    /// The major version of libavcodec; `nil` if jobs cannot ask for it.
+    package var libav: Int?
     /// Whether the worker ends once it holds no job and a claim has found none.
     package var endsWhenIdle: Bool
     /// Spreads out what many workers would otherwise do at the same time.
@@ -37,6 +39,7 @@ package struct WorkerSettings: Sendable, Hashable {
         longestPause: Duration,
         roots: [String],
         codecs: Set<Codec>,
+        libav: Int? = nil,
         endsWhenIdle: Bool = false,
         seed: UInt64
     ) {
@@ -50,6 +53,7 @@ package struct WorkerSettings: Sendable, Hashable {
         self.longestPause = longestPause
         self.roots = roots
         self.codecs = codecs
+        self.libav = libav
         self.endsWhenIdle = endsWhenIdle
         self.seed = seed
     }

@@ -97,6 +97,7 @@ extension WorkerState {
     static func abilities(_ settings: WorkerSettings, absent: Set<String>) -> [String] {
         settings.roots.filter { !absent.contains($0) }.sorted().map(AbilityWord.root)
             + settings.codecs.filter { $0 != .copy }.map(AbilityWord.codec).sorted()
+            + [settings.libav].compactMap(\.self).map(AbilityWord.libav)
     }
 
     /// Why the first absent root was set aside; `nil` if there is none.

@@ -42,6 +42,7 @@ struct StoryRecord: Encodable {
         let workerName: String?
         let host: String?
         let build: String?
+        let libraries: String?
         let slot: Int16?
         let failure: Failure?
         let lastWords: String?
@@ -58,6 +59,7 @@ struct StoryRecord: Encodable {
             outcome = attempt.outcome
             (startedAt, endedAt) = (attempt.startedAt, attempt.endedAt)
             (worker, workerName, host, build) = (attempt.worker, attempt.workerName, attempt.host, attempt.build)
+            libraries = attempt.libraries
             slot = attempt.facts.slot
             failure = attempt.failure
             lastWords = attempt.lastWords

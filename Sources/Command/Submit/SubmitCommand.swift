@@ -95,7 +95,8 @@ enum SubmitCommand {
             outputs: outputs,
             base: base,
             mainCount: mainCount,
-            conflict: invocation[SubmitConflict.option]
+            conflict: invocation[SubmitConflict.option],
+            libav: invocation[SubmitOptions.libav]
         )
         plan.leftOut = search.leftOut
         let page = SubmitPage(invocation: invocation, console: console)

@@ -97,6 +97,12 @@ enum SubmitOptions {
         "maximum number of attempts per job",
         in: .submission
     )
+    static let libav = Option<Int>(
+        "libav",
+        .whole(in: 1...9999),
+        "only workers with this libavcodec: other versions may make other bytes",
+        in: .submission
+    )
     static let key = Option<String>(
         "key",
         .text,
@@ -134,7 +140,7 @@ enum SubmitOptions {
             RecipeTemplate.option.form, until.form, to.form, also.form, SubmitConflict.option.form,
             ConvertCommand.verify.form,
             ConvertCommand.strictLoss.form, ConvertCommand.tag.form, queue.form, priority.form, weight.form,
-            runAt.form, maxAttempts.form, key.form, again.form, check.form, label.form,
+            runAt.form, maxAttempts.form, libav.form, key.form, again.form, check.form, label.form,
         ] + LedgerOptions.forms
         + [
             ProgressStyle.option.form, json.form, quiet.form, wait.form, Question.dryRun.form, probe.form,

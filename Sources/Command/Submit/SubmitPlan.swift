@@ -19,6 +19,8 @@ struct SubmitPlan: Sendable {
     /// How many of its sources, from the first on, are the file of the job. The others are the same in all jobs.
     private let mainCount: Int
     let conflict: SubmitConflict
+    /// The version of libavcodec that the workers must have; `nil` if any will do.
+    private let libav: Int?
     /// The codecs of a job's outputs, by the extensions of their names.
     private var codecs: [String: [Codec]] = [:]
     let items: [Item]
@@ -60,9 +62,10 @@ struct SubmitPlan: Sendable {
         outputs: [OutputTemplate],
         base: Recipe,
         mainCount: Int = 1,
-        conflict: SubmitConflict
+        conflict: SubmitConflict,
+        libav: Int? = nil
     ) throws {
-        (self.base, self.mainCount, self.conflict) = (base, mainCount, conflict)
+        (self.base, self.mainCount, self.conflict, self.libav) = (base, mainCount, conflict, libav)
         commonSources = try base.sources.dropFirst(mainCount).map { try Location($0.location) }
         for misfit in misfits { self.misfits.add(misfit) }
         var items: [Item] = []
@@ -112,6 +115,7 @@ struct SubmitPlan: Sendable {
         let roots = Set([item.source.root] + (item.destinations + commonSources).map(\.root))
         let codecs = Set((codecs[Self.endings(item)] ?? []).filter { $0 != .copy })
         return codecs.map { AbilityWord.codec($0) }.sorted() + roots.map { AbilityWord.root($0) }.sorted()
+            + [libav].compactMap(\.self).map(AbilityWord.libav)
     }
 
     /// `.mp3`, or `.flac .mp3` for two outputs; nothing for a name without an extension.

@@ -170,6 +170,7 @@ private struct WorkerRecord: Encodable {
     let name: String
     let host: String
     let build: String
+    let libraries: String?
     let slots: Int
     let busySlots: Int?
     let jobs: Int
@@ -188,6 +189,7 @@ private struct WorkerRecord: Encodable {
     init(_ worker: WorkerSummary, _ now: Date) {
         state = worker.state(at: now)
         (id, name, host, build) = (worker.worker, worker.name, worker.host, worker.build)
+        libraries = worker.libraries
         (slots, busySlots, jobs) = (worker.slots, worker.status.busySlots, worker.holds)
         (abilities, wish, pausedBecause) = (worker.abilities, worker.wish, worker.status.pausedBecause)
         (pausedRoots, sandbox) = (worker.status.pausedRoots, worker.status.sandbox)

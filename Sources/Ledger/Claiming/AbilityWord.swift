@@ -8,6 +8,9 @@ public enum AbilityWord {
     /// The encoder that a codec needs; `copy` encodes nothing and needs none.
     public static func codec(_ codec: Codec) -> String { "codec:\(codec.rawValue)" }
 
+    /// The release of libav, by the major version of libavcodec.
+    public static func libav(_ major: Int) -> String { "libav:\(major)" }
+
     /// Support for a version of recipes.
     static func recipe(_ version: Int) -> String { "recipe:\(version)" }
 }

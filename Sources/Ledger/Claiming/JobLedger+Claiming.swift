@@ -11,7 +11,8 @@ extension JobLedger {
             let entry = try connection.first(
                 """
                 select * from \(schema).register_worker(
-                    \(worker.name), \(worker.host), \(worker.build), \(worker.slots), \(worker.allAbilities))
+                    \(worker.name), \(worker.host), \(worker.build), \(worker.slots), \(worker.allAbilities),
+                    \(worker.libraries))
                 """
             ) { row in
                 let entry = WorkerEntry(

@@ -7,15 +7,25 @@ public struct WorkerRegistration: Sendable, Hashable {
     public var host: String
     /// The version of the binary.
     public var build: String
+    /// The libraries that convert, with their versions.
+    public var libraries: String?
     /// The number of conversions that run at the same time.
     public var slots: Int32
     /// What the worker can do, in the strings of `AbilityWord`. The recipe versions of this build are added.
     public var abilities: [String]
 
-    public init(name: String, host: String, build: String, slots: Int32, abilities: [String] = []) {
+    public init(
+        name: String,
+        host: String,
+        build: String,
+        libraries: String? = nil,
+        slots: Int32,
+        abilities: [String] = []
+    ) {
         self.name = name
         self.host = host
         self.build = build
+        self.libraries = libraries
         self.slots = slots
         self.abilities = abilities
     }

@@ -72,11 +72,13 @@ public struct AttemptRecord: Sendable, Hashable {
     public var outcome: AttemptOutcome?
     public var startedAt: Date
     public var endedAt: Date?
-    /// The worker's number. The next three describe the worker, for as long as the ledger keeps them.
+    /// The worker's number. The next four describe the worker, for as long as the ledger keeps them.
     public var worker: Int64
     public var workerName: String?
     public var host: String?
     public var build: String?
+    /// The libraries with which the worker converts. Other versions may make other bytes.
+    public var libraries: String?
     /// The failure as the worker reported it; for other unsuccessful attempts, the ledger's own description.
     public var failure: Failure?
     public var lastWords: String?
@@ -107,6 +109,7 @@ extension AttemptRecord {
         workerName = try row["worker_name"]
         host = try row["host"]
         build = try row["build"]
+        libraries = try row["libraries"]
         lastWords = try row["last_words"]
         failure = try Failure(row, refusals: report?.refusals)
         facts = AttemptFacts(

@@ -6,6 +6,8 @@ public struct WorkerSummary: Sendable, Hashable {
     public var name: String
     public var host: String
     public var build: String
+    /// The libraries with which it converts; `nil` for a worker of release 0.1.0.
+    public var libraries: String?
     public var slots: Int
     public var abilities: [String]
     public var wish: WorkerWish
@@ -32,6 +34,7 @@ public struct WorkerSummary: Sendable, Hashable {
         name = try row["name"]
         host = try row["host"]
         build = try row["build"]
+        libraries = try row["libraries"]
         slots = try row["slots"]
         abilities = try row["abilities"]
         wish = try row.value("wish")

@@ -31,6 +31,9 @@ public enum LibAV {
     /// The release of the loaded libraries: `5.1.9-0+deb12u1`.
     public static var release: String { String(cString: av_version_info()) }
 
+    /// The major version of the loaded libavcodec.
+    public static var codecMajor: Int { Int(avcodec_version() >> 16) }
+
     /// The releases with which the tests of this package run, by the version of their libavcodec.
     static let testedReleases: [(release: String, codec: (major: UInt32, minor: UInt32))] = [("5.1", (59, 37))]
 

@@ -1,5 +1,6 @@
 import Conversion
 import Ledger
+import PumpRoom
 import System
 import WorkerRules
 
@@ -45,6 +46,7 @@ extension WorkerConfiguration {
             name: name,
             host: Self.hostName,
             build: build,
+            libraries: RoomLibraries.description,
             slots: Int32(clamping: slots),
             abilities: abilities
         )

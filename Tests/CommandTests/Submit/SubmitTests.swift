@@ -142,6 +142,7 @@ struct SubmitTests {
             "--until", "2.5", "--dither", "none", "--strict-loss", "--conceal-limit", "90",
             "--on-damage", "conceal", "--on-conflict", "replace", "--verify", "--tag", "title=It", "--track", "1",
             "--queue", "nightly", "--priority", "-7", "--weight", "50", "--max-attempts", "5", "--label", "one",
+            "--libav", "61",
         ]
         _ = try bench.run(words).checked()
         let story = try #require(try await bench.ledger.story(of: 1))
@@ -154,6 +155,7 @@ struct SubmitTests {
         let format = AudioFormat(container: .flac, sampleRateHz: 44_100, bitDepth: 16, dither: .rounding)
         #expect(recipe.outputs[0].format == format)
         #expect((story.summary.queue, story.summary.priority, story.summary.maxAttempts) == ("nightly", -7, 5))
+        #expect(story.needs.contains("libav:61"))
         let batch = try #require(try await bench.ledger.batch(1))
         #expect((batch.name, batch.weight) == ("one", 50))
     }
