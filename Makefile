@@ -35,7 +35,7 @@ test-postgres: ## run the ledger's tests on PostgreSQL 17 and 18
 	swift build --build-tests
 	@scripts/test-postgres 17 18
 
-test-trixie: ## build and test in a new Debian 13, with its libav 7.1; ARGS="ledger rest" runs only these kinds of tests
+test-trixie: ## build and test in a new Debian 13, with libav 7.1; ARGS="ledger rest" runs only these kinds of tests
 	@scripts/prepare trixie
 	@scripts/test-trixie $(ARGS)
 
@@ -74,7 +74,7 @@ tarball: build ## make a tarball for other systems in .build/packages
 	@scripts/prepare packages
 	scripts/make-packages tarball .build/release/sluice .build/packages
 
-test-packages: build ## install, upgrade and purge the Debian packages in a new Debian 12 system
+test-packages: build ## install, upgrade and purge the Debian packages in a new system of this release of Debian
 	@scripts/prepare test-packages
 	@scripts/test-packages .build/release/sluice
 

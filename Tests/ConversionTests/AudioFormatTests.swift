@@ -405,6 +405,15 @@ import Testing
         #expect(estimate == (Int64(bytes), .exact))
     }
 
+    @Test func headerOfFloatsDependsOnLibAV() throws {
+        for (container, long, short) in [(Container.wav, 116, 94), (.w64, 160, 144)] as [(Container, Int64, Int64)] {
+            let floats = AudioFormat(container: container, bitDepth: 32, sampleKind: .float)
+            let format = try floats.resolved(for: Self.cd)
+            #expect(format.headerBytes(floats: .long) == long && format.headerBytes(floats: .short) == short)
+            #expect(format.estimatedBytes(frames: 8, floats: .short)?.bytes == short + 64)
+        }
+    }
+
     @Test func oddDataIsPadded() throws {
         let mono8 = AudioFormat(container: .wav, channelCount: 1, bitDepth: 8)
         #expect(try mono8.resolved(for: Self.cd).estimatedBytes(frames: 1001)?.bytes == 80 + 1001 + 1)

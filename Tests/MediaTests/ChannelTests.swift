@@ -73,20 +73,39 @@ import Testing
     }
 
     /// The file states its layout. Without it, readers would guess.
-    @Test(arguments: [Container.wav, .w64, .caf, .flac, .wavpack]) func layoutIsStated(container: Container) throws {
+    @Test(arguments: [Container.wav, .w64, .caf, .aiff, .flac, .wavpack])
+    func layoutIsStated(container: Container) throws {
         let folder = try TemporaryFolder.create()
         let (wav, path) = (folder.path("source.wav"), folder.path("out"))
         for layout in [ChannelLayout.quad, .fivePointOneSide, .fivePointOne, .sevenPointOne] {
             let pcm = Signal.silence(rate: 48_000, frames: 100, channels: layout.channelCount).pcm(.s16)
             try WAVFile.write(pcm, to: wav, options: .init(isExtensible: true, channelMask: UInt32(layout.mask)))
             try Converted.file(wav, to: path, as: AudioFormat(container: container))
-            // CAF uses one name for both arrangements; libav reads it as side speakers.
+            // CAF and AIFF use one name for both arrangements; libav reads it as side speakers.
             let sides: [ChannelLayout: (UInt64, String)] = [
                 .quad: (0x603, "quad(side)"), .fivePointOne: (0x60F, "5.1(side)"),
             ]
-            let (mask, name) = (container == .caf ? sides[layout] : nil) ?? (layout.mask, layout.description)
+            let readBack = [.caf, .aiff].contains(container) ? sides[layout] : nil
+            let (mask, name) = readBack ?? (layout.mask, layout.description)
             #expect(try FFmpeg.probe(path).audio.first?.channelLayout == name, "\(container) \(layout)")
             #expect(try Decoded.file(path).track.channelMask == mask, "\(container) \(layout)")
+        }
+    }
+
+    /// The name that libav states for 7.1 means the same speakers in another order.
+    @Test(arguments: [Container.caf, .aiff, .aifc]) func orderOfSpeakersIsStated(container: Container) throws {
+        let folder = try TemporaryFolder.create()
+        let (wav, path) = (folder.path("source.wav"), folder.path("out"))
+        for mask in [0x63F, 0x6CF] as [UInt32] {
+            let pcm = Signal.silence(rate: 48_000, frames: 100, channels: 8).pcm(.s16)
+            try WAVFile.write(pcm, to: wav, options: .init(isExtensible: true, channelMask: mask))
+            try Converted.file(wav, to: path, as: AudioFormat(container: container))
+            let bytes = try Bytes.read(path)
+            let chunk = try #require(Bytes.find(container == .caf ? "chan" : "CHAN", in: bytes))
+            let body = chunk + (container == .caf ? 12 : 8)
+            // Bits of the speakers, in the order of WAVE.
+            #expect(Array(bytes[body..<(body + 8)]) == [0, 1, 0, 0, 0, 0, 6, UInt8(mask & 0xFF)])
+            #expect(try Decoded.file(path).track.channelMask == UInt64(mask))
         }
     }
 

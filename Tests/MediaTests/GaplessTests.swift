@@ -1,7 +1,8 @@
 import Conversion
-import Media
 import TestSupport
 import Testing
+
+@testable import Media
 
 /// Encoding N frames and decoding them gives N frames in the same place, for every pair of container and codec.
 @Suite struct GaplessTests {
@@ -177,6 +178,8 @@ extension FormatCase {
         case (.mka, .opus), (.webm, .opus): return decoded + 312 <= 960 ? decoded + 312 : decoded
         // The same, if a packet has 576 frames.
         case (.mp3, .mp3): return frames < 47 && rate < 32_000 ? frames + 529 : frames
+        // ffmpeg 5.1 ignores the trim of a single packet, ffmpeg 7.1 does not.
+        case (.mka, .alac) where LibAV.isRelease7 && frames < 8: return frames
         // See `Encoder.shortestLastBlock`.
         case (_, .alac): return layout.channelCount > 2 ? frames - frames % 4096 + max(8, frames % 4096) : frames
         default: return decoded

@@ -44,7 +44,7 @@ struct OutputSizeTests {
             for frames in Self.lengths where frames > 0 || container != .w64 {
                 let file = try MemoryFile.open()
                 let bytes = try SilentOutput.bytes(format, frames: frames, in: file)
-                let estimate = try #require(format.estimatedBytes(frames: Int64(frames)))
+                let estimate = try #require(format.estimatedBytes(frames: Int64(frames), floats: LibAV.floatHeader))
                 #expect(estimate.exactness == .exact)
                 #expect(bytes == estimate.bytes, "\(frames) frames of \(format)")
                 #expect(try MemoryFile.size(of: file.descriptor) == bytes)

@@ -33,7 +33,8 @@ import Testing
         #expect(read.track.codecName == "speex" && read.damage.isEmpty)
         // A single-page stream does not state where it begins, so libav plays all of it.
         guard frames > 30_000 else {
-            return #expect(try FFmpeg.decode(path).frames == pcm.frames)
+            // Its own decoder, which ffmpeg 7.1 prefers, gives other frames than libspeex, which Media uses.
+            return #expect(try FFmpeg.decode(path, inputArguments: ["-c:a", "libspeex"]).frames == pcm.frames)
         }
         #expect(read.track.length == .exact(Int64(frames)) && pcm.frames == frames)
         let heard = try Player.speexdec.decode(path, in: folder)

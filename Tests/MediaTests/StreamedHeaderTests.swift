@@ -86,6 +86,23 @@ import Testing
         #expect(read.frames == 30_001 && read.damage.isEmpty && read.track.length == .none)
     }
 
+    /// libav 7.1 does not recognise such a header.
+    @Test(arguments: [("a.aiff", 4), ("a.aifc", 4), ("a.au", 8)])
+    func sizeOfZeroIsNoLength(name: String, place: Int) throws {
+        let (kind, order) = (name == "a.au" ? "au" : "aiff", name == "a.aifc" ? "le" : "be")
+        try FFmpeg.encode(clip, to: folder.path(name), ["-f", kind, "-c:a", "pcm_s16\(order)"])
+        var bytes = try Bytes.read(folder.path(name))
+        bytes.replaceSubrange(place..<(place + 4), with: [0, 0, 0, 0])
+        if kind == "aiff" {
+            let sound = try #require(Bytes.find("SSND", in: bytes))
+            bytes.replaceSubrange((sound + 4)..<(sound + 8), with: [0, 0, 0, 0])
+        }
+        try Bytes.write(bytes, to: folder.path(name))
+        let outcome = try self.outcome(name)
+        #expect(outcome.damage.isEmpty && outcome.sourceFrames == 30_001)
+        #expect(try WAVFile.read(path: folder.path("out.wav")) == clip)
+    }
+
     /// Sizes that a file might really have are trusted.
     @Test(arguments: [120_008, 200_000_000, 0x7000_0000, 0x9000_0000, 0xF000_0000] as [UInt32])
     func plausibleSizeThatIsNotThereIsTruncation(size: UInt32) throws {

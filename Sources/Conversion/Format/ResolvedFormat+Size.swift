@@ -7,6 +7,14 @@ extension ResolvedFormat {
         case within(percent: Int)
     }
 
+    /// How libav's WAV and W64 describe mono and stereo floats at rates up to 48 kHz.
+    public enum FloatHeader: Sendable, Hashable {
+        /// With a short `fmt ` chunk, as libav 7.1 does.
+        case short
+        /// With WAVEFORMATEXTENSIBLE, as libav 5.1 does.
+        case long
+    }
+
     /// Bytes per frame if every frame has the same size (PCM, mu-law, A-law), else `nil`.
     public var bytesPerFrame: Int? {
         switch codec {
@@ -20,13 +28,13 @@ extension ResolvedFormat {
     ///
     /// `nil` if only encoding can tell: lossless compression, passthrough, variable bit rates, and AAC and Opus,
     /// whose encoders take a bit rate only as a target (60 s of silence at 128 kbit/s AAC are 27 kB).
-    public func estimatedBytes(frames: Int64) -> (bytes: Int64, exactness: Exactness)? {
+    public func estimatedBytes(frames: Int64, floats: FloatHeader = .long) -> (bytes: Int64, exactness: Exactness)? {
         // Only a wrong header promises more frames than this, and the arithmetic below would overflow 64 bits.
         guard (0...(1 << 56)).contains(frames) else { return nil }
         if let bytesPerFrame {
             let data = frames.multipliedReportingOverflow(by: Int64(bytesPerFrame))
             guard !data.overflow, data.partialValue <= .max - 1024 else { return nil }
-            let bytes = headerBytes + data.partialValue + paddingBytes(after: data.partialValue)
+            let bytes = headerBytes(floats: floats) + data.partialValue + paddingBytes(after: data.partialValue)
             return (bytes, container == .mka ? .within(percent: 2) : .exact)
         }
         guard codec == .mp3, let bitRate else { return nil }
@@ -52,15 +60,15 @@ extension ResolvedFormat {
 // MARK: - What a container adds
 
 extension ResolvedFormat {
-    /// Bytes in the file before and after the samples, as libav 5.1.9 writes it without tags. 0 if the samples are
+    /// Bytes in the file before and after the samples, as libav writes it without tags. 0 if the samples are
     /// not PCM.
     ///
     /// The length does not change it, except in Matroska, which cuts samples into packets: there it is approximate.
-    public var headerBytes: Int64 {
+    public func headerBytes(floats: FloatHeader = .long) -> Int64 {
         guard bytesPerFrame != nil else { return 0 }
         switch container {
-        case .wav: return 36 + riffHeaderBytes  // space for RF64's ds64
-        case .w64: return w64HeaderBytes
+        case .wav: return 36 + riffHeaderBytes(isExtensible(floats))  // space for RF64's ds64
+        case .w64: return w64HeaderBytes(isExtensible(floats))
         case .aiff: return 54 + aiffLayoutBytes
         case .aifc: return 72 + aiffLayoutBytes
         case .caf: return 68 + (layout.isDiscrete ? 0 : 24)  // the `chan` chunk
@@ -80,20 +88,21 @@ extension ResolvedFormat {
     }
 
     /// Whether libav writes the long `fmt ` chunk, WAVEFORMATEXTENSIBLE.
-    private var isExtensible: Bool {
+    private func isExtensible(_ floats: FloatHeader) -> Bool {
         let namesSpeakers = !layout.isDiscrete && layout != .mono && layout != .stereo
-        return namesSpeakers || sampleRateHz > 48_000 || (codec == .pcm && bitDepth > 16)
+        let isDeep = codec == .pcm && bitDepth > 16 && (sampleKind != .float || floats == .long)
+        return namesSpeakers || sampleRateHz > 48_000 || isDeep
     }
 
     /// Whether a `fact` chunk states the number of frames: for everything but integer PCM.
     private var hasFactChunk: Bool { codec != .pcm || sampleKind == .float }
 
-    private var riffHeaderBytes: Int64 {
-        (isExtensible ? 68 : codec == .pcm ? 44 : 46) + (hasFactChunk ? 12 : 0)
+    private func riffHeaderBytes(_ isExtensible: Bool) -> Int64 {
+        (isExtensible ? 68 : hasFactChunk ? 46 : 44) + (hasFactChunk ? 12 : 0)
     }
 
-    private var w64HeaderBytes: Int64 {
-        (isExtensible ? 128 : codec == .pcm ? 104 : 112) + (hasFactChunk ? 32 : 0)
+    private func w64HeaderBytes(_ isExtensible: Bool) -> Int64 {
+        (isExtensible ? 128 : hasFactChunk ? 112 : 104) + (hasFactChunk ? 32 : 0)
     }
 
     /// The `CHAN` chunk, which names the speakers if there are more than two channels with known positions.

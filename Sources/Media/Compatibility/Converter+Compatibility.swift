@@ -72,7 +72,7 @@ extension Forecast {
             clock.add(Int(frames), rate: shape.sampleRateHz)
             return clock.planned
         }
-        let estimate = frames.flatMap { format.estimatedBytes(frames: $0) }
+        let estimate = frames.flatMap { format.estimatedBytes(frames: $0, floats: LibAV.floatHeader) }
         size = estimate.map { Size(bytes: $0.bytes, exactness: $0.exactness.widened(by: length)) }
     }
 }

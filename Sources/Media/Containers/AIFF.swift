@@ -2,6 +2,11 @@ import Conversion
 
 /// AIFF and AIFC.
 struct AIFF: ContainerRules {
+    func recognises(_ head: [UInt8]) -> Bool {
+        head.count == 12 && head.starts(with: Array("FORM".utf8)) && bigEndian(head[4..<8]) < 4
+            && [Array("AIFF".utf8), Array("AIFC".utf8)].contains(Array(head[8...]))
+    }
+
     /// Another chunk (COMM) states the number of frames, and libav reads no more than that.
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
         guard let sound = Chunks.iff.first("SSND", in: source), StreamedHeader.isPlaceholder(sound.size),
@@ -52,6 +57,10 @@ extension AIFF {
         else { return nil }
         let names = [16: "twos", 24: "in24", 32: "in32"]
         return names[format.bitDepth].map { $0.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
+    }
+
+    func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        try LayoutChunk.apply(to: sink, format, .iff, named: "CHAN")
     }
 
     var coverPlace: CoverPlace { .stream }

@@ -2,6 +2,10 @@ import Conversion
 
 /// AU, the format of Sun and NeXT.
 struct AU: ContainerRules {
+    func recognises(_ head: [UInt8]) -> Bool {
+        head.count == 12 && head.starts(with: Array(".snd".utf8)) && bigEndian(head[8...]) == 0
+    }
+
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
         guard let head = source.bytes(at: 0, count: 12), head.count == 12, head.starts(with: Array(".snd".utf8)),
             StreamedHeader.isPlaceholder(bigEndian(head[8..<12]))
@@ -20,6 +24,11 @@ struct AU: ContainerRules {
 /// As an output.
 extension AU {
     func muxerName(_ format: ResolvedFormat) -> String { "au" }
+
+    /// Without frames, the size says that it is unknown: libav 7.1 does not recognise a file whose size is zero.
+    func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        if facts.frames == 0 { try sink.patch([0xFF, 0xFF, 0xFF, 0xFF], at: 8) }
+    }
 
     func carries(_ tag: Tag) -> Bool { false }
 }

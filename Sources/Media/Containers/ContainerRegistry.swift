@@ -6,6 +6,9 @@ enum ContainerRegistry {
     /// demuxer reads them all.
     static func rules(demuxer name: String) -> any SourceRules { sources[name] ?? OrdinaryContainer() }
 
+    /// The demuxer for a source that begins with `head` and that libav does not recognise; `nil` if there is none.
+    static func demuxer(recognising head: [UInt8]) -> String? { sources.first { $0.value.recognises(head) }?.key }
+
     /// The rules for each demuxer that differs from an ordinary one.
     static let sources: [String: any SourceRules] = [
         "mov,mp4,m4a,3gp,3g2,mj2": MP4(),

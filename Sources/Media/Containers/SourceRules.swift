@@ -8,6 +8,10 @@ import Conversion
 protocol SourceRules: Sendable {
     // MARK: Opening
 
+    /// Whether a file that libav does not recognise, and that begins with `head`, is of this container. libav 7.1 does
+    /// not recognise some headers whose sizes are zero.
+    func recognises(_ head: [UInt8]) -> Bool
+
     /// The mark of encryption in a file that libav cannot open; `nil` if there is none.
     func protectionMark(in source: ByteSource) -> String?
 
@@ -88,6 +92,7 @@ protocol SourceRules: Sendable {
 }
 
 extension SourceRules {
+    func recognises(_ head: [UInt8]) -> Bool { false }
     func protectionMark(in source: ByteSource) -> String? { nil }
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? { nil }
     func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? { nil }

@@ -29,7 +29,8 @@ final class Demuxer {
         first = try Packet()
         self.stop = source.stop
         let format =
-            try reading.raw.map { try Demuxer.rawFormat($0) } ?? Demuxer.recognise(source, nameHint: reading.nameHint)
+            try reading.raw.map { try Demuxer.find($0.demuxerName) }
+            ?? Demuxer.recognise(source, nameHint: reading.nameHint)
         name = String(cString: format.pointee.name)
         rules = ContainerRegistry.rules(demuxer: name)
         streamed = reading.raw == nil ? StreamedHeader.read(source, rules) : nil
@@ -337,12 +338,16 @@ extension Demuxer {
             throw MediaError(.emptyInput, at: .open, "the source is empty")
         }
         try refuseLessThanAFrame(source)
+        let head = source.bytes(at: 0, count: 12)
+        // libav 7.1 takes this playlist for what the file's name says.
+        if head?.starts(with: Array("#EXTM3U".utf8)) == true { throw notAllowed("hls") }
         var format: UnsafePointer<AVInputFormat>?
         let result = av_probe_input_buffer2(source.context, &format, nameHint ?? "", nil, 0, 1 << 20)
         // libav misidentifies a handful of raw AAC frames.
         if result < 25, ADTSSync.isStream(source), let adts = av_find_input_format("aac") { return adts }
         if source.isOverTime { throw overTime(nil) }
         if result < 0 || format == nil {
+            if let name = head.flatMap({ ContainerRegistry.demuxer(recognising: $0) }) { return try find(name) }
             if source.context!.pointee.pos == 0, result == SLUICE_AVERROR_EOF {
                 throw MediaError(.emptyInput, at: .open, "the source is empty")
             }
@@ -357,10 +362,12 @@ extension Demuxer {
             )
         }
         let name = String(cString: format!.pointee.name)
-        guard Allowlist.allows(demuxer: name) else {
-            throw MediaError(.containerNotAllowed, at: .open, "this is \(name), which is not a supported input format")
-        }
+        guard Allowlist.allows(demuxer: name) else { throw notAllowed(name) }
         return format!
+    }
+
+    private static func notAllowed(_ name: String) -> MediaError {
+        MediaError(.containerNotAllowed, at: .open, "this is \(name), which is not a supported input format")
     }
 
     /// Rejects a source that is too short to hold a frame, which libav would misidentify from its first bytes.
@@ -405,9 +412,9 @@ extension Demuxer {
         }
     }
 
-    private static func rawFormat(_ raw: RawShape) throws -> UnsafePointer<AVInputFormat> {
-        guard let format = av_find_input_format(raw.demuxerName) else {
-            throw MediaError(.unknownContainer, at: .open, "raw \(raw.demuxerName) cannot be read")
+    private static func find(_ name: String) throws -> UnsafePointer<AVInputFormat> {
+        guard let format = av_find_input_format(name) else {
+            throw MediaError(.unknownContainer, at: .open, "\(name) cannot be read")
         }
         return format
     }

@@ -35,7 +35,19 @@ public enum LibAV {
     public static var codecMajor: Int { Int(avcodec_version() >> 16) }
 
     /// The releases with which the tests of this package run, by the version of their libavcodec.
-    static let testedReleases: [(release: String, codec: (major: UInt32, minor: UInt32))] = [("5.1", (59, 37))]
+    static let testedReleases: [(release: String, codec: (major: UInt32, minor: UInt32))] = [
+        ("5.1", (59, 37)), ("7.1", (61, 19)),
+    ]
+
+    // MARK: What differs between releases
+
+    /// Most code asks how libav behaves, not for its release. What only the release tells is here.
+    static var isRelease7: Bool { avformat_version() >> 16 >= 61 }
+
+    /// See `ResolvedFormat.FloatHeader`.
+    static var floatHeader: ResolvedFormat.FloatHeader { isRelease7 ? .short : .long }
+
+    // MARK: Tested releases
 
     /// Whether `version`, as of `avcodec_version()`, belongs to a tested release.
     static func isTested(codec version: UInt32) -> Bool {

@@ -130,8 +130,13 @@ extension PacketFeed {
             return nil
         }
         holdsAhead = false
-        // The last frame may be shorter, and libav then computes a wrong time from its number.
-        try demuxer.seek(track.index, to: firstNumber + frame - Int64(block))
+        // The last frame may be shorter, and libav then computes a wrong time from its number. libav 7.1 recognises a
+        // frame only by the ten that follow it, and refuses to seek to one near the end.
+        guard
+            try [1, 16].contains(where: { blocks in
+                try demuxer.follow(.time(firstNumber + frame - Int64(blocks * block)), of: track.index)
+            })
+        else { throw SkipFailure() }
         lengths.forgetOrder()
         guard try next(into: &scratch),
             let landed = scratch.flacHeader?.start(blockFrames: block).map({ $0 - firstNumber }),

@@ -266,6 +266,7 @@ struct PacketFeed: ~Copyable {
         arrivalAhead.frames = readFrames
         if numbering != nil, let header = packet.flacHeader, header.isIntact {
             arrivalAhead.start = numbering!.start(of: header)
+            if isMisled { packet.eachFLACHeader(behind: header) { _ = numbering!.start(of: $0) } }
         }
         if let place = packet.place {
             lastPlace = place

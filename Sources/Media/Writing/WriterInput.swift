@@ -30,7 +30,7 @@ public final class WriterInput {
         self.source = source
         let limit = FormatTable.rule(format.container, format.codec)?.maximumBytes
         frameLimit = limit.flatMap { bytes in
-            format.bytesPerFrame.map { (bytes - format.headerBytes) / Int64($0) }
+            format.bytesPerFrame.map { (bytes - format.headerBytes(floats: LibAV.floatHeader)) / Int64($0) }
         }
         guard let source else { return }
         copy = PacketCopy(of: source, as: format, into: muxer) { [unowned self] in try beginCopying(source, $0) }

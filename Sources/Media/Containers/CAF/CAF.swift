@@ -2,7 +2,7 @@ import Conversion
 
 /// CAF, Apple's Core Audio Format.
 struct CAF: ContainerRules {
-    private static let chunks = Chunks(start: 8, sizeBytes: 8, sizesAreBig: true, arePadded: false)
+    static let chunks = Chunks(start: 8, sizeBytes: 8, sizesAreBig: true, arePadded: false)
 
     /// The data chunk begins with an edit count of four bytes. Its size is -1 while the file is being written.
     private static let editCountBytes: Int64 = 4
@@ -59,6 +59,7 @@ extension CAF {
 
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         if Self.hasPacketTable(format.codec) { try CAFPatch.apply(to: sink, format, facts) }
+        try LayoutChunk.apply(to: sink, format, Self.chunks, named: "chan")
     }
 
     private static func hasPacketTable(_ codec: Codec) -> Bool { codec == .opus || codec == .alac }

@@ -3,7 +3,7 @@ import Conversion
 /// Corrects CAF's packet table: libav counts whole packets as sound there, and writes no priming.
 enum CAFPatch {
     static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
-        let table = try packetTable(in: sink)
+        guard let table = try CAF.chunks.first("pakt", in: sink) else { throw sink.malformed("no packet table in CAF") }
         let head = try sink.bytes(at: table, count: 24)
         guard head.count == 24 else { throw sink.malformed("CAF's packet table is truncated") }
         let scale = format.codec == .opus ? Int64(OpusHeader.rateHz / format.sampleRateHz) : 1
@@ -17,15 +17,5 @@ enum CAFPatch {
                 + bigEndianBytes(coded - sound - priming, count: 4),
             at: table + 8
         )
-    }
-
-    private static func packetTable(in sink: ByteSink) throws -> Int64 {
-        var place: Int64 = 8
-        while place + 12 <= sink.size {
-            let head = try sink.bytes(at: place, count: 12)
-            if head.starts(with: Array("pakt".utf8)) { return place + 12 }
-            place += 12 + bigEndian(head[4..<12])
-        }
-        throw sink.malformed("no packet table in CAF")
     }
 }

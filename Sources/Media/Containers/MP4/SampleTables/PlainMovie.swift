@@ -95,7 +95,15 @@ struct PlainMovie {
             let head = source.bytes(at: sizes.content.lowerBound, count: 12), head.count == 12,
             bigEndian(head[8..<12]) >= rules.leastSamples
         else { return }
-        for table in track.tables where table.name != "stsd" { hide(table) }
+        for table in track.tables where table.name != "stsd" {
+            // Without any run of durations, libav 7.1 takes the file for a fragmented one and ignores all edit lists.
+            // One run of no samples is left to it.
+            guard table.name == "stts", table.content.upperBound - table.content.lowerBound >= 16 else {
+                hide(table)
+                continue
+            }
+            patches.append(SourcePatch(place: table.content.lowerBound + 4, bytes: [0, 0, 0, 1, 0, 0, 0, 0]))
+        }
     }
 
     private mutating func hide(_ box: Box) {
