@@ -264,6 +264,8 @@ create table running (
     moved_at timestamptz not null,
     check (epoch > 0)
 ) with (fillfactor = 70);
+-- Each worker asks for its jobs once in the time of a lease, and must not read those of all workers: see held().
+create index running_worker on running (worker);
 
 -- Jobs whose workers were lost while they ran them, since they were submitted or last retried. There are few, so this is not a
 -- column of every job. A row stays until the job is retried or dropped.
