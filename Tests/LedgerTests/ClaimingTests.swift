@@ -209,7 +209,23 @@ struct ClaimingTests {
         // The first signal covers what came before we listened.
         #expect(await signals.next() == .timePassed)
         try await lab.submit(1)
-        #expect(await signals.next() == .news)
+        #expect(await signals.next() == .work)
+    }
+
+    /// At a cancellation every worker sends a beat, at a submission none: a fleet has thousands of workers.
+    @Test func aCancellationIsToldFromASubmission() async throws {
+        let lab = try await LedgerLab { $0.pollInterval = .seconds(3_600) }
+        let worker = try await lab.worker()
+        try await lab.submit(2)
+        let claims = try await lab.claim(2, for: worker)
+        var signals = lab.ledger.workSignals().makeAsyncIterator()
+        #expect(await signals.next() == .timePassed)
+        for claim in claims {
+            try await lab.ledger.apply(.cancel, to: JobFilter(ids: [claim.fence.job]))
+            #expect(await signals.next() == .cancellation)
+            try await lab.submit(1)
+            #expect(await signals.next() == .work)
+        }
     }
 
     /// Submissions notify workers once for many, outside their transactions.
@@ -237,7 +253,7 @@ struct ClaimingTests {
             }
             var taken = 0
             while taken < sessions * each {
-                #expect(await signals.next() == .news)
+                #expect(await signals.next() == .work)
                 while case let count = try await lab.claim(100, for: worker).count, count > 0 { taken += count }
             }
             #expect(taken == sessions * each)

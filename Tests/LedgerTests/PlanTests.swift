@@ -122,6 +122,11 @@ extension GuardedCall {
             """
         },
         GuardedCall(
+            name: "held",
+            rules: PlanGuard(indexes: ["running_worker", "running_pkey", "job_pkey"]),
+            breakages: ["drop index sluice.running_worker"]
+        ) { _, number in "select count(*) as call_\(number) from sluice.held(1, '\(PlanLab.Books.secret)')" },
+        GuardedCall(
             name: "publish",
             rules: PlanGuard(indexes: ["running_pkey"]),
             breakages: ["alter table sluice.running drop constraint running_pkey"]

@@ -7,8 +7,10 @@ public struct WorkSignals: AsyncSequence, Sendable {
 
     /// Why to look for work.
     public enum Signal: Sendable, Hashable {
-        /// Jobs were submitted, cancelled or released: look for work, and send a beat.
-        case news
+        /// Jobs were submitted or released: look for work.
+        case work
+        /// Running jobs were cancelled, perhaps this worker's: send a beat, and look for work.
+        case cancellation
         /// The interval has passed.
         case timePassed
     }
@@ -20,7 +22,8 @@ public struct WorkSignals: AsyncSequence, Sendable {
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Signal? {
             switch await wakeUps.next(isolation: actor) {
-            case .told: .news
+            // A notification that this build does not know may be as urgent as a cancellation.
+            case .told(let texts): texts == ["jobs"] ? .work : .cancellation
             case .timePassed: .timePassed
             case nil: nil
             }

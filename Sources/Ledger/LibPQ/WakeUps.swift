@@ -1,15 +1,17 @@
 import CLibPQ
+import Synchronization
 
 /// Signals to look at the ledger again: when the server sends a notification, and at intervals.
 ///
-/// Wake-ups that the consumer has not yet taken merge into one. The sequence never ends by itself and never throws.
+/// Wake-ups that the consumer has not yet taken merge into one, which has the payloads of all. The sequence never ends by
+/// itself and never throws.
 /// While it cannot listen (the database is out of reach, PgBouncer stands between, or the configuration forbids
 /// it), only the clock triggers it.
 struct WakeUps: AsyncSequence, Sendable {
     /// Why to look.
     enum Element: Sendable, Hashable {
-        /// A notification with this payload arrived.
-        case told(String)
+        /// Notifications with these payloads arrived.
+        case told(Set<String>)
         /// The interval has passed, or notifications may have been missed.
         case timePassed
     }
@@ -18,29 +20,60 @@ struct WakeUps: AsyncSequence, Sendable {
     let channel: String
 
     struct AsyncIterator: AsyncIteratorProtocol {
-        fileprivate var stream: AsyncStream<Element>.AsyncIterator
+        fileprivate var stream: AsyncStream<Void>.AsyncIterator
+        fileprivate let untaken: UntakenWakeUps
 
-        mutating func next() async -> Element? { await stream.next(isolation: nil) }
+        mutating func next() async -> Element? { await next(isolation: nil) }
 
         mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            await stream.next(isolation: actor)
+            while await stream.next(isolation: actor) != nil {
+                if let element = untaken.take() { return element }
+            }
+            return nil
         }
     }
 
     func makeAsyncIterator() -> AsyncIterator {
-        let stream = AsyncStream(Element.self, bufferingPolicy: .bufferingNewest(1)) { continuation in
-            let listener = Listener(configuration: configuration, channel: channel, wakeUps: continuation)
+        let untaken = UntakenWakeUps()
+        let stream = AsyncStream(Void.self, bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let listener = Listener(configuration: configuration, channel: channel) { element in
+                untaken.add(element)
+                continuation.yield()
+            }
             let task = Task { await listener.run() }
             continuation.onTermination = { _ in task.cancel() }
         }
-        return AsyncIterator(stream: stream.makeAsyncIterator())
+        return AsyncIterator(stream: stream.makeAsyncIterator(), untaken: untaken)
+    }
+}
+
+/// The wake-ups since the consumer last took one, merged.
+private final class UntakenWakeUps: Sendable {
+    private let merged = Mutex<WakeUps.Element?>(nil)
+
+    func add(_ element: WakeUps.Element) {
+        merged.withLock { merged in
+            switch (merged, element) {
+            case (.told(let earlier), .told(let texts)): merged = .told(earlier.union(texts))
+            case (.told, .timePassed): break
+            case (.timePassed, _), (nil, _): merged = element
+            }
+        }
+    }
+
+    /// `nil` if the last call has taken all.
+    func take() -> WakeUps.Element? {
+        merged.withLock { merged in
+            defer { merged = nil }
+            return merged
+        }
     }
 }
 
 private struct Listener: Sendable {
     let configuration: LedgerConfiguration
     let channel: String
-    let wakeUps: AsyncStream<WakeUps.Element>.Continuation
+    let wake: @Sendable (WakeUps.Element) -> Void
 
     /// Returns when the task is cancelled.
     func run() async {
@@ -52,7 +85,7 @@ private struct Listener: Sendable {
                 do { listens = try await listen(until: look) } catch {}
             }
             do { try await pause(max(look - .now, .zero), "wait for notifications") } catch { return }
-            wakeUps.yield(.timePassed)
+            wake(.timePassed)
         }
     }
 
@@ -72,14 +105,14 @@ private struct Listener: Sendable {
             return true
         }
         guard isDirect else { return false }
-        wakeUps.yield(.timePassed)  // covers notifications from before we listened
+        wake(.timePassed)  // covers notifications from before we listened
         while true {
             let look = nextLook()
             // The run's own limit is far away, so the end of the wait is no error.
             let texts = try await connection.run("listen", within: look + .seconds(60)) { connection in
                 try connection.notifications(within: look)
             }
-            if let text = texts.last { wakeUps.yield(.told(text)) } else { wakeUps.yield(.timePassed) }
+            wake(texts.isEmpty ? .timePassed : .told(Set(texts)))
         }
     }
 }

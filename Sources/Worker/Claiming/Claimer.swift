@@ -65,8 +65,8 @@ struct Claimer: Sendable {
     func listen() async {
         for await signal in calls.ledger.workSignals() {
             dispatcher.report(.workSignalled)
-            // The news may include a cancellation.
-            if signal == .news { beater.beatSoon() }
+            // Not for new jobs: a fleet whose workers all beat at every submission would overload the ledger.
+            if signal == .cancellation { beater.beatSoon() }
         }
     }
 }
