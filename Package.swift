@@ -175,7 +175,7 @@ let package = Package(
         .target(name: "BenchNames", dependencies: ["Conversion"], path: "Benches/names", swiftSettings: house),
         .executableTarget(
             name: "bench",
-            dependencies: ["BenchNames", "Ledger", "Conversion", "TestSupport"],
+            dependencies: ["BenchNames", "WorkerRules", "Ledger", "Conversion", "TestSupport"],
             path: "Benches/bench",
             swiftSettings: house
         ),

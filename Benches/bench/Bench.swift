@@ -10,6 +10,11 @@ import TestSupport
 enum Bench {
     static func main() async {
         do {
+            // A process that the fleet section starts.
+            let words = CommandLine.arguments.dropFirst()
+            if words.first == FleetWorkers.word, let order = words.dropFirst().first {
+                return try await FleetWorkers.run(order)
+            }
             try await measure(Options(Array(CommandLine.arguments.dropFirst())))
         } catch let refusal as Options.Refusal {
             complain("bench: \(refusal.words)\n\(Options.usage)")
@@ -48,6 +53,8 @@ enum Bench {
                 case .lines: try await LinesBench.run(isQuick: options.isQuick)
                 case .scale: [try await ScaleBench.run(isQuick: options.isQuick)]
                 case .held: [try await HeldBench.run(isQuick: options.isQuick)]
+                case .fleet: try await FleetBench.run(isQuick: options.isQuick, only: options.only)
+                case .backup: try await BackupBench.run(isQuick: options.isQuick)
                 }
             for section in found { print(section.text, terminator: "\n\n") }
             fflush(nil)
@@ -64,9 +71,10 @@ enum Bench {
 struct Options {
     enum SectionName: String, CaseIterable {
         case start, clips, hour, edit, memory, slots, soak, cluster, lock, poison, ledger, singles, lines, scale, held
+        case fleet, backup
 
-        /// All sections except those that fill a disk, which run only if named.
-        static var all: [SectionName] { allCases.filter { $0 != .scale && $0 != .held } }
+        /// All sections except those that fill a disk or the memory, which run only if named.
+        static var all: [SectionName] { allCases.filter { ![.scale, .held, .fleet, .backup].contains($0) } }
     }
 
     /// An argument that is not accepted.
@@ -79,9 +87,12 @@ struct Options {
     /// The number of rounds in the sections that take turns, to shorten or lengthen a run.
     private(set) var rounds: Int?
 
+    /// Words in the names of the fleets to measure; `nil` for all.
+    private(set) var only: String?
+
     static let usage =
-        "usage: bench [start|clips|hour|edit|memory|slots|soak|cluster|lock|poison|ledger|singles|lines|scale|held|all]... "
-        + "[--quick] [--rounds N] [--json FILE]"
+        "usage: bench [start|clips|hour|edit|memory|slots|soak|cluster|lock|poison|ledger|singles|lines|scale|held"
+        + "|fleet|backup|all]... [--quick] [--rounds N] [--only FLEET] [--json FILE]"
 
     init(_ words: [String]) throws {
         var rest = words[...]
@@ -96,6 +107,9 @@ struct Options {
                     throw Refusal(words: "--rounds needs a number")
                 }
                 rounds = count
+            case "--only":
+                guard let words = rest.popFirst() else { throw Refusal(words: "--only needs words") }
+                only = words
             case "all": sections = SectionName.all
             default:
                 guard let section = SectionName(rawValue: word) else {

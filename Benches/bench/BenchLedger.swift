@@ -11,12 +11,13 @@ struct BenchLedger: Sendable {
     /// For operations that are not measured: submitting beforehand, housekeeping alongside.
     let ledger: JobLedger
 
-    static func create(on server: PrivatePostgres) async throws -> BenchLedger {
+    /// `lease` is the length of a lease. Most benches' workers send no heartbeats: a heartbeat is one statement per
+    /// worker process in ten seconds.
+    static func create(on server: PrivatePostgres, lease: String = "1 h") async throws -> BenchLedger {
         let database = try server.createDatabase()
         let configuration = try LedgerConfiguration(url: server.url(database: database))
         _ = try await Migrator(configuration).run()
-        // The benches' workers send no heartbeats: a heartbeat is one statement per worker process in ten seconds.
-        try server.run("update sluice.setting set lease = '1 h'", database: database)
+        try server.run("update sluice.setting set lease = '\(lease)'", database: database)
         return BenchLedger(
             server: server,
             database: database,
@@ -93,10 +94,10 @@ struct BenchLedger: Sendable {
     }
 
     /// A worker's report on a job that it converted.
-    static func publication(_ claim: Claim) -> Publication {
+    static func publication(_ fence: Fence) -> Publication {
         Publication(
-            claim.fence,
-            attemptName: ".episode.mp3.sluice-\(claim.fence.job)-\(claim.fence.epoch)",
+            fence,
+            attemptName: ".episode.mp3.sluice-\(fence.job)-\(fence.epoch)",
             digest: digest,
             bytes: 1_000_000,
             facts: AttemptFacts(
@@ -114,7 +115,7 @@ struct BenchLedger: Sendable {
 
     /// Publishes and finishes a group of jobs. Throws unless the ledger accepts all of them.
     static func complete(_ claims: [Claim], in ledger: JobLedger) async throws {
-        let published = try await ledger.publish(claims.map(publication))
+        let published = try await ledger.publish(claims.map { publication($0.fence) })
         let finished = try await ledger.finish(claims.map(\.fence))
         guard published.allSatisfy({ $0 == .done }), finished.allSatisfy({ $0 == .done }) else {
             throw SupportError("complete \(claims.count) jobs", "the ledger did not take all of them")

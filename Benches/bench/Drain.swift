@@ -52,7 +52,7 @@ enum Drain {
     }
 
     /// The processor time that this process has used so far.
-    private static func ownSeconds() throws -> Double {
+    static func ownSeconds() throws -> Double {
         var usage = rusage()
         guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else {
             throw SupportError("ask for our own times", errno: errno)

@@ -8,14 +8,14 @@ struct LedgerServer {
     let isInMemory: Bool
 
     /// Starts a server in the temporary directory with PostgreSQL's defaults, except for the size of its buffers and
-    /// the distance between checkpoints.
-    static func start() throws -> LedgerServer {
+    /// the distance between checkpoints, and except for `settings`.
+    static func start(settings: [String: String] = [:]) throws -> LedgerServer {
         let folder = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
         let postgres = try PrivatePostgres.start(
             settings: [
                 "fsync": "on", "full_page_writes": "on", "synchronous_commit": "on", "shared_buffers": "512MB",
                 "max_wal_size": "4GB",
-            ],
+            ].merging(settings) { $1 },
             in: folder
         )
         let server = LedgerServer(postgres: postgres, isInMemory: try Self.isMemory(postgres.folder))
@@ -49,15 +49,17 @@ struct LedgerServer {
     func cpuSeconds() throws -> Double {
         let first = try processNumber
         let children = try ProcFile.text("/proc/\(first)/task/\(first)/children").split(separator: " ")
-        let ticks = try (["\(first)"] + children.map(String.init)).reduce(0) { sum, number in
-            // The server's first process counts the time of a process that has ended.
-            guard let text = try ProcFile.textIfThere("/proc/\(number)/stat"), let end = text.lastIndex(of: ")") else {
-                return sum
-            }
-            // user, system, and the same of children that have ended
-            return sum
-                + text[text.index(after: end)...].split(separator: " ")[11..<15].compactMap { Int($0) }.reduce(0, +)
+        // The server's first process counts the time of a process that has ended.
+        return try ([first] + children.compactMap { Int($0) }).reduce(0) { try $0 + Self.cpuSeconds(ofProcess: $1) }
+    }
+
+    /// Processor time of a process so far, and of its children that have ended; 0 if it has ended itself.
+    static func cpuSeconds(ofProcess number: Int) throws -> Double {
+        guard let text = try ProcFile.textIfThere("/proc/\(number)/stat"), let end = text.lastIndex(of: ")") else {
+            return 0
         }
+        // user, system, and the same of children that have ended
+        let ticks = text[text.index(after: end)...].split(separator: " ")[11..<15].compactMap { Int($0) }.reduce(0, +)
         return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 

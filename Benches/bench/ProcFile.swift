@@ -3,7 +3,7 @@ import TestSupport
 
 /// Reads files of the /proc file system, which state no size.
 enum ProcFile {
-    /// The first 8 KiB of the file, far more than the benches need.
+    /// The whole file.
     static func text(_ path: String) throws -> String {
         guard let text = try textIfThere(path) else { throw SupportError("read \(path)", "there is no such process") }
         return text
@@ -17,14 +17,17 @@ enum ProcFile {
             return nil
         }
         defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 8192)
-        let count = read(file, &bytes, bytes.count)
-        guard count >= 0 else {
-            // A process that has ended but has not been waited for.
-            guard errno == ESRCH else { throw SupportError("read \(path)", errno: errno) }
-            return nil
+        var (all, bytes) = ([UInt8](), [UInt8](repeating: 0, count: 8_192))
+        while true {
+            let count = read(file, &bytes, bytes.count)
+            guard count >= 0 else {
+                // A process that has ended but has not been waited for.
+                guard errno == ESRCH else { throw SupportError("read \(path)", errno: errno) }
+                return nil
+            }
+            guard count > 0 else { return String(decoding: all, as: UTF8.self) }
+            all += bytes.prefix(count)
         }
-        return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 
     /// The value after `name` in a file of lines like `VmHWM:   1234 kB`; `nil` if the file or the name is missing.

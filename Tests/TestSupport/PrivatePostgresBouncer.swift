@@ -4,12 +4,16 @@ import Foundation
 public final class PrivatePostgresBouncer: Sendable {
     private let supervisor: PrivatePostgresSupervisor
 
-    /// Starts a bouncer whose clients share `poolSize` connections to the server.
-    public static func start(before server: PrivatePostgres, poolSize: Int = 2) throws -> PrivatePostgresBouncer {
-        try PrivatePostgresBouncer(server, poolSize)
+    /// Starts a bouncer whose clients share `poolSize` connections to the server. There may be `clients` of them.
+    public static func start(
+        before server: PrivatePostgres,
+        poolSize: Int = 2,
+        clients: Int = 200
+    ) throws -> PrivatePostgresBouncer {
+        try PrivatePostgresBouncer(server, poolSize, clients)
     }
 
-    private init(_ server: PrivatePostgres, _ poolSize: Int) throws {
+    private init(_ server: PrivatePostgres, _ poolSize: Int, _ clients: Int) throws {
         // Debian installs it in a folder that only root has in PATH.
         let program = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"]
             .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -20,8 +24,8 @@ public final class PrivatePostgresBouncer: Sendable {
             "[databases]", "* = host=\(server.folder) port=\(server.port) user=postgres", "[pgbouncer]",
             "listen_addr =",
             "listen_port = 6432", "unix_socket_dir = \(folder)", "auth_type = any", "pool_mode = transaction",
-            "default_pool_size = \(poolSize)", "max_client_conn = 200", "query_wait_timeout = 0",
-            "logfile = \(folder)/log",
+            "default_pool_size = \(poolSize)", "max_client_conn = \(clients)", "query_wait_timeout = 0",
+            "logfile = \(folder)/log", "pidfile = \(folder)/pid", "listen_backlog = 4096",
         ]
         for line in lines { try supervisor.obey("set", line) }
         try supervisor.obey("start")
@@ -30,6 +34,17 @@ public final class PrivatePostgresBouncer: Sendable {
     /// The URL of a database, by way of the bouncer.
     public func url(database: String = "postgres") -> String {
         "postgresql://postgres@\(supervisor.folder.replacingOccurrences(of: "/", with: "%2F")):6432/\(database)"
+    }
+
+    /// The process id of the bouncer.
+    public var processNumber: Int {
+        get throws {
+            let text = try String(contentsOfFile: supervisor.folder + "/pid", encoding: .utf8)
+            guard let number = Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+                throw SupportError("find the bouncer's process", text)
+            }
+            return number
+        }
     }
 
     /// The last lines of its log.

@@ -66,9 +66,10 @@ struct NetworkFileSystemTests {
 /// A folder that a process and its children see through a FUSE file system (bindfs), which has neither unnamed files nor a
 /// rename that refuses to overwrite. All others see the folder itself.
 enum MirroredFolder {
-    /// bindfs ends with the process. It reports that it is ready by the mount alone.
+    /// bindfs ends with the process.
     private static let mount = """
         setpriv --pdeathsig KILL bindfs -f $1 -o nonempty "$0" "$0" &
+        # It shows by the mount alone that it is ready.
         until mountpoint -q "$0"; do kill -0 $! || exit 1; sleep 0.01; done
         shift && exec "$@"
         """
