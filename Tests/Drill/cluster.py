@@ -3,6 +3,7 @@
 import pathlib
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import wave
@@ -82,6 +83,7 @@ class Cluster:
         for name in ["out", "log", "ledger"]:
             (folder / name).mkdir()
         self.clock = clock_library()
+        self.timers = make_timers(folder)
         self.time = folder / "time"
         self.time.write_text("+0\n")
         self.network = Network()
@@ -101,6 +103,8 @@ class Cluster:
         self.batches = 0
         # The jobs of each batch since the last check.
         self.submitted = {}
+        # The outputs of submissions that a failover has lost.
+        self.repeated = set()
 
     @property
     def machines(self):
@@ -139,7 +143,8 @@ class Cluster:
             # The library also shifts readings of another process's processor time, which no kernel does.
             words += ["--job-cpu", "1000d"]
             environment |= {
-                "LD_PRELOAD": self.clock, "FAKETIME_TIMESTAMP_FILE": str(self.time), "FAKETIME_NO_CACHE": "1",
+                "LD_PRELOAD": f"{self.timers}:{self.clock}", "FAKETIME_TIMESTAMP_FILE": str(self.time),
+                "FAKETIME_NO_CACHE": "1",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             }
         self.killed.discard(name)
@@ -194,9 +199,20 @@ class Cluster:
         self.batches += 1
         key = f"batch{self.batches:04}"
         chosen = random.Random(self.batches).sample(self.sounds.names, count)
-        paths = "".join(f"{self.sounds.folder}/{name}.wav\n" for name in chosen)
+        self.submitted[key] = [f"{name}-{key}.opus" for name in chosen]
+        self.send(key)
+        return key
+
+    def submit_again(self, key):
+        """Repeats a submission that a failover may have lost. Outputs that exist by now stay as they are."""
+        if self.pair.query(f"select count(*) from sluice.batch where key = '{key}'") == "0":
+            self.repeated.update(self.submitted[key])
+            self.send(key, "--on-conflict", "skip")
+
+    def send(self, key, *more):
+        paths = "".join(f"{self.sounds.folder}/{name.split('-')[0]}.wav\n" for name in self.submitted[key])
         words = ["submit", "--files-from", "-", "--root", f"in={self.sounds.folder}", "--root", f"out={self.out}"]
-        words += ["--to", f"{self.out}/{{stem}}-{key}.opus", "--key", key, "--label", key, "--quiet"]
+        words += ["--to", f"{self.out}/{{stem}}-{key}.opus", "--key", key, "--label", key, "--quiet", *more]
 
         def is_submitted():
             done = self.run("submitter", "producer", *words, check=False, text=paths)
@@ -206,7 +222,13 @@ class Cluster:
             return done.returncode == 0
 
         wait_until(f"{key} is submitted", is_submitted)
-        self.submitted[key] = [f"{name}-{key}.opus" for name in chosen]
+
+    def pause(self):
+        self.pair.query("update sluice.queue set paused = true")
+
+    def resume(self):
+        # The command also tells the workers.
+        self.run("submitter", "sluice", "queues", "resume", "default")
 
     def open_jobs(self):
         return int(self.pair.query(OPEN_JOBS))
@@ -214,9 +236,9 @@ class Cluster:
     def ended_jobs(self):
         return int(self.pair.query("select count(*) from sluice.finished"))
 
-    def ensure_work(self, least=CLIPS):
-        """Submits jobs until at least `least` are open, and waits until some run."""
-        while self.open_jobs() < least:
+    def ensure_work(self):
+        """Submits jobs until enough are open, and waits until some run."""
+        while self.open_jobs() < CLIPS:
             self.submit()
         ended = self.ended_jobs()
         wait_until(
@@ -255,6 +277,18 @@ class Cluster:
         return "\n".join([*lines, self.pair.logs()])
 
 
+    def stacks(self):
+        """Where the threads of all services are, if there is a debugger."""
+        if not shutil.which("gdb"):
+            return "no gdb\n"
+        lines = []
+        for name, process in self.processes.items():
+            words = ["gdb", "--batch", "--pid", str(process.id), "--ex", "thread apply all backtrace 25"]
+            done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+            lines += [f"--- {name}", *(line for line in done.stdout.splitlines() if line.startswith(("Thread", "#")))]
+        return "\n".join([*lines, ""])
+
+
 OPEN_JOBS = (
     "select (select count(*) from sluice.waiting) + (select count(*) from sluice.delayed) "
     "+ (select count(*) from sluice.running) + (select count(*) from sluice.publishing)"
@@ -273,6 +307,20 @@ def clock_library():
     for folder in pathlib.Path("/usr/lib").glob("*/faketime"):
         return str(folder / "libfaketimeMT.so.1")
     raise Broken("no libfaketime; run scripts/prepare drill")
+
+
+def make_timers(folder):
+    """Compiles timers.c, which see, and returns the path of the library."""
+    made = folder / "timers.so"
+    # Swift's own clang: a machine that builds Sluice may have no other C compiler.
+    swift = pathlib.Path(shutil.which("swift") or "/usr/bin/swift").resolve()
+    clang = shutil.which("clang") or swift.with_name("clang")
+    source = pathlib.Path(__file__).with_name("timers.c")
+    words = [clang, "-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-o", made, source, "-ldl"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise Broken(f"compile {source}: {done.stderr}")
+    return made
 
 
 def use_names(path):

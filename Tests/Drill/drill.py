@@ -55,7 +55,7 @@ class Drill:
         self.cluster, self.sounds = None, None
 
     def run(self):
-        acts = faults.plan(self.options.seed, self.options.faults)
+        acts = faults.plan(self.options.seed, self.options.faults, self.options.only)
         for number, act in enumerate(acts):
             self.play(number, act)
 
@@ -82,7 +82,7 @@ class Drill:
                 self.check(checker)
                 since_check = 0
         # The last check of each act first proves itself.
-        cluster.ensure_work(1)
+        cluster.submit()
         cluster.wait_until_done()
         Sabotage(cluster, checker).prove()
         self.check(checker)
@@ -140,6 +140,7 @@ class Drill:
         (place / "story").write_text("\n".join([*self.story.lines, ""]))
         if self.cluster:
             (place / "state").write_text(self.cluster.whereabouts())
+            (place / "stacks").write_text(self.cluster.stacks())
             shutil.copytree(self.cluster.folder / "log", place / "log")
             for path in (self.cluster.folder / "ledger").glob("**/log"):
                 shutil.copy(path, place / f"{path.parent.name}.log")
@@ -151,6 +152,7 @@ def read_options():
     parser = argparse.ArgumentParser(description="Faults on a cluster of machines that are network namespaces.")
     parser.add_argument("--seed", type=int, help="repeats the faults of an earlier drill (default: random)")
     parser.add_argument("--faults", type=int, default=200, help="the number of faults (default: 200)")
+    parser.add_argument("--only", action="append", choices=faults.KINDS, help="only faults of this kind (repeatable)")
     parser.add_argument("--binary", type=pathlib.Path, default=programs / "sluice", help="the command")
     parser.add_argument("--other-binary", type=pathlib.Path, help="the build for deployments (default: a copy)")
     parser.add_argument("--plan", action="store_true", help="print the faults and do nothing")
@@ -161,7 +163,7 @@ def read_options():
 
 
 def print_plan(options):
-    for act in faults.plan(options.seed, options.faults):
+    for act in faults.plan(options.seed, options.faults, options.only):
         print(f"servers {act.pair}:")
         for number, some in enumerate(act.rounds, 1):
             for fault in some:
@@ -187,7 +189,8 @@ def play(folder, options):
     except Broken as broken:
         print(f"\nBROKEN, seed {options.seed}: {broken}\n\nThe story:\n" + "\n".join(drill.story.lines))
         print(f"\nLogs: {drill.keep_evidence()}")
-        print(f"Again: make drill ARGS=\"--seed {options.seed} --faults {options.faults}\"")
+        only = "".join(f" --only {kind}" for kind in options.only or [])
+        print(f"Again: make drill ARGS=\"--seed {options.seed} --faults {options.faults}{only}\"")
         return 1
     drill.report()
     return 0

@@ -5,7 +5,7 @@ import random
 import signal
 import time
 
-from cluster import CLIPS, CLOCKED, COORDINATORS, WORKERS
+from cluster import CLOCKED, COORDINATORS, WORKERS
 from machines import wait_until
 
 
@@ -17,7 +17,7 @@ class Fault:
     # When in its round it begins, and how long it lasts.
     delay: float = 0.0
     seconds: float = 0.0
-    # The times of a flapping link, in seconds after its beginning; the clock's new offset.
+    # What else: the times of a flapping link in seconds after its beginning, or the new offset of the clock.
     more: list = dataclasses.field(default_factory=list)
 
     def __str__(self):
@@ -70,10 +70,10 @@ class Act:
     rounds: list
 
 
-def quotas(count):
+def quotas(count, only):
     """How many faults of each kind a drill of `count` faults has: the largest remainders round up."""
-    whole = sum(kind.share for kind in KINDS.values())
-    exact = {name: kind.share * count / whole for name, kind in KINDS.items()}
+    shares = {name: kind.share for name, kind in KINDS.items() if not only or name in only}
+    exact = {name: share * count / sum(shares.values()) for name, share in shares.items()}
     given = {name: int(number) for name, number in exact.items()}
     by_rest = sorted(exact, key=lambda name: exact[name] - given[name], reverse=True)
     for name in by_rest[:count - sum(given.values())]:
@@ -81,10 +81,10 @@ def quotas(count):
     return given
 
 
-def plan(seed, count):
-    """The acts of a drill."""
+def plan(seed, count, only=()):
+    """The acts of a drill, with the kinds of faults in `only` or with all."""
     numbers = random.Random(seed)
-    given = quotas(count)
+    given = quotas(count, only)
     kinds = [name for name, times in given.items() for _ in range(times)]
     numbers.shuffle(kinds)
     patroni = [kind for kind in kinds if kind.startswith("patroni-")]
@@ -133,6 +133,8 @@ def fault(numbers, name, taken):
     if name == "flap":
         times = sorted(round(numbers.uniform(0, made.seconds), 2) for _ in range(2 * numbers.randint(2, 6)))
         made.more = times
+    if name == "lag" and numbers.random() < 0.5:
+        made.more = ["and loses a submission"]
     if name == "clock":
         made.more = [numbers.choice(CLOCKS)]
     return made
@@ -177,9 +179,13 @@ class Injector:
 
     def prepare(self, some):
         """Makes sure that there is work, and that no fault of this round loses a submission."""
-        loses_commits = any(fault.kind in HEAVY[1:] for fault in some)
-        self.cluster.ensure_work(5 * CLIPS if any(fault.kind == "lag" for fault in some) else CLIPS)
-        if loses_commits:
+        self.cluster.ensure_work()
+        if any(fault.kind == "lag" for fault in some):
+            # The jobs that the workers will do while the replica lags.
+            self.cluster.pause()
+            for _ in range(6):
+                self.cluster.submit()
+        if any(fault.kind in HEAVY[1:] for fault in some):
             pair = self.cluster.pair
             pair.primary.wait_for_replica(pair.replica)
 
@@ -207,14 +213,24 @@ class Injector:
         if fault.kind == "lag":
             replica.machine.go_black()
             ended = self.cluster.ended_jobs()
+            self.cluster.resume()
+            if fault.more:
+                lost = self.cluster.submit()
             let_pass(fault.seconds)
-            wait_until("a job ends that the replica does not know", lambda: self.cluster.ended_jobs() > ended)
+            wait_until(
+                "a job ends that the replica does not know", lambda: self.cluster.ended_jobs() > ended,
+                why=self.cluster.whereabouts,
+            )
         if fault.kind == "vanish":
             primary.machine.go_black()
         primary.lose_power()
         replica.machine.come_back()
         replica.promote()
         pair.swap()
+        # A replica that lagged also missed this, and new submissions.
+        self.cluster.resume()
+        if fault.more:
+            self.cluster.submit_again(lost)
 
     def hit_leader(self, kind):
         pair = self.cluster.pair

@@ -164,7 +164,7 @@ class PairByPatroni:
         hosts = "ledger" if self.has_proxy else "db1,db2"
         return (
             f"postgresql://{login}:{PASSWORD}@{hosts}/audio?target_session_attrs=read-write&sslmode=verify-full"
-            f"&sslrootcert={self.authority.root}&channel_binding=require"
+            f"&sslrootcert={self.authority.root}&channel_binding=require&connect_timeout=2"
         )
 
     def query(self, statement):

@@ -196,7 +196,7 @@ class PairByHand:
         hosts = ",".join(server.name for server in self.servers)
         return (
             f"postgresql://{login}:{PASSWORD}@{hosts}/audio?target_session_attrs=read-write&sslmode=verify-full"
-            f"&sslrootcert={self.authority.root}&channel_binding=require"
+            f"&sslrootcert={self.authority.root}&channel_binding=require&connect_timeout=2"
         )
 
     def query(self, statement):

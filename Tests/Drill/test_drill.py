@@ -28,20 +28,21 @@ needs_machines = pytest.mark.skipif(WHY is not None, reason=f"drill: {WHY}")
 
 
 class Running:
-    """A drill that has started its cluster."""
+    """A drill that runs."""
 
     def __init__(self, place, *words):
         self.output = place
         with open(place, "wb") as output:
             # A group of its own, as a terminal gives it.
             self.process = subprocess.Popen([*DRILL, *words], stdout=output, stderr=output, start_new_session=True)
+
+    def wait_for_cluster(self):
         wait_until("the cluster runs", lambda: "act 1" in self.said() or self.process.poll() is not None, why=self.said)
         assert self.process.poll() is None, self.said()
         first = below([self.process.pid])[0]
         self.space = os.readlink(f"/proc/{first}/ns/pid")
-        self.processes = self.rest()
         # The servers, the workers with their rooms, the coordinators and the drill.
-        assert len(self.processes) > 20
+        assert len(self.rest()) > 20
 
     def said(self):
         return self.output.read_text(errors="replace")
@@ -92,6 +93,8 @@ def test_nothing_is_left_of_a_drill_that_is_ended(tmp_path):
         for name in endings:
             drills[name] = Running(tmp_path / name, "--seed", "1", "--faults", "200")
             stack.callback(drills[name].process.kill)
+        for drill in drills.values():
+            drill.wait_for_cluster()
         for name, (end, status) in endings.items():
             drill = drills[name]
             end(drill.process)
@@ -106,6 +109,7 @@ def test_a_broken_promise_is_reported_with_its_story(tmp_path):
     worse = tmp_path / "sluice"
     # A build whose outputs do not survive: with each coordinator comes a process that deletes them.
     worse.write_text(f"""#!/bin/sh
+# A shell cannot wait for a file.
 [ "$1" != coordinator ] || (until rm "$HOME"/out/clip*; do sleep 0.1; done) 2>/dev/null &
 exec {sluice} "$@"
 """)
