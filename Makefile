@@ -2,7 +2,7 @@
 
 # docc is beside swift in the toolchain; if it is not on PATH, it is looked for there.
 DOCC ?= $(shell command -v docc || echo "$$(dirname "$$(readlink -f "$$(command -v swift)")")/docc")
-# Arguments for `make demo`, `make fuzz` and `make bench`: make bench ARGS="--quick"
+# Arguments for `make demo`, `make drill`, `make fuzz` and `make bench`: make bench ARGS="--quick"
 ARGS ?=
 PREFIX ?= /usr/local
 
@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres test-trixie test-upgrade faults fuzz fuzz-files build install deb tarball image test-packages test-image lint format docs bench bench-scale bench-fleet
+.PHONY: help demo test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-files build install deb tarball image test-packages test-image lint format docs bench bench-scale bench-fleet
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,7 +26,7 @@ demo: ## build and run the demonstration; ARGS=formats, damage or edits shows mo
 	swift run -c release demo $(ARGS)
 
 test: ## build and run all tests
-	@scripts/prepare build test demo python
+	@scripts/prepare build test drill demo python
 	swift build --build-tests
 	@scripts/run-tests
 
@@ -49,6 +49,11 @@ faults: ## run the fault tests with five times as many faults as make test: 15 m
 	swift build --build-tests
 	SLUICE_FAULT_SCALE=5 swift test --skip-build --disable-xctest --no-parallel --filter '^FaultTests\.' | tee .build/faults.log
 	@grep -h '^faults: ' .build/faults.log | sed 's/^faults: //'
+
+drill: ## let 200 faults happen to a cluster of many machines: 20 minutes, as root; ARGS="--seed 7 --faults 20" repeats others
+	@scripts/prepare build drill
+	swift build -c release --product sluice
+	SLUICE_TEST_PROGRAMS=.build/release python3 -B Tests/Drill/drill.py $(ARGS)
 
 fuzz: ## fuzz the text parsers and the pump room, guided by coverage; ARGS=600 runs each for ten minutes instead of one
 	@scripts/prepare build test

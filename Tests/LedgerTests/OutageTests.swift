@@ -107,6 +107,19 @@ struct OutageTests {
         #expect(ContinuousClock.now - start < Lab.farTooLong)
     }
 
+    /// A command waits no longer for the ledger than for a single host.
+    @Test func aSilentFirstHostLeavesTimeForTheSecond() async throws {
+        let server = try PrivatePostgres.shared()
+        let silent = try SilentServer()
+        var configuration = try LedgerConfiguration.patient(
+            url: "postgresql://postgres@127.0.0.1:\(silent.port),\(server.host):5432/postgres"
+        )
+        configuration.connectTimeout = Lab.farTooLong
+        configuration.reachTimeout = .seconds(4)
+        let one: Int = try await ConnectionSource(configuration).run("connect") { try $0.value("select 1") }
+        #expect(one == 1)
+    }
+
     @Test func ofSeveralServersTheOneThatTakesChangesIsFound() async throws {
         let readOnly = try PrivatePostgres.start(settings: ["default_transaction_read_only": "on"])
         let writable = try PrivatePostgres.shared()

@@ -124,15 +124,19 @@ actor Connection {
 
     // MARK: - Connecting
 
-    /// Connects to the first server of the address that matches it. `limit` applies to each server.
+    /// Connects to the first server of the address that matches it. `hostLimit` applies to each server; the time that
+    /// is left is divided among the servers that are left.
     ///
     /// Host name lookup is left to the system and is not covered by the limit.
     func connect(hostLimit: Duration) throws {
         let runDeadline = deadline
         defer { deadline = runDeadline }
         var last: LedgerError?
-        for attempt in try address.attempts() {
-            deadline = min(runDeadline, .now + hostLimit)
+        let attempts = try address.attempts()
+        for (place, attempt) in attempts.enumerated() {
+            // A host that does not answer leaves the hosts after it their share of the time.
+            let share = (runDeadline - .now) / (attempts.count - place)
+            deadline = min(runDeadline, .now + min(hostLimit, share))
             do { return try connect(attempt) } catch let error as LedgerError {
                 // Another server would refuse a wrong password too.
                 guard error.code == .ledgerCannotReach else { throw error }
