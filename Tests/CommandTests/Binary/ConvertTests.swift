@@ -261,7 +261,7 @@ struct ConvertTests {
     @Test func debugShowsTheWholeRecord() throws {
         try material.addDamaged()
         let run = try convert("damaged.flac", "out.wav", "--debug")
-        for fact in ["class permanent", "position ", "source damaged.flac", "destination out.wav", "libav 5.1"] {
+        for fact in ["class permanent", "position ", "source damaged.flac", "destination out.wav", "libav "] {
             #expect(run.errorText.contains("\n       \(fact)"), "\(fact)")
         }
     }
