@@ -203,9 +203,12 @@ def main():
     if why := enclosure.why_impossible():
         print(f"drill skipped: {why}")
         return SKIPPED
+    # Each service starts in a folder of its own.
     options.binary = options.binary.resolve()
     if not options.binary.exists():
         sys.exit(f"no {options.binary}; build it first: swift build")
+    if options.other_binary is not None:
+        options.other_binary = options.other_binary.resolve(strict=True)
     print(f"seed {options.seed}, {options.faults} faults, {options.binary}", flush=True)
     used = [str(HOUSE), str(options.binary), str(options.other_binary or ""), sys.executable]
     return enclosure.run(lambda folder: play(folder, options), used)
