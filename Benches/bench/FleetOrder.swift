@@ -18,8 +18,6 @@ struct FleetOrder: Codable, Sendable {
     /// The mean length of a job.
     var jobSeconds: Double
     var calls: Calls
-    /// Whether workers listen for notifications where the server can send them.
-    var listens: Bool
     /// The time, from the start of the process, over which the workers start.
     var startSeconds: Double
     /// When the measurement begins and ends, in seconds since 1970.

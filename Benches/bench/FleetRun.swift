@@ -117,7 +117,6 @@ struct FleetRun {
                     slots: scenario.slots,
                     jobSeconds: scenario.jobSeconds,
                     calls: scenario.calls,
-                    listens: true,
                     startSeconds: scenario.startSeconds,
                     from: from,
                     until: until
@@ -169,21 +168,13 @@ struct FleetRun {
 
     private func watch(from: Double, until: Double) async throws -> Found {
         var found = Found()
-        while Date().timeIntervalSince1970 < from {
-            found.connections = max(found.connections, try connections())
-            let left = from - Date().timeIntervalSince1970
-            try await Task.sleep(for: .seconds(max(0, min(2, left))))
-        }
+        found.connections = try await mostConnections(until: from)
         // Before the measurement: afterwards the workers are gone.
         found.mebibytes = try mebibytes()
         try ask("select pg_stat_statements_reset()")
         let (began, server, bouncer) = (ContinuousClock.now, try self.server.cpuSeconds(), try bouncerSeconds())
         let written = try self.server.writtenAhead()
-        while Date().timeIntervalSince1970 < until {
-            found.connections = max(found.connections, try connections())
-            let left = until - Date().timeIntervalSince1970
-            try await Task.sleep(for: .seconds(max(0, min(2, left))))
-        }
+        found.connections = max(found.connections, try await mostConnections(until: until))
         found.seconds = (.now - began) / .seconds(1)
         found.serverSeconds = try self.server.cpuSeconds() - server
         found.bouncerSeconds = try bouncerSeconds() - bouncer
@@ -194,6 +185,17 @@ struct FleetRun {
 
     @discardableResult
     private func ask(_ sql: String) throws -> String { try server.postgres.ask(sql, database: bench.database) }
+
+    private func mostConnections(until end: Double) async throws -> Int {
+        var most = 0
+        while Date().timeIntervalSince1970 < end {
+            most = max(most, try connections())
+            let left = end - Date().timeIntervalSince1970
+            // The server does not report when a session begins, so this looks every two seconds.
+            try await Task.sleep(for: .seconds(max(0, min(2, left))))
+        }
+        return most
+    }
 
     private func connections() throws -> Int {
         let text = try ask("select count(*) from pg_stat_activity where backend_type = 'client backend'")

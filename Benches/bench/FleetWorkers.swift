@@ -15,11 +15,13 @@ enum FleetWorkers {
         let begin = ContinuousClock.now
         for (place, worker) in workers.enumerated() {
             Task {
+                // Machines of a fleet do not all start in the same moment.
                 let share = (Double(place) + 0.5) / Double(order.workers)
                 try await Task.sleep(until: begin + .seconds(order.startSeconds * share), clock: .continuous)
                 await worker.run()
             }
         }
+        // All processes of the bench measure the same span of time.
         try await Task.sleep(until: measurement.from, clock: .continuous)
         let before = try Drain.ownSeconds()
         while .now < measurement.until {

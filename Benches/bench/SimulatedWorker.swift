@@ -40,7 +40,6 @@ actor SimulatedWorker {
         var configuration = try LedgerConfiguration(url: order.url)
         // As in `AudioWorker`: one connection to work, one for heartbeats, one to listen.
         configuration.connectionLimit = 1
-        configuration.listens = order.listens
         ledger = try JobLedger(configuration)
         heartbeat = try Heartbeat(configuration)
         lengths = SeededGenerator(seed: UInt64(number))
@@ -113,6 +112,7 @@ actor SimulatedWorker {
         }
     }
 
+    /// The intervals between a worker's calls are what is simulated.
     private func rest(until end: ContinuousClock.Instant) async {
         // If cancelled, the calling loop notices.
         try? await Task.sleep(until: end, clock: .continuous)

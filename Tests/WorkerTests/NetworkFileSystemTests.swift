@@ -10,7 +10,8 @@ struct NetworkFileSystemTests {
     enum Lack: String, CaseIterable, CustomTestStringConvertible {
         case nothing = ""
         case attributes = "--xattr-none"
-        /// All files belong to nobody, whoever made them, as on an NFS server with `root_squash`.
+        /// Also, every file has the owner `nobody`, whichever user creates it. An NFS server with `root_squash` does this
+        /// to files that root creates.
         case ownership = "--xattr-none --force-user=nobody --force-group=nogroup"
 
         var testDescription: String { self == .nothing ? "nothing more" : rawValue }
@@ -80,8 +81,10 @@ enum MirroredFolder {
     }
 
     static let isPossible: Bool = {
+        // If no folder can be made, all other tests fail and show it.
         guard geteuid() == 0, let folder = try? TemporaryFolder.create() else { return false }
         let test = words(at: folder.path, "") + ["true"]
+        // If bindfs is missing or cannot mount, these tests cannot run.
         return (try? Run.program(test[0], Array(test.dropFirst())).succeeded) == true
     }()
 }

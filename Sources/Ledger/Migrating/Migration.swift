@@ -19,6 +19,7 @@ public struct Migration: Sendable, Hashable {
         let stated = sql.split(separator: "\n").lazy.compactMap { line in
             line.hasPrefix(Self.mark) ? Int(line.dropFirst(Self.mark.count)) : nil
         }.first
+        // The texts are part of the binary, and every command on a ledger reads them, so a released one cannot be wrong.
         if let stated { precondition((1...version).contains(stated), "\(version) cannot be compatible from \(stated)") }
         compatibleFrom = stated ?? version
     }
