@@ -78,11 +78,12 @@ let package = Package(
             swiftSettings: house
         ),
         .target(name: "Console", dependencies: ["Conversion", "System"], swiftSettings: house),
+        .target(name: "Records", dependencies: ["Console", "Ledger", "Conversion"], swiftSettings: house),
         .target(
             name: "Command",
             dependencies: [
-                "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion",
-                "System",
+                "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger",
+                "Conversion", "System",
             ],
             swiftSettings: house
         ),
@@ -221,8 +222,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "Command", "Console", "LocalCluster", "Ledger", "PumpRoom", "Storage", "Conversion", "TestSupport",
-                "FuzzedTexts", "sluice", "text-process",
+                "Command", "Records", "Console", "LocalCluster", "Ledger", "PumpRoom", "Storage", "Conversion",
+                "TestSupport", "FuzzedTexts", "sluice", "text-process",
             ],
             exclude: ["Golden"],
             swiftSettings: house

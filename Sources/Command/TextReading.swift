@@ -1,5 +1,6 @@
 import Console
 package import Conversion
+import Records
 package import Storage
 
 /// Parses text from outside without acting on it.

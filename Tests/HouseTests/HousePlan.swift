@@ -16,8 +16,10 @@ enum HousePlan {
         "Coordinator": ["Publishing", "Ledger", "Storage", "Conversion"],
         "LocalCluster": ["Storage", "Ledger", "Conversion", "System"],
         "Console": ["Conversion", "System"],
+        "Records": ["Console", "Ledger", "Conversion"],
         "Command": [
-            "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion", "System",
+            "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion",
+            "System",
         ],
         "sluice": ["Command"],
     ]

@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// `sluice batches`: lists submissions with their progress, newest first.
 enum BatchesCommand {

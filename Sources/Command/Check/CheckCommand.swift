@@ -3,6 +3,7 @@ import Conversion
 import FoundationEssentials
 import Glibc
 import Ledger
+import Records
 import Storage
 import System
 

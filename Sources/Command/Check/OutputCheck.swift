@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import Records
 import Storage
 import System
 

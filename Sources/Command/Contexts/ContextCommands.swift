@@ -1,5 +1,6 @@
 import Console
 import Ledger
+import Records
 import Worker
 
 /// `sluice config use`, `contexts`, `set-context` and `delete-context`.

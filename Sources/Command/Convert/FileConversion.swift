@@ -139,7 +139,3 @@ extension Failure {
         }
     }
 }
-
-extension Duration {
-    var seconds: Double { self / .seconds(1) }
-}

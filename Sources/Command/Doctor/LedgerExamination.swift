@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import Records
 
 /// Checks the ledger: the server, the rights of this role, the schema, housekeeping and the workers.
 struct LedgerExamination: Sendable {

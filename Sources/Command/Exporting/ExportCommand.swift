@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import Records
 
 /// `sluice export`: prints every job of a batch as a table or JSON Lines, for other programs.
 enum ExportCommand {

@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import Records
 
 /// `sluice errors`: groups failures, with a hint for each group.
 enum ErrorsCommand {
@@ -47,7 +48,7 @@ enum ErrorsCommand {
             )
         }
         if invocation[ListOptions.json] {
-            for group in groups { try console.print(JSONText.line(Record(group))) }
+            for group in groups { try console.print(JSONText.line(FailureGroupRecord(group))) }
         } else if invocation[ListOptions.quiet] {
             for code in unique(groups.map(\.code)) { try console.print(code.printable) }
         } else if groups.isEmpty {
@@ -98,28 +99,5 @@ enum ErrorsCommand {
 
     private static func unique(_ codes: [String]) -> [String] {
         codes.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
-    }
-
-    private struct Record: Encodable {
-        let code: String
-        let kind: Failure.Kind
-        let stage: String
-        let jobs: Int
-        let attempts: Int?
-        let lastAt: Date
-        let example: Int64
-        let exampleSource: String?
-        let hint: String?
-
-        init(_ group: FailureGroup) {
-            (code, kind, stage) = (group.code, group.kind, group.stage)
-            (jobs, attempts, lastAt) = (group.jobs, group.attempts, group.lastAt)
-            (example, exampleSource) = (group.example, group.exampleSource)
-            hint = FailureCode(rawValue: group.code)?.advice
-        }
-
-        private enum CodingKeys: String, CodingKey {
-            case code, kind = "class", stage, jobs, attempts, lastAt, example, exampleSource, hint
-        }
     }
 }

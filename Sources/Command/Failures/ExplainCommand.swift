@@ -1,5 +1,6 @@
 import Console
 import Conversion
+import Records
 
 /// `sluice explain`: what a failure code means, what causes it and what to do about it.
 enum ExplainCommand {
@@ -38,7 +39,7 @@ enum ExplainCommand {
         }
         if invocation[json] {
             let chosen = wanted.isEmpty ? FailureSection.all.flatMap(\.entries).map(\.code) : wanted
-            for code in chosen { try console.print(JSONText.line(Record(code))) }
+            for code in chosen { try console.print(JSONText.line(FailureCodeRecord(code))) }
         } else if wanted.isEmpty {
             try console.print(list(for: console))
         } else {
@@ -77,27 +78,6 @@ enum ExplainCommand {
         }
         return lines.joined(separator: "\n")
     }
-
-    private struct Record: Encodable {
-        let code: FailureCode
-        let kind: Failure.Kind
-        let stages: [Failure.Stage]
-        let meaning: String
-        let cause: String
-        let advice: String?
-        let exitCode: Int32
-
-        init(_ code: FailureCode) {
-            let entry = code.entry
-            (self.code, kind, stages) = (code, entry.kind, entry.stages)
-            (meaning, cause) = (entry.meaning.unmarked, entry.cause.unmarked)
-            (advice, exitCode) = (entry.advice?.unmarked, entry.exitCode)
-        }
-
-        private enum CodingKeys: String, CodingKey {
-            case code, kind = "class", stages, meaning, cause, advice, exitCode
-        }
-    }
 }
 
 extension ValueType where Value == FailureCode {
@@ -120,9 +100,4 @@ extension ValueType where Value == FailureCode {
 extension ExitCode {
     /// The exit code of a command that ends with a failure of this code.
     init(_ code: FailureCode) { self = ExitCode(rawValue: code.entry.exitCode) ?? .failure }
-}
-
-extension String {
-    /// The text without the backquotes that Markdown pages show as code.
-    fileprivate var unmarked: String { replacing("`", with: "") }
 }

@@ -1,6 +1,7 @@
 import Console
 import Conversion
 import PumpRoom
+import Records
 
 /// `sluice formats`: lists the formats that can be read and written.
 enum FormatsCommand {
@@ -33,9 +34,9 @@ enum FormatsCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let wanted = invocation.words(names).map { $0.lowercased() }
-        let rows = Row.all.filter { row in wanted.isEmpty || wanted.contains { row.isCalled($0) } }
+        let rows = FormatRecord.all.filter { row in wanted.isEmpty || wanted.contains { row.isCalled($0) } }
         guard !rows.isEmpty else {
-            let known = Row.all.flatMap { [$0.container, $0.codec] }
+            let known = FormatRecord.all.flatMap { [$0.container, $0.codec] }
             let near = wanted.lazy.compactMap { EditDistance.nearest(to: $0, among: known) }.first
             console.complain(
                 "no format has the name \(wanted.joined(separator: " or ").printable)",
@@ -51,7 +52,7 @@ enum FormatsCommand {
         return .success
     }
 
-    private static func table(_ rows: [Row]) -> TextTable {
+    private static func table(_ rows: [FormatRecord]) -> TextTable {
         var table = TextTable([
             .init(title: "CONTAINER"), .init(title: "EXTENSION", isElastic: true), .init(title: "CODEC"),
             .init(title: "READ"),
@@ -65,46 +66,5 @@ enum FormatsCommand {
             ])
         }
         return table
-    }
-
-    /// One pair of container and codec; the property names are the JSON keys.
-    private struct Row: Encodable {
-        let container: String
-        let extensions: [String]
-        let codec: String
-        let read: Bool
-        let write: Bool
-        let gapless: Bool
-        let lossless: Bool
-
-        func isCalled(_ name: String) -> Bool { container == name || codec == name || extensions.contains(name) }
-
-        /// Pairs that can be written, in the order of the table, then pairs that can only be read.
-        static let all: [Row] =
-            FormatTable.rules.sorted { first, second in
-                let order = Container.allCases
-                return order.firstIndex(of: first.container)! < order.firstIndex(of: second.container)!
-            }.map { rule in
-                Row(
-                    container: rule.container.rawValue,
-                    extensions: rule.container.fileExtensions,
-                    codec: rule.codec.rawValue,
-                    read: true,
-                    write: true,
-                    gapless: rule.gapless == .exact,
-                    lossless: rule.isLossless
-                )
-            }
-            + ReadableFormats.readOnly.map { format in
-                Row(
-                    container: format.container,
-                    extensions: format.extensions,
-                    codec: format.codec,
-                    read: true,
-                    write: false,
-                    gapless: format.isGapless,
-                    lossless: format.isLossless
-                )
-            }
     }
 }

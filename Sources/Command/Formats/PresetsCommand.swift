@@ -1,6 +1,7 @@
 import Console
 import Conversion
 import PumpRoom
+import Records
 import Storage
 
 /// `sluice presets`: lists the named formats, and which of them suit a file.
@@ -77,24 +78,12 @@ enum PresetsCommand {
 
     private static func list(_ invocation: Invocation, _ console: CommandOutput) throws {
         if invocation[json] {
-            for preset in Preset.all { try console.print(JSONText.line(Listed(preset))) }
+            for preset in Preset.all { try console.print(JSONText.line(PresetRecord(preset))) }
             return
         }
         var table = TextTable([.init(title: "PRESET"), .init(title: "WHAT IT MAKES", isElastic: true)])
         for preset in Preset.all { table.add([.init(preset.name), .init(preset.summary)]) }
         try console.print(table.lines(for: console.data).joined(separator: "\n"))
-    }
-
-    private struct Listed: Encodable {
-        let preset: String
-        let summary: String
-        let format: AudioFormat
-
-        init(_ preset: Preset) {
-            self.preset = preset.name
-            summary = preset.summary
-            format = preset.format
-        }
     }
 
     private static func table(_ fits: [PresetFit]) -> TextTable {

@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// `sluice job`: prints all that the ledger has recorded about one or more jobs.
 enum JobCommand {

@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// `sluice jobs --follow`: prints each job once, when it ends, earliest first.
 struct JobFollowing: Sendable {

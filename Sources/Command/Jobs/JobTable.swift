@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import Records
 
 /// A table of jobs. Columns without content are left out.
 struct JobTable {
@@ -47,24 +48,6 @@ struct JobTable {
     }
 }
 
-extension JobSummary {
-    /// Progress from 0 to 1; `nil` unless the job is running and both counts are known.
-    var share: Double? {
-        guard state == .running, let frames, let totalFrames, totalFrames > 0 else { return nil }
-        return min(1, Double(frames) / Double(totalFrames))
-    }
-
-    /// When a delayed job becomes ready; `nil` if that depends on other jobs.
-    var dueAt: Date? { code == FailureCode.albumWaits.rawValue ? nil : readyAt }
-
-    var percent: String? { share.map { "\(Int($0 * 100))%" } }
-
-    /// `pump-2/3`: worker and slot.
-    var place: String? { worker.map { name in slot.map { "\(name)/\($0)" } ?? name } }
-
-    var stateWord: String { isToBeCancelled ? "stopping" : state.rawValue }
-}
-
 extension JobState {
     var ink: Ink? {
         switch self {
@@ -75,4 +58,19 @@ extension JobState {
         case .waiting, .running, .publishing: nil
         }
     }
+}
+
+extension JobSummary {
+    /// Progress from 0 to 1; `nil` unless the job is running and both counts are known.
+    var share: Double? {
+        guard state == .running, let frames, let totalFrames, totalFrames > 0 else { return nil }
+        return min(1, Double(frames) / Double(totalFrames))
+    }
+
+    var percent: String? { share.map { "\(Int($0 * 100))%" } }
+
+    /// `pump-2/3`: worker and slot.
+    var place: String? { worker.map { name in slot.map { "\(name)/\($0)" } ?? name } }
+
+    var stateWord: String { isToBeCancelled ? "stopping" : state.rawValue }
 }

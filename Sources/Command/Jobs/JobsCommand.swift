@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// `sluice jobs`: lists the jobs that match a filter, newest first.
 enum JobsCommand {

@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import Records
 
 /// Everything about a job, for people.
 struct StoryPage {

@@ -3,6 +3,7 @@ import Conversion
 import Dispatch
 import Ledger
 import LocalCluster
+import Records
 import Synchronization
 
 /// Completions that have to be looked up: numbers of jobs and batches and names of queues and workers in the

@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// `sluice queues`: lists queues with their settings, and changes the settings.
 enum QueuesCommand {
@@ -125,7 +126,7 @@ enum QueuesCommand {
 
     private static func show(_ queues: [QueueSummary], _ invocation: Invocation, _ console: CommandOutput) throws {
         if invocation[ListOptions.json] {
-            for queue in queues { try console.print(JSONText.line(Record(queue))) }
+            for queue in queues { try console.print(JSONText.line(QueueRecord(queue))) }
         } else if invocation[ListOptions.quiet] {
             for queue in queues { try console.print(queue.name.printable) }
         } else {
@@ -158,18 +159,5 @@ enum QueuesCommand {
             )
         }
         return table
-    }
-
-    private struct Record: Encodable {
-        let queue: String
-        let isPaused: Bool
-        let runningLimit: Int?
-        let weight: Int
-        let jobs: JobCounts
-
-        init(_ queue: QueueSummary) {
-            (self.queue, isPaused, runningLimit) = (queue.name, queue.isPaused, queue.runningLimit)
-            (weight, jobs) = (queue.weight, queue.jobs)
-        }
     }
 }

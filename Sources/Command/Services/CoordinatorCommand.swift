@@ -1,6 +1,7 @@
 import Console
 import Coordinator
 import Ledger
+import Records
 import Synchronization
 
 /// `sluice coordinator`: does the ledger's housekeeping until a signal stops it.

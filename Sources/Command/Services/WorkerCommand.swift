@@ -2,6 +2,7 @@ import Console
 import Conversion
 import Ledger
 import PumpRoom
+import Records
 import System
 import Worker
 

@@ -1,6 +1,7 @@
 import Console
 import Conversion
 import Ledger
+import Records
 
 /// `sluice status --all-contexts`: prints one line for the ledger of each context.
 enum ContextsStatus {
@@ -51,7 +52,7 @@ enum ContextsStatus {
             let ledger = try JobLedger(configuration)
             let answer: Result<StatusFacts, any Error>
             do {
-                answer = .success(try await StatusFacts.look(at: ledger, context))
+                answer = .success(try await StatusFacts.look(at: ledger, context: context.name))
             } catch {
                 answer = .failure(error)
             }

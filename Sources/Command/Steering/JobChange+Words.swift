@@ -1,6 +1,7 @@
 import Console
 import Conversion
 import Ledger
+import Records
 
 extension JobChange {
     /// Announces the change: `cancel 12 jobs`, `move 12 jobs to priority 5`, `finish 1 half-published job`

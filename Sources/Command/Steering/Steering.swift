@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import Records
 
 /// The common part of `retry`, `cancel` and `prioritize`: selects jobs, counts them, asks for confirmation, changes
 /// them.
@@ -149,29 +150,9 @@ struct Steering: Sendable {
     /// Prints the result; `nil` if nothing was changed.
     private func show(_ tally: ChangeTally?, count: Int, _ invocation: Invocation, _ console: CommandOutput) throws {
         if invocation[Self.json] {
-            try console.print(JSONText.line(Record(self, count: count, tally: tally)))
+            try console.print(JSONText.line(ChangeRecord(verb, change, count: count, tally: tally)))
         } else if let tally {
             try console.print(change.words(tally))
-        }
-    }
-
-    private struct Record: Encodable {
-        let change: String
-        let jobs: Int
-        let isDone: Bool
-        let changed: Int
-        let askedToStop: Int
-        let publishing: Int
-        let isLowerBound: Bool
-        var onDamage: DamageMode?
-        var concealLimit: Int?
-
-        init(_ steering: Steering, count: Int, tally: ChangeTally?) {
-            (change, jobs, isDone) = (steering.verb, count, tally != nil)
-            if case .retryWithDamage(let mode, let limit) = steering.change { (onDamage, concealLimit) = (mode, limit) }
-            (changed, askedToStop) = (tally?.changed ?? 0, tally?.asked ?? 0)
-            publishing = tally?.publishing ?? 0
-            isLowerBound = tally?.isLowerBound ?? false
         }
     }
 }

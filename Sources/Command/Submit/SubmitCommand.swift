@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import Records
 import Storage
 
 /// `sluice submit`: submits files to the ledger, as a batch of jobs.

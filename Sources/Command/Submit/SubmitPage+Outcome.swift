@@ -1,6 +1,7 @@
 import Console
 import Conversion
 import Ledger
+import Records
 
 /// The JSON form of what the survey found before anything was submitted, in numbers.
 struct SubmitFindings: Encodable {

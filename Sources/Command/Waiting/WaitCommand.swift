@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// `sluice wait`: waits until jobs or batches have ended, with or without success.
 enum WaitCommand {

@@ -1,5 +1,6 @@
 import Console
 import Ledger
+import Records
 
 /// Shows on standard error the progress of the jobs that a command waits for.
 final class WaitDisplay {

@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// Waits until jobs or batches have ended.
 struct Waiting: Sendable {

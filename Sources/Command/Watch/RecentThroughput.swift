@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// How many jobs ended per second recently.
 struct RecentThroughput: Sendable, Hashable {

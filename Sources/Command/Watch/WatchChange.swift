@@ -1,5 +1,6 @@
 import Console
 import Ledger
+import Records
 
 /// A change that the user is about to make.
 enum WatchChange: Sendable, Hashable {

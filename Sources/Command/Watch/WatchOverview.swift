@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// The overview above the list, and the last failures below it.
 struct WatchOverview {

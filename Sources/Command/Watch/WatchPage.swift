@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// The terminal's character set and colours.
 struct ScreenStyle: Sendable {

@@ -1,4 +1,5 @@
 import Ledger
+import Records
 
 /// A row of the list.
 enum WatchRow: Sendable {

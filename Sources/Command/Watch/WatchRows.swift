@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// The rows of the list under their headings, with the cursor's row marked.
 struct WatchRows {

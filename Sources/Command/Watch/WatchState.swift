@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import Records
 
 /// The state of `sluice watch`: what the screen shows and what keys do. Independent of terminal and ledger.
 struct WatchState: Sendable {

@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// `sluice workers`: lists the workers with their state and load, and quiets, drains or resumes them.
 enum WorkersCommand {
@@ -161,39 +162,5 @@ extension WorkerSummary {
     func stateCell(at now: Date) -> TextTable.Cell {
         let state = state(at: now)
         return .init(state.rawValue, state.ink)
-    }
-}
-
-/// The JSON form of a worker.
-private struct WorkerRecord: Encodable {
-    let id: Int64
-    let name: String
-    let host: String
-    let build: String
-    let libraries: String?
-    let slots: Int
-    let busySlots: Int?
-    let jobs: Int
-    let abilities: [String]
-    let wish: WorkerWish
-    let pausedBecause: String?
-    let pausedRoots: [String]?
-    let sandbox: String?
-    let startedAt: Date
-    let beatAt: Date
-    let leaseUntil: Date
-    let endedAt: Date?
-    let ending: WorkerSummary.Ending?
-    let state: WorkerState
-
-    init(_ worker: WorkerSummary, _ now: Date) {
-        state = worker.state(at: now)
-        (id, name, host, build) = (worker.worker, worker.name, worker.host, worker.build)
-        libraries = worker.libraries
-        (slots, busySlots, jobs) = (worker.slots, worker.status.busySlots, worker.holds)
-        (abilities, wish, pausedBecause) = (worker.abilities, worker.wish, worker.status.pausedBecause)
-        (pausedRoots, sandbox) = (worker.status.pausedRoots, worker.status.sandbox)
-        (startedAt, beatAt, leaseUntil) = (worker.startedAt, worker.beatAt, worker.leaseUntil)
-        (endedAt, ending) = (worker.endedAt, worker.ending)
     }
 }

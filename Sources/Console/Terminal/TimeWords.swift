@@ -64,3 +64,7 @@ package enum TimeWords {
         return parts
     }
 }
+
+extension Duration {
+    package var seconds: Double { self / .seconds(1) }
+}

@@ -1,5 +1,6 @@
 import Foundation
 import Ledger
+import Records
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Records
 import Testing
 
 @testable import Command

@@ -1,6 +1,7 @@
 import Conversion
 import Foundation
 import Ledger
+import Records
 import TestSupport
 import Testing
 

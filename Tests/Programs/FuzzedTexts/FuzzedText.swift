@@ -2,6 +2,7 @@ import Command
 import Conversion
 import Ledger
 import PumpRoom
+import Records
 import Storage
 
 /// The readers of outside text, with the invariants that hold for any text.

@@ -1,10 +1,10 @@
 import Console
-import FoundationEssentials
-import Ledger
+package import FoundationEssentials
+package import Ledger
 
 /// What keeps a living worker from some or all of its work, as it reports it.
-struct WorkerTrouble: Sendable {
-    enum Kind: Sendable {
+package struct WorkerTrouble: Sendable {
+    package enum Kind: Sendable {
         /// The worker defers jobs that write to a full file system.
         case full(FullFileSystem)
         /// The worker defers jobs whose files lie on a file system that is not mounted.
@@ -15,15 +15,15 @@ struct WorkerTrouble: Sendable {
         case paused(because: String)
     }
 
-    let kind: Kind
-    let worker: String
-    let host: String
+    package let kind: Kind
+    package let worker: String
+    package let host: String
     /// When the worker reported it, by the ledger's clock.
-    let toldAt: Date
-    let now: Date
+    package let toldAt: Date
+    package let now: Date
 
     /// `the file system at /mnt/a of worker pump-1 (host-1) is full for 12m (0 B free): ...`
-    var note: String {
+    package var note: String {
         switch kind {
         case .full:
             "\(place) is full: \(fullness). Jobs that write to it wait, and continue automatically when there is space"
@@ -37,27 +37,27 @@ struct WorkerTrouble: Sendable {
     }
 
     /// `the file system at /mnt/a of worker pump-1 (host-1)`
-    var place: String {
+    package var place: String {
         guard case .full(let full) = kind else { return "worker \(worker)" }
         return "the file system at \(full.mountPoint) of worker \(worker) (\(host))"
     }
 
     /// `0 B free, since 12m`
-    var fullness: String {
+    package var fullness: String {
         guard case .full(let full) = kind else { return "" }
         let since = now.timeIntervalSince(toldAt) + full.seconds
         return "\(Figures.bytes(full.freeBytes)) free, since \(TimeWords.span(seconds: since))"
     }
 
     /// `since 12m, where ext4 of /dev/sdb1 was`
-    var absence: String {
+    package var absence: String {
         guard case .missing(let missing) = kind else { return "" }
         let since = now.timeIntervalSince(toldAt) + missing.seconds
         return "since \(TimeWords.span(seconds: since)), where \(missing.name) was"
     }
 
     /// Whether the jobs of this line wait for this trouble to end, rather than for another worker.
-    func explains(_ line: UnableLane) -> Bool {
+    package func explains(_ line: UnableLane) -> Bool {
         switch kind {
         case .full, .missing: false
         case .roots(let roots, _):
@@ -70,7 +70,7 @@ struct WorkerTrouble: Sendable {
 
 extension [WorkerSummary] {
     /// The troubles of living workers. A file system that several workers of one machine report is listed once.
-    func troubles(at now: Date) -> [WorkerTrouble] {
+    package func troubles(at now: Date) -> [WorkerTrouble] {
         var troubles: [WorkerTrouble] = []
         var told: Set<String> = []
         for worker in self where worker.endedAt == nil && worker.leaseUntil > now {

@@ -1,6 +1,6 @@
 /// A problem that needs an operator's attention.
-struct StatusNote: Sendable, Hashable {
-    enum Kind: Sendable {
+package struct StatusNote: Sendable, Hashable {
+    package enum Kind: Sendable {
         /// Jobs wait, and no worker is running.
         case noWorkers
         /// No process runs the ledger's housekeeping, or one of its chores fails.
@@ -11,8 +11,8 @@ struct StatusNote: Sendable, Hashable {
         case unable
     }
 
-    let kind: Kind
-    let text: String
+    package let kind: Kind
+    package let text: String
 
-    init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
+    package init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
 }

@@ -1,12 +1,12 @@
 import Conversion
-import FoundationEssentials
-import Ledger
+package import FoundationEssentials
+package import Ledger
 
 /// The JSON form of a job in a list.
-struct JobRecord: Encodable {
+package struct JobRecord: Encodable {
     private let job: JobSummary
 
-    init(_ job: JobSummary) { self.job = job }
+    package init(_ job: JobSummary) { self.job = job }
 
     private enum CodingKeys: String, CodingKey {
         case id, state, batch, queue, priority, source, since, attempts, maxAttempts, losses, roomDeaths
@@ -14,7 +14,7 @@ struct JobRecord: Encodable {
             furtherOutputs, placement, hasRemarks, damage, remarks
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var record = encoder.container(keyedBy: CodingKeys.self)
         try record.encode(job.job, forKey: .id)
         try record.encode(job.state, forKey: .state)
@@ -54,4 +54,9 @@ struct JobRecord: Encodable {
 
         init(_ damage: DamageReport) { (frames, stretchCount) = (damage.frames, damage.stretchCount) }
     }
+}
+
+extension JobSummary {
+    /// When a delayed job becomes ready; `nil` if that depends on other jobs.
+    package var dueAt: Date? { code == FailureCode.albumWaits.rawValue ? nil : readyAt }
 }

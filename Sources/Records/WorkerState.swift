@@ -1,9 +1,9 @@
 import Console
-import FoundationEssentials
-import Ledger
+package import FoundationEssentials
+package import Ledger
 
 /// What a worker is doing, in the terms of `status`, `workers` and `watch`.
-enum WorkerState: String, Sendable, Hashable, Codable, CaseIterable {
+package enum WorkerState: String, Sendable, Hashable, Codable, CaseIterable {
     /// It claims jobs.
     case works
     /// It leaves the jobs of some roots to others, or defers those on a full or missing file system.
@@ -18,25 +18,16 @@ enum WorkerState: String, Sendable, Hashable, Codable, CaseIterable {
     case stopped, lost
 
     /// Whether it counts as alive: its lease has not run out.
-    var isAlive: Bool {
+    package var isAlive: Bool {
         switch self {
         case .works, .partly, .paused, .quiet, .draining: true
         case .unheard, .stopped, .lost: false
         }
     }
-
-    var ink: Ink {
-        switch self {
-        case .works: .good
-        case .partly, .paused, .quiet, .draining: .careful
-        case .unheard, .lost: .bad
-        case .stopped: .faint
-        }
-    }
 }
 
 extension WorkerSummary {
-    func state(at now: Date) -> WorkerState {
+    package func state(at now: Date) -> WorkerState {
         switch ending {
         case .stopped?: return .stopped
         case .lost?: return .lost
@@ -55,18 +46,18 @@ extension WorkerSummary {
     }
 
     /// Slots that are converting, from the worker's last report; before the first, the number of jobs it holds.
-    var busy: Int { min(slots, status.busySlots ?? holds) }
+    package var busy: Int { min(slots, status.busySlots ?? holds) }
 }
 
 /// The number of workers in each state, and the capacity of those that are alive.
-struct WorkerCensus: Sendable, Hashable {
-    private(set) var counts: [WorkerState: Int] = [:]
-    private(set) var alive = 0
+package struct WorkerCensus: Sendable, Hashable {
+    package private(set) var counts: [WorkerState: Int] = [:]
+    package private(set) var alive = 0
     /// Of living workers only.
-    private(set) var slots = 0
-    private(set) var busySlots = 0
+    package private(set) var slots = 0
+    package private(set) var busySlots = 0
 
-    init(_ workers: [WorkerSummary], at now: Date) {
+    package init(_ workers: [WorkerSummary], at now: Date) {
         for worker in workers {
             let state = worker.state(at: now)
             counts[state, default: 0] += 1
@@ -77,13 +68,13 @@ struct WorkerCensus: Sendable, Hashable {
         }
     }
 
-    func count(_ state: WorkerState) -> Int { counts[state] ?? 0 }
+    package func count(_ state: WorkerState) -> Int { counts[state] ?? 0 }
 
     /// Workers that an operator told to claim nothing more.
-    var quiet: Int { count(.quiet) + count(.draining) }
+    package var quiet: Int { count(.quiet) + count(.draining) }
 
     /// `3 alive (24 slots, 9 busy), 1 of them draining, 1 partly; 1 more unheard`
-    var words: String {
+    package var words: String {
         let busy = busySlots > 0 ? ", \(Figures.grouped(busySlots)) busy" : ""
         var words = "\(Figures.grouped(alive)) alive (\(Figures.count(slots, "slot"))\(busy))"
         let others = WorkerState.allCases.filter { $0.isAlive && $0 != .works && count($0) > 0 }
@@ -97,5 +88,5 @@ struct WorkerCensus: Sendable, Hashable {
     }
 
     /// The counts by the states' names, without zeros.
-    var byName: [String: Int] { Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, $0.value) }) }
+    package var byName: [String: Int] { Dictionary(uniqueKeysWithValues: counts.map { ($0.key.rawValue, $0.value) }) }
 }

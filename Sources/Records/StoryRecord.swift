@@ -1,20 +1,20 @@
 import Console
 import Conversion
 import FoundationEssentials
-import Ledger
+package import Ledger
 
 /// The JSON form of everything about a job: its entry in a list, then the request and the attempts.
-struct StoryRecord: Encodable {
+package struct StoryRecord: Encodable {
     private let story: JobStory
 
-    init(_ story: JobStory) { self.story = story }
+    package init(_ story: JobStory) { self.story = story }
 
     private enum CodingKeys: String, CodingKey {
         case batchName, submitter, submittedAt, runAt, cost, needs, missing, labels, batchLabels, waitingFor, recipe,
             attemptRecords, amendments
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         try JobRecord(story.summary).encode(to: encoder)
         var record = encoder.container(keyedBy: CodingKeys.self)
         try record.encodeIfPresent(story.batchName, forKey: .batchName)
@@ -69,70 +69,6 @@ struct StoryRecord: Encodable {
             peakBytes = attempt.facts.peakBytes
             conversion = attempt.facts.report
             furtherOutputs = attempt.facts.further.isEmpty ? nil : attempt.facts.further
-        }
-    }
-}
-
-/// JSON from the ledger, passed through unchanged.
-struct JSONValue: Codable {
-    private indirect enum Node {
-        case object([String: JSONValue])
-        case list([JSONValue])
-        case text(String)
-        case whole(Int64)
-        case number(Double)
-        case truth(Bool)
-        case nothing
-    }
-
-    private let node: Node
-
-    /// Text that is not valid JSON becomes a JSON string.
-    init(text: String) {
-        do {
-            self = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
-        } catch {
-            // The column is of type jsonb, so decoding fails only for a number that does not fit into a Double.
-            self = JSONValue(.text(text))
-        }
-    }
-
-    private init(_ node: Node) { self.node = node }
-
-    init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        // A decoder does not reveal the type of a value. Each type is tried in turn, and a failure only means "not
-        // this type". The types that recipes use most come first, because every failed attempt builds an error with
-        // its message.
-        if let text = try? value.decode(String.self) {
-            node = .text(text)
-        } else if let members = try? value.decode([String: JSONValue].self) {
-            node = .object(members)
-        } else if let list = try? value.decode([JSONValue].self) {
-            node = .list(list)
-        } else if let whole = try? value.decode(Int64.self) {
-            node = .whole(whole)
-        } else if let number = try? value.decode(Double.self) {
-            node = .number(number)
-        } else if let truth = try? value.decode(Bool.self) {
-            node = .truth(truth)
-        } else if value.decodeNil() {
-            node = .nothing
-        } else {
-            throw DecodingError.dataCorruptedError(in: value, debugDescription: "not a JSON value")
-        }
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var value = encoder.singleValueContainer()
-        switch node {
-        case .object(let members): try value.encode(members)
-        case .list(let items): try value.encode(items)
-        case .text(let text): try value.encode(text)
-        case .whole(let number): try value.encode(number)
-        case .number(let number): try value.encode(number)
-        case .truth(let truth): try value.encode(truth)
-        case .nothing: try value.encodeNil()
         }
     }
 }

@@ -1,0 +1,90 @@
+import Console
+import FoundationEssentials
+package import Ledger
+
+/// The facts about the ledger that `status` shows.
+package struct StatusFacts: Sendable {
+    /// The name of the context that selected the ledger, if one did.
+    package var context: String?
+    package let place: String
+    /// PostgreSQL's version; `nil` leaves it out of the output.
+    package var server: String?
+    package let status: LedgerStatus
+    package let workers: WorkerCensus
+    package let unable: [UnableLane]
+    package let chores: [ChoreRecord]
+    /// What keeps workers from some or all of their work, as they report it.
+    package var troubles: [WorkerTrouble] = []
+
+    package init(
+        context: String? = nil,
+        place: String,
+        server: String? = nil,
+        status: LedgerStatus,
+        workers: WorkerCensus,
+        unable: [UnableLane],
+        chores: [ChoreRecord],
+        troubles: [WorkerTrouble] = []
+    ) {
+        (self.context, self.place, self.server, self.status) = (context, place, server, status)
+        (self.workers, self.unable, self.chores, self.troubles) = (workers, unable, chores, troubles)
+    }
+
+    /// Reads the facts from the ledger.
+    package static func look(at ledger: JobLedger, context: String? = nil) async throws -> StatusFacts {
+        let (status, workers) = (try await ledger.status(), try await ledger.workers())
+        return StatusFacts(
+            context: context,
+            place: ledger.configuration.description,
+            server: try await ledger.serverVersion(),
+            status: status,
+            workers: WorkerCensus(workers, at: status.time),
+            unable: try await ledger.unableLanes(),
+            chores: try await ledger.chores(),
+            troubles: workers.troubles(at: status.time)
+        )
+    }
+
+    /// What needs an operator's attention.
+    package var notes: [StatusNote] {
+        var notes: [StatusNote] = []
+        if workers.alive == 0, status.jobs.open > 0 {
+            notes.append(StatusNote(.noWorkers, "no workers are running; start one with \"sluice worker\""))
+        }
+        if let kept = status.keptHouseAt {
+            let age = status.time.timeIntervalSince(kept)
+            if age > 60 {
+                let span = TimeWords.span(seconds: age)
+                notes.append(StatusNote(.housekeeping, "housekeeping has not run for \(span): start a coordinator"))
+            }
+        } else if status.jobs.total > 0 {
+            notes.append(StatusNote(.housekeeping, "housekeeping has not run yet: start a coordinator"))
+        }
+        notes += troubles.map { StatusNote(.trouble, $0.note) }
+        var said: Set<String> = []
+        for line in unable {
+            // Lines also differ by priority, but one new worker serves all priorities, so print each combination
+            // once.
+            let what = line.missing.isEmpty ? line.needs : line.missing
+            guard said.insert("\(line.queue) \(what.joined(separator: ", "))").inserted else { continue }
+            // Another worker would not help: the trouble has its own note.
+            if troubles.contains(where: { $0.explains(line) }) { continue }
+            notes.append(StatusNote(.unable, line.note))
+        }
+        for chore in chores {
+            if let error = chore.error {
+                notes.append(StatusNote(.housekeeping, "housekeeping: \(chore.name) failed: \(error)"))
+            }
+        }
+        return notes
+    }
+}
+
+extension UnableLane {
+    /// `jobs in queue default wait, such as 12: no running worker has codec:mp3`
+    package var note: String {
+        let who = missing.isEmpty ? "no running worker has all of" : "no running worker has"
+        let what = (missing.isEmpty ? needs : missing).joined(separator: ", ")
+        return "jobs in queue \(queue) wait, such as \(example): \(who) \(what)"
+    }
+}
