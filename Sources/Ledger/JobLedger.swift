@@ -11,11 +11,25 @@ public struct JobLedger: Sendable {
     let news = WorkNews()
     /// Submissions of one job that share calls.
     let singles: SingleSubmissions
+    /// Whom this ledger's calls act for; `nil`: the login itself.
+    public let principal: Principal?
+    /// What each transaction begins with.
+    let opening: TransactionOpening?
 
     /// Opens no connection yet. Throws `badConfiguration`.
     public init(_ configuration: LedgerConfiguration) throws {
         source = try ConnectionSource(configuration)
         singles = SingleSubmissions(connections: configuration.connectionLimit)
+        (principal, opening) = (nil, nil)
+    }
+
+    /// The same ledger, for calls on behalf of `principal`.
+    init(_ ledger: JobLedger, for principal: Principal) {
+        source = ledger.source
+        // Submissions that share a call have one submitter.
+        singles = SingleSubmissions(connections: ledger.configuration.connectionLimit)
+        self.principal = principal
+        opening = principal.opening
     }
 
     /// Where the ledger is, and the time limits for talking to it.
@@ -32,7 +46,7 @@ public struct JobLedger: Sendable {
         within limit: Duration? = nil,
         _ body: @Sendable (isolated Connection, _ mayHaveHappened: Bool) throws -> Result
     ) async throws -> Result {
-        try await source.settle(operation, within: limit, body)
+        try await source.settle(operation, within: limit, opening: opening, body)
     }
 
     /// The time on the ledger's clock. All decisions of the ledger use this clock.

@@ -7,7 +7,7 @@ import Testing
 
 /// The rights of each role, checked in the catalog and by trying.
 struct GrantTests {
-    private static let looking: Set<String> = [
+    static let looking: Set<String> = [
         "ledger_time", "batch_jobs", "counts", "demand", "status", "paces", "list_queues", "list_batches",
         "find_batches",
         "list_workers", "find_jobs", "count_jobs", "count_containing", "list_jobs", "show_jobs", "list_attempts",
@@ -16,7 +16,7 @@ struct GrantTests {
     ]
 
     /// For each role, the functions that it may call. Only the owner may touch a table.
-    private static let functions: [String: Set<String>] = [
+    static let functions: [String: Set<String>] = [
         "sluice_worker": [
             "ledger_time", "register_worker", "claim", "bar_claims", "held", "beat", "publish", "finish", "fail",
             "release", "recall",
@@ -32,16 +32,36 @@ struct GrantTests {
             "weigh_submitter", "wish_worker",
         ]),
         "sluice_viewer": looking,
+        "sluice_face": [
+            "ledger_time", "begin_tick", "do_chore", "shrink_chore", "take_unfinished", "finish", "fail",
+            "standing_fences",
+        ],
     ]
 
     /// The views that every role may read.
-    private static let views: Set<String> = ["applied_migration"]
+    static let views: Set<String> = ["applied_migration"]
 
     /// Creates a user who is a member of `role`.
-    private func user(_ role: String, on server: PrivatePostgres) throws -> String {
+    static func user(_ role: String, on server: PrivatePostgres) throws -> String {
         let name = PrivatePostgres.freshName("user")
         try server.run("create role \(name) login in role \(role)")
         return name
+    }
+
+    /// All functions of the ledger, with arguments that are null.
+    static func calls(in lab: LedgerLab) async throws -> [(name: String, arguments: String)] {
+        let schema = lab.schema
+        return try await lab.lab.run { connection in
+            try connection.rows(
+                """
+                select proname::text, coalesce((
+                    select string_agg(case when provariadic <> 0 and place = pronargs then 'variadic ' else '' end
+                        || 'null::' || format_type(type, null), ', ' order by place)
+                    from unnest(proargtypes) with ordinality as a (type, place)), '')
+                from pg_proc where pronamespace = \(schema.text)::regnamespace and prokind = 'f'
+                """
+            ) { (try $0[0], try $0[1]) }
+        }
     }
 
     @Test func theCatalogGrantsWhatIsWrittenHereAndNothingElse() async throws {
@@ -108,19 +128,9 @@ struct GrantTests {
                 """
             ) { try $0[0] }
         }
-        let calls: [(name: String, arguments: String)] = try await lab.lab.run { connection in
-            try connection.rows(
-                """
-                select proname::text, coalesce((
-                    select string_agg(case when provariadic <> 0 and place = pronargs then 'variadic ' else '' end
-                        || 'null::' || format_type(type, null), ', ' order by place)
-                    from unnest(proargtypes) with ordinality as a (type, place)), '')
-                from pg_proc where pronamespace = \(schema.text)::regnamespace and prokind = 'f'
-                """
-            ) { (try $0[0], try $0[1]) }
-        }
+        let calls = try await Self.calls(in: lab)
         #expect(relations.count > 20 && calls.count > 40)
-        let source = try lab.ledger(as: user(role, on: lab.lab.server)).source
+        let source = try lab.ledger(as: Self.user(role, on: lab.lab.server)).source
 
         /// Whether the user has the right, whatever else fails. Leaves no changes behind.
         func may(_ statement: String) async throws -> Bool {
@@ -151,9 +161,9 @@ struct GrantTests {
     @Test func eachRoleDoesItsOwnWorkAndIsRefusedThatOfOthers() async throws {
         let lab = try await LedgerLab()
         let server = lab.lab.server
-        let submitter = try lab.ledger(as: user("sluice_submitter", on: server))
-        let worker = try lab.ledger(as: user("sluice_worker", on: server))
-        let viewer = try lab.ledger(as: user("sluice_viewer", on: server))
+        let submitter = try lab.ledger(as: Self.user("sluice_submitter", on: server))
+        let worker = try lab.ledger(as: Self.user("sluice_worker", on: server))
+        let viewer = try lab.ledger(as: Self.user("sluice_viewer", on: server))
         for ledger in [submitter, worker, viewer] { try await Migrator(ledger.configuration).check() }
 
         _ = try await submitter.submit(recipes: [LedgerLab.recipe("one")])
@@ -192,7 +202,7 @@ struct GrantTests {
         let server = try PrivatePostgres.shared()
         // The roles exist once any test has migrated on this server.
         _ = try await LedgerLab()
-        let owner = try user("sluice_owner", on: server)
+        let owner = try Self.user("sluice_owner", on: server)
         let database = try server.createDatabase()
         try server.run("grant create on database \(database) to sluice_owner")
         var configuration = try LedgerConfiguration.patient(url: server.url(database: database, user: owner))

@@ -14,6 +14,9 @@ extension Connection {
         _ encode: (Elements.Element, inout CopyRow) throws -> Void
     ) throws -> Int {
         let link = try begin()
+        guard opening == nil || !link.isOutsideTransaction else {
+            throw failure(.ledgerBadStatement, "COPY for another caller needs a transaction")
+        }
         let names = columns.map { Statement(stringInterpolation: .named($0)).sql }.joined(separator: ", ")
         guard PQsendQuery(link.pointer, "copy \(table.sql) (\(names)) from stdin (format binary)") == 1 else {
             throw sendingFailed(link)

@@ -35,6 +35,14 @@ extension Connection {
     /// `body` may have seen rows when this throws: the server finds some errors late.
     func forEachRow(_ statement: Statement, _ body: (Row) throws -> Void) throws {
         let link = try begin()
+        // A row at a time is not possible here without further round trips. All callers read pages.
+        if let opening = openingOutsideTransaction(link) {
+            let answer = try answer(to: statement, after: opening, on: link)
+            for number in 0..<answer.rowCount {
+                try body(Row(answer: answer, number: Int32(number), operation: operation))
+            }
+            return
+        }
         try send(statement, on: link)
         guard PQsetSingleRowMode(link.pointer) == 1 else { throw sendingFailed(link) }
         try flush(link)
@@ -53,9 +61,13 @@ extension Connection {
     }
 
     /// Runs statements without parameters, separated by semicolons. Returns the command tag of the last.
+    ///
+    /// `isOpened`: they contain the run's opening, if it has one.
     @discardableResult
-    func script(_ sql: String, changes: Bool? = nil) throws -> String {
+    func script(_ sql: String, changes: Bool? = nil, isOpened: Bool = false) throws -> String {
         let link = try begin(changes: changes)
+        var sql = sql
+        if !isOpened, let opening = openingOutsideTransaction(link) { sql = "\(opening.sql);\n\(sql)" }
         guard PQsendQuery(link.pointer, sql) == 1 else { throw sendingFailed(link) }
         return try lastAnswer(on: link, to: sql)?.tag ?? ""
     }
@@ -66,11 +78,24 @@ extension Connection {
     @discardableResult
     func pipeline(_ statements: [Statement]) throws -> [Int] {
         let link = try begin()
+        guard let opening = openingOutsideTransaction(link) else {
+            return try answers(to: statements, on: link).map(\.affectedRows)
+        }
+        return try answers(to: [opening] + statements, on: link).dropFirst().map(\.affectedRows)
+    }
+
+    /// The run's opening, if the next statement would run outside a transaction and so without it.
+    private func openingOutsideTransaction(_ link: Link) -> Statement? {
+        guard let opening, link.isOutsideTransaction else { return nil }
+        return Statement(stringLiteral: opening.sql)
+    }
+
+    private func answers(to statements: [Statement], on link: Link) throws -> [Answer] {
         guard PQenterPipelineMode(link.pointer) == 1 else { throw sendingFailed(link) }
         do {
-            let counts = try runPipeline(statements, on: link)
+            let answers = try runPipeline(statements, on: link)
             guard PQexitPipelineMode(link.pointer) == 1 else { throw sendingFailed(link) }
-            return counts
+            return answers
         } catch {
             // This fails while answers are outstanding. The connection is then unusable.
             if PQexitPipelineMode(link.pointer) != 1 { close() }
@@ -78,7 +103,7 @@ extension Connection {
         }
     }
 
-    private func runPipeline(_ statements: [Statement], on link: Link) throws -> [Int] {
+    private func runPipeline(_ statements: [Statement], on link: Link) throws -> [Answer] {
         for statement in statements {
             try send(statement, on: link)
             // Thousands of statements may not fit into the buffers, so send and receive in between.
@@ -86,7 +111,7 @@ extension Connection {
         }
         guard PQpipelineSync(link.pointer) == 1 else { throw sendingFailed(link) }
         try flush(link)
-        var counts: [Int] = []
+        var answers: [Answer] = []
         var problem: LedgerError?
         while true {
             guard let answer = try nextAnswer(link) else {
@@ -95,25 +120,32 @@ extension Connection {
             }
             if answer.status == PGRES_PIPELINE_SYNC { break }
             switch answer.status {
-            case PGRES_TUPLES_OK, PGRES_COMMAND_OK: counts.append(answer.affectedRows)
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK: answers.append(answer)
             case PGRES_PIPELINE_ABORTED: continue
             default: problem = problem ?? failure(of: answer, on: link)
             }
         }
         if let problem { throw problem }
-        guard counts.count == statements.count else {
+        guard answers.count == statements.count else {
             throw failure(.ledgerConnectionLost, "the server stopped answering", mayHaveHappened: isFinalChange)
         }
-        return counts
+        return answers
     }
 
     private func answer(to statement: Statement) throws -> Answer {
         let link = try begin()
+        if let opening = openingOutsideTransaction(link) { return try answer(to: statement, after: opening, on: link) }
         try send(statement, on: link)
         guard let answer = try lastAnswer(on: link) else {
             throw failure(.ledgerUnexpectedAnswer, "the server did not answer")
         }
         return answer
+    }
+
+    /// Runs a statement in a transaction with an opening. The two are sent together, as a pipeline whose statements
+    /// are one transaction, and cost one round trip.
+    private func answer(to statement: Statement, after opening: Statement, on link: Link) throws -> Answer {
+        try answers(to: [opening, statement], on: link)[1]
     }
 
     /// Takes all answers to what was sent and returns the last. Throws the first error, with its line if `sql` is

@@ -6,7 +6,8 @@ extension Connection {
     /// An error with `mayHaveHappened` means that the answer to COMMIT was lost.
     @discardableResult
     func transaction<Result>(_ mode: TransactionMode = .standard, _ body: () throws -> Result) throws -> Result {
-        try script("begin" + mode.rawValue, changes: false)
+        // With the opening it is still one message.
+        try script("begin" + mode.rawValue + (opening.map { "; " + $0.sql } ?? ""), changes: false, isOpened: true)
         let result: Result
         do {
             result = try body()
@@ -22,6 +23,33 @@ extension Connection {
             throw failure(.ledgerBadStatement, "the transaction was rolled back because a statement in it failed")
         }
         return result
+    }
+}
+
+/// SQL with which each transaction of a run begins. It changes nothing that outlives the transaction.
+struct TransactionOpening: Sendable, Hashable {
+    /// One statement without parameters.
+    let sql: String
+}
+
+extension TransactionOpening {
+    /// Makes settings that end with the transaction, in their order.
+    init(settings: [(name: String, value: String)]) {
+        let calls = settings.map { "set_config(\(Self.literal($0.name)), \(Self.literal($0.value)), true)" }
+        sql = "select " + calls.joined(separator: ", ")
+    }
+
+    /// A text as a literal that means the same under all settings of the server.
+    private static func literal(_ text: String) -> String {
+        var literal = "E'"
+        for character in text.unicodeScalars {
+            switch character {
+            case "'": literal += "''"
+            case "\\": literal += "\\\\"
+            default: literal.unicodeScalars.append(character)
+            }
+        }
+        return literal + "'"
     }
 }
 

@@ -26,6 +26,8 @@ actor Connection {
     private(set) var isFinalChange = false
     /// Set when the connection must not be used again.
     private var isSpent = false
+    /// Whom the current run acts for: SQL that begins each of its transactions.
+    private(set) var opening: TransactionOpening?
 
     /// How long a cancelled statement may take to end before the connection is closed.
     private let grace: Duration
@@ -39,7 +41,8 @@ actor Connection {
 
     // MARK: - Runs
 
-    /// Runs `body`, within `limit`.
+    /// Runs `body`, within `limit`. With an `opening`, each transaction of the run begins with it, and so does each
+    /// statement outside a transaction.
     ///
     /// If the task is cancelled or the time is over, the server cancels the running statement. If that statement
     /// completes all the same, it counts as done and only the rest of the run throws. An open transaction is rolled
@@ -48,13 +51,14 @@ actor Connection {
     nonisolated func run<Result: Sendable>(
         _ operation: String,
         within limit: Duration,
+        opening: TransactionOpening? = nil,
         _ body: @Sendable (isolated Connection) throws -> Result
     ) async throws -> Result {
         let deadline = ContinuousClock.now + limit
         let ticket = interruption.take()
         defer { interruption.drop(ticket) }
         return try await withTaskCancellationHandler {
-            try await perform(operation, ticket, deadline, body)
+            try await perform(operation, ticket, deadline, opening, body)
         } onCancel: {
             interruption.raise(ticket)
         }
@@ -64,11 +68,13 @@ actor Connection {
         _ operation: String,
         _ ticket: Interruption.Ticket,
         _ deadline: ContinuousClock.Instant,
+        _ opening: TransactionOpening?,
         _ body: @Sendable (isolated Connection) throws -> Result
     ) throws -> Result {
         self.operation = operation
         self.ticket = ticket
         self.deadline = deadline
+        self.opening = opening
         reasonToEnd = nil
         interruption.begin(ticket)
         defer { interruption.end() }

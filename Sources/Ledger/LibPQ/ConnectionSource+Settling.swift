@@ -11,6 +11,7 @@ extension ConnectionSource {
         _ operation: String,
         within limit: Duration? = nil,
         tryLimit: Duration? = nil,
+        opening: TransactionOpening? = nil,
         _ body: @Sendable (isolated Connection, _ mayHaveHappened: Bool) throws -> Result
     ) async throws -> Result {
         let deadline = ContinuousClock.now + (limit ?? configuration.reachTimeout + configuration.operationTimeout)
@@ -21,7 +22,9 @@ extension ConnectionSource {
             do {
                 let earlier = mayHaveHappened
                 let left = max(deadline - .now, .milliseconds(1))
-                return try await run(operation, within: min(tryLimit, left)) { try body($0, earlier) }
+                return try await run(operation, within: min(tryLimit, left), opening: opening) {
+                    try body($0, earlier)
+                }
             } catch var error as LedgerError {
                 mayHaveHappened = mayHaveHappened || error.mayHaveHappened
                 error.mayHaveHappened = mayHaveHappened

@@ -34,11 +34,13 @@ actor ConnectionSource {
     nonisolated func run<Result: Sendable>(
         _ operation: String,
         within limit: Duration? = nil,
+        opening: TransactionOpening? = nil,
         _ body: @Sendable (isolated Connection) throws -> Result
     ) async throws -> Result {
         let connection = try await take(for: operation)
         do {
-            let result = try await connection.run(operation, within: limit ?? configuration.operationTimeout, body)
+            let limit = limit ?? configuration.operationTimeout
+            let result = try await connection.run(operation, within: limit, opening: opening, body)
             await giveBack(connection)
             return result
         } catch {

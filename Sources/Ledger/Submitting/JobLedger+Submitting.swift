@@ -44,7 +44,7 @@ extension JobLedger {
                 feed.stop()
             }
             do {
-                return try await source.run("submit jobs", within: limit) { connection in
+                return try await source.run("submit jobs", within: limit, opening: opening) { connection in
                     let receipt = try connection.submit(feed, call)
                     if submission.wakesWorkers { tellWorkers(on: connection) }
                     return receipt
@@ -74,7 +74,9 @@ extension JobLedger {
     private func tellWorkersAgain() async {
         repeat {
             // As above: without the notification, workers find the jobs at their next look.
-            _ = try? await source.run("notify workers") { try $0.execute("select \(schema).tell_workers()") }
+            _ = try? await source.run("notify workers", opening: opening) {
+                try $0.execute("select \(schema).tell_workers()")
+            }
         } while news.end()
     }
 

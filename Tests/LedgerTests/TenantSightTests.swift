@@ -1,0 +1,211 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// What one tenant learns of another: nothing. Both have jobs in all states, in the same queue.
+struct TenantSightTests {
+    /// The jobs of one tenant. All that belongs to it carries its name.
+    private struct Holding {
+        let name: String
+        let ledger: JobLedger
+        var batches: [Int64] = []
+        var jobs: [Int64] = []
+
+        /// Submits under a label, and leaves jobs waiting, delayed, running, completed, failed and cancelled.
+        init(_ name: String, waiting: Int, _ lab: LedgerLab) async throws {
+            self.name = name
+            ledger = try lab.ledger.acting(for: Principal(name: "\(name)-ci", role: .submitter, tenant: name))
+            func submit(_ part: String, _ count: Int, at runAt: Date? = nil) async throws -> SubmissionReceipt {
+                let jobs = (0..<count).map { JobRequest(LedgerLab.recipe("\(name)/\(part)/\($0)")) }
+                return try await ledger.submit(
+                    Submission(label: "\(name) \(part)", key: "\(name) \(part)", priority: 9, runAt: runAt),
+                    jobs
+                )
+            }
+            var receipts: [SubmissionReceipt] = []
+            // Claimed at once, so all that others have submitted meanwhile stays as it is.
+            receipts.append(try await submit("ended", 6))
+            let worker = try await lab.worker("w-\(name)")
+            let claims = try await lab.claim(6, for: worker)
+            #expect(claims.count == 6)
+            let fences = claims.map(\.fence)
+            #expect(try await lab.ledger.publish(fences[..<2].map(LedgerLab.publication)) == [.done, .done])
+            #expect(try await lab.ledger.finish([fences[0]]) == [.done])
+            #expect(
+                try await lab.ledger.fail([
+                    AttemptFailure(fences[2], LedgerLab.failure(.permanent, code: "code_of_\(name)")),
+                    AttemptFailure(fences[3], LedgerLab.failure(.transient, code: "later_of_\(name)")),
+                ]) == [.done, .done]
+            )
+            receipts.append(try await submit("cancelled", 3))
+            #expect(try await ledger.apply(.cancel, to: JobFilter(batch: receipts[1].batch)).changed == 3)
+            receipts.append(try await submit("waiting", waiting))
+            receipts.append(try await submit("delayed", 2, at: .now + 86_400))
+            batches = receipts.map(\.batch)
+            jobs = receipts.flatMap { Array($0.firstJob...$0.lastJob) }
+        }
+
+        var count: Int { jobs.count }
+    }
+
+    private struct Scene {
+        let lab: LedgerLab
+        let alpha: Holding
+        let bravo: Holding
+
+        /// The ids of the second tenant are recognised by their size.
+        init() async throws {
+            lab = try await LedgerLab()
+            let schema = lab.schema
+            alpha = try await Holding("alpha", waiting: 5, lab)
+            try await lab.lab.run { connection in
+                _ = try connection.script(
+                    """
+                    select setval('\(schema).job_id', 770000);
+                    alter table \(schema).batch alter column id restart with 880000;
+                    """,
+                    changes: true
+                )
+            }
+            // Claims take the newest priority first, so that each tenant's worker gets its own tenant's jobs.
+            _ = try await lab.ledger.apply(.prioritize(0), to: JobFilter(batch: alpha.batches[2]))
+            bravo = try await Holding("bravo", waiting: 37, lab)
+            #expect(bravo.jobs.allSatisfy { $0 >= 770_000 } && bravo.batches.allSatisfy { $0 >= 880_000 })
+        }
+
+        /// What a call by a tenant answers, as JSON.
+        func answer(_ call: String, to holding: Holding, _ role: AccessRole = .submitter) async throws -> String {
+            let principal = try Principal(name: "\(holding.name)-ci", role: role, tenant: holding.name)
+            let sql = "select coalesce(jsonb_agg(to_jsonb(r)), '[]')::text from \(lab.schema).\(call) r"
+            return try await lab.ledger.source.run("test", opening: principal.opening) { connection in
+                try connection.value(Statement(stringLiteral: sql))
+            }
+        }
+    }
+
+    /// Calls of all functions that tell something. `$ids`, `$batch` and `$key` are the other tenant's.
+    private static let calls: [String: [String]] = [
+        "batch_jobs": ["batch_jobs($batch)"], "counts": ["counts()"], "status": ["status()"],
+        "list_queues": ["list_queues()"],
+        "list_batches": ["list_batches()", "list_batches(only_batch => $batch)", "list_batches(before => 990000)"],
+        "find_batches": ["find_batches('bravo waiting')", "find_batches(null)"],
+        "find_batch": ["find_batch('bravo waiting')"],
+        "show_jobs": ["show_jobs(array[$ids]::bigint[])"], "list_attempts": ["list_attempts(array[$ids]::bigint[])"],
+        "list_amendments": ["list_amendments(array[$ids]::bigint[])"],
+        "list_failures": [
+            "list_failures()", "list_failures(batch_id => $batch)", "list_failures(queue_name => 'default')",
+            "list_failures(since => now() - interval '1 day')",
+        ],
+        "list_unable": ["list_unable()"],
+        "list_makers": ["list_makers(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'])"],
+        "find_earlier": ["find_earlier(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'], true)"],
+    ]
+    /// Calls with a filter.
+    private static let filtered: Set<String> = [
+        "find_jobs", "list_jobs", "list_outputs", "count_jobs", "count_containing",
+    ]
+    /// Filters that match jobs of both tenants, or of the other one alone.
+    private static let filters =
+        [
+            "{}", #"{"ids": [$ids]}"#, #"{"batch": $batch}"#, #"{"queue": "default"}"#,
+            #"{"submitter": "tenant:bravo"}"#, #"{"codes": ["code_of_bravo"]}"#, #"{"classes": ["permanent"]}"#,
+            #"{"stages": ["decode"]}"#, #"{"source_prefix": "in:bravo"}"#, #"{"source_prefix": "in:"}"#,
+            #"{"source_contains": "bravo"}"#, #"{"source_contains": "wav"}"#, #"{"remarks": true}"#,
+            #"{"submitted_from": "2000-01-01"}"#, #"{"submitted_before": "2100-01-01"}"#,
+            #"{"ended_from": "2000-01-01"}"#, #"{"ended_before": "2100-01-01"}"#,
+        ]
+        + JobState.allCases.flatMap {
+            [#"{"states": ["\#($0.rawValue)"]}"#, #"{"states": ["\#($0.rawValue)"], "queue": "default"}"#]
+        }
+    /// What a tenant may not call, though its role may.
+    private static let refused: Set<String> = ["demand", "paces", "list_workers", "list_chores", "count_spans"]
+    /// What tells nothing of jobs, or changes them: see the next test.
+    private static let silent: Set<String> = [
+        "ledger_time", "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs",
+        "prioritize_jobs",
+    ]
+
+    private static func fill(_ call: String, _ other: Holding) -> String {
+        call.replacing("$ids", with: other.jobs.map(String.init).joined(separator: ", "))
+            .replacing("$batch", with: "\(other.batches[0])")
+    }
+
+    @Test func noFunctionTellsATenantOfAnother() async throws {
+        let scene = try await Scene()
+        let all = Set(Self.calls.keys).union(Self.filtered).union(Self.refused).union(Self.silent)
+        // A new function needs a call here.
+        #expect(GrantTests.functions["sluice_submitter"] == all)
+        let filtered = Self.filtered.flatMap { name in
+            Self.filters.map { "\(name)('\($0)')" } + [#"\#(name)('{"batch": $batch}')"#]
+        }
+        for call in Self.calls.values.flatMap(\.self) + filtered {
+            let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.alpha)
+            #expect(!text.contains("bravo"), "\(call): \(text)")
+            #expect(text.firstMatch(of: /[^0-9.:](77|88)[0-9]{4}[^0-9]/) == nil, "\(call): \(text)")
+        }
+        // The calls are able to tell: the other tenant sees itself.
+        for call in ["list_batches()", "list_failures()", "list_jobs('{}')", "show_jobs(array[$ids]::bigint[])"] {
+            let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.bravo)
+            #expect(text.contains("bravo") && text.firstMatch(of: /[^0-9.:](77|88)[0-9]{4}[^0-9]/) != nil)
+        }
+        for name in Self.refused {
+            let argument = name == "paces" ? "now()" : ""
+            for role in [AccessRole.viewer, .submitter] {
+                let problem = try await failure(of: {
+                    _ = try await scene.answer("\(name)(\(argument))", to: scene.alpha, role)
+                })
+                #expect(problem.code == .ledgerPermissionDenied, "\(name)")
+            }
+        }
+    }
+
+    @Test func countsAreThoseOfTheTenant() async throws {
+        let scene = try await Scene()
+        for folded in [false, true] {
+            if folded { _ = try await scene.lab.ledger.keepHouse() }
+            for holding in [scene.alpha, scene.bravo] {
+                let waiting = holding.name == "alpha" ? 5 : 37
+                let status = try await holding.ledger.status()
+                #expect(status.jobs.waiting == waiting && status.jobs.total == holding.count, "\(folded)")
+                #expect(try await holding.ledger.counts()["default"] == status.jobs)
+                #expect(try await holding.ledger.queues().map(\.jobs) == [status.jobs])
+                let filters = [JobFilter(), JobFilter(queue: "default"), JobFilter(states: JobState.allCases)]
+                for filter in filters {
+                    let count = try await holding.ledger.count(matching: filter)
+                    #expect(count == holding.count, "\(filter)")
+                }
+                #expect(try await holding.ledger.failures().map(\.jobs) == [1])
+            }
+        }
+        let stranger = try scene.lab.ledger.acting(for: Principal(name: "x", role: .viewer, tenant: "nobody"))
+        #expect(try await stranger.status().jobs.total == 0)
+        #expect(try await stranger.queues().isEmpty)
+    }
+
+    @Test func noChangeReachesTheJobsOfAnother() async throws {
+        let scene = try await Scene()
+        let (lab, alpha, bravo) = (scene.lab, scene.alpha, scene.bravo)
+        func states() async throws -> [String] {
+            let ids = bravo.jobs
+            return try await lab.lab.run { connection in
+                try connection.rows(
+                    "select j.state || ' ' || j.priority from \(lab.schema).show_jobs(\(ids)) j order by j.job"
+                ) { try $0[0] }
+            }
+        }
+        let before = try await states()
+        #expect(Set(before).count >= 6)
+        for filter in Self.filters {
+            for verb in ["cancel_jobs('$f')", "retry_jobs('$f')", "prioritize_jobs('$f', 3)"] {
+                let call = Self.fill(verb.replacing("$f", with: filter), bravo)
+                do { _ = try await scene.answer(call, to: alpha) } catch let error as LedgerError {
+                    #expect(error.code == .ledgerPermissionDenied && filter.contains("batch"), "\(call): \(error)")
+                }
+            }
+        }
+        #expect(try await states() == before)
+    }
+}
