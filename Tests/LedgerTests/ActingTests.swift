@@ -30,7 +30,9 @@ struct ActingTests {
         let lab = try await LedgerLab()
         try await lab.submit(1)
         let ledger = try Self.face(lab).acting(for: Principal(name: "t", role: role))
+        // A token creates no tokens: they would outlive it.
         let allowed = try #require(GrantTests.functions[role.databaseRole])
+            .subtracting(["create_token", "revoke_token", "create_tenant"])
         for call in try await GrantTests.calls(in: lab) {
             let isAllowed = try await Self.may("select \(lab.schema).\(call.name)(\(call.arguments))", ledger)
             #expect(isAllowed == allowed.contains(call.name), "\(role): \(call.name)")

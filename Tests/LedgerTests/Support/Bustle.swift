@@ -41,7 +41,7 @@ enum Bustle {
 
     static let chores = [
         "reap", "wake_delayed", "fold_counts", "raise_floors", "audit_running", "make_spans_ahead", "drop_old",
-        "close_albums", "fold_service",
+        "close_albums", "fold_service", "trim_audit",
     ].map {
         Call(
             sql: "select error from sluice.do_chore('\($0)')",

@@ -1,0 +1,195 @@
+import Console
+import FoundationEssentials
+import Ledger
+
+/// `sluice tokens`: lists tokens, creates and revokes them.
+enum TokensCommand {
+    private static let which = Argument(name: "TOKEN", summary: "names or ids of tokens", count: .oneOrMore)
+    private static let ended = Switch("ended", "also list tokens that have expired or were revoked", in: .output)
+    private static let role = Option<AccessRole>(
+        "role",
+        .choice("ROLE") { role in
+            switch role {
+            case .viewer: "lists"
+            case .submitter: "submits, lists, and changes its own jobs"
+            case .operator: "lists, and changes all jobs, queues and workers"
+            }
+        },
+        "what the token permits",
+        in: .work
+    )
+    private static let name = Option<String>("name", .text.named("NAME"), "a name for lists and the audit", in: .work)
+    private static let tenant = Option<String>(
+        "tenant",
+        .text.named("NAME"),
+        "the tenant whose batches it sees and changes; by default all",
+        in: .work
+    )
+    private static let queue = Option<String>(
+        "queue",
+        .text.named("NAME").offering(.ledger(.queues)),
+        "the only queue to which it submits and whose jobs it changes",
+        in: .work
+    )
+    private static let expires = Option<Duration>(
+        "expires",
+        .duration,
+        "how long it is valid; without it, until it is revoked",
+        in: .work
+    )
+
+    static let value = Subcommand(
+        name: "tokens",
+        summary: "list tokens; create and revoke them",
+        discussion: [
+            "A token lets a program use the ledger through a coordinator, without a login of the database. "
+                + "The ledger stores only a hash of it."
+        ],
+        options: ListOptions.forms + [ended.form],
+        examples: [Example(line: "sluice tokens", purpose: "all valid tokens")],
+        children: [
+            Subcommand(
+                name: "create",
+                summary: "create a token and print it, once",
+                options: [role.form, name.form, tenant.form, queue.form, expires.form],
+                examples: [
+                    Example(
+                        line: "sluice tokens create --role submitter --name ci --expires 90d",
+                        purpose: "a token for a program"
+                    )
+                ],
+                run: create
+            ),
+            Subcommand(
+                name: "revoke",
+                summary: "revoke tokens",
+                arguments: [which],
+                examples: [Example(line: "sluice tokens revoke ci", purpose: "from now on the token is refused")],
+                run: revoke
+            ),
+        ],
+        standsAlone: true,
+        run: list
+    )
+
+    @Sendable private static func list(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let (now, tokens) = try LedgerWork.run(invocation) { ledger in
+            (try await ledger.time(), try await ledger.tokens(withEnded: invocation[ended]))
+        }
+        if tokens.isEmpty, !invocation[ListOptions.json], !invocation[ListOptions.quiet] {
+            console.say("no tokens; \"sluice tokens create\" creates one")
+            return .success
+        }
+        try show(tokens, now, invocation, console)
+        return .success
+    }
+
+    @Sendable private static func create(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        guard let role = invocation[role] else { throw UsageError("--role is missing: viewer, submitter or operator") }
+        guard let name = invocation[name] else { throw UsageError("--name is missing") }
+        guard role != .operator || invocation[tenant] == nil else {
+            throw UsageError("--role operator: not with --tenant; the operators of a ledger belong to no tenant")
+        }
+        let tenant = invocation[tenant]
+        let token = try LedgerWork.run(invocation) { ledger in
+            try await ledger.createToken(
+                named: name,
+                role: role,
+                tenant: tenant,
+                queue: invocation[queue],
+                validFor: invocation[expires]
+            )
+        }
+        if invocation[ListOptions.json] {
+            try console.print(JSONText.line(NewToken(name: name, role: role.rawValue, token: token.text)))
+        } else {
+            try console.print(token.text)
+            console.say("this is the only time that the token is shown")
+        }
+        return .success
+    }
+
+    @Sendable private static func revoke(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let words = invocation.words(which)
+        let (now, tokens) = try LedgerWork.run(invocation) { ledger in
+            let known = try await ledger.tokens(withEnded: true)
+            // All are looked up first, so that a mistyped one changes nothing.
+            for word in words where !known.contains(where: { $0.name == word || "\($0.id)" == word }) {
+                throw Refusal(
+                    message: "no such token \"\(word.printable)\"",
+                    hint: "\"sluice tokens --ended\" lists them",
+                    exitCode: .notFound
+                )
+            }
+            var revoked: [TokenRecord] = []
+            for word in words {
+                if let token = try await ledger.revokeToken(word) { revoked.append(token) }
+            }
+            return (try await ledger.time(), revoked)
+        }
+        try show(tokens, now, invocation, console)
+        return .success
+    }
+
+    private static func show(
+        _ tokens: [TokenRecord],
+        _ now: Date,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws {
+        if invocation[ListOptions.json] {
+            for token in tokens { try console.print(JSONText.line(Record(token))) }
+        } else if invocation[ListOptions.quiet] {
+            for token in tokens { try console.print("\(token.id)") }
+        } else {
+            try console.print(table(tokens, now).lines(for: console.data).joined(separator: "\n"))
+        }
+    }
+
+    private static func table(_ tokens: [TokenRecord], _ now: Date) -> TextTable {
+        var table = TextTable([
+            .init(title: "ID", isNumber: true), .init(title: "NAME", isElastic: true), .init(title: "ROLE"),
+            .init(title: "TENANT", mayGo: true), .init(title: "QUEUE", mayGo: true), .init(title: "STATE"),
+            .init(title: "EXPIRES", mayGo: true), .init(title: "USED"), .init(title: "CREATED BY", mayGo: true),
+        ])
+        for token in tokens {
+            table.add([
+                .init("\(token.id)"), .init(token.name), .init(token.role.rawValue), .init(token.tenant ?? "-"),
+                .init(token.queue ?? "-"), .init(token.state.rawValue, token.state == .valid ? nil : .careful),
+                .init(
+                    token.expiresAt.map { $0 > now ? TimeWords.ahead($0, at: now) : TimeWords.ago($0, at: now) } ?? "-"
+                ),
+                .init(token.usedAt.map { TimeWords.ago($0, at: now) } ?? "never"), .init(token.createdBy),
+            ])
+        }
+        return table
+    }
+
+    private struct NewToken: Encodable {
+        let name: String
+        let role: String
+        let token: String
+    }
+
+    private struct Record: Encodable {
+        let id: Int32
+        let name: String
+        let role: String
+        let tenant: String?
+        let queue: String?
+        let state: TokenRecord.State
+        let createdAt: Date
+        let createdBy: String
+        let expiresAt: Date?
+        let revokedAt: Date?
+        let revokedBy: String?
+        let usedAt: Date?
+
+        init(_ token: TokenRecord) {
+            (id, name, role) = (token.id, token.name, token.role.rawValue)
+            (tenant, queue, state) = (token.tenant, token.queue, token.state)
+            (createdAt, createdBy, expiresAt) = (token.createdAt, token.createdBy, token.expiresAt)
+            (revokedAt, revokedBy, usedAt) = (token.revokedAt, token.revokedBy, token.usedAt)
+        }
+    }
+}

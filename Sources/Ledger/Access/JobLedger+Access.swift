@@ -1,0 +1,93 @@
+import Conversion
+public import FoundationEssentials
+
+extension JobLedger {
+    // MARK: - Tokens
+
+    /// Creates a token, and returns it. It cannot be shown again: the ledger keeps only a hash of its secret.
+    ///
+    /// `duration` is how long it is valid; `nil`: until it is revoked. Throws `conflict` if there is a token with that
+    /// name, and `refused` if there is no such tenant.
+    public func createToken(
+        named name: String,
+        role: AccessRole,
+        tenant: String? = nil,
+        queue: String? = nil,
+        validFor duration: Duration? = nil
+    ) async throws -> AccessToken {
+        let token = AccessToken()
+        // A repeated call finds the token that an earlier try has created.
+        _ = try await settle("create a token") { connection, _ in
+            try connection.execute(
+                """
+                select \(schema).create_token(\(name), \(role.rawValue), \(token.hash), \(tenant), \(queue), \(duration))
+                """
+            )
+        }
+        return token
+    }
+
+    /// The valid tokens, by name; with `ended` also those that have expired or were revoked.
+    public func tokens(withEnded ended: Bool = false) async throws -> [TokenRecord] {
+        try await settle("list tokens") { connection, _ in
+            try connection.rows("select * from \(schema).list_tokens(\(ended))", TokenRecord.init)
+        }
+    }
+
+    /// Revokes a token by its name or id. `nil` if there is none. Processes that have found it forget it within seconds.
+    public func revokeToken(_ nameOrID: String) async throws -> TokenRecord? {
+        try await settle("revoke a token") { connection, _ in
+            try connection.first("select * from \(schema).revoke_token(\(nameOrID))", TokenRecord.init)
+        }
+    }
+
+    /// What the ledger knows of a token, in whatever state it is; `nil` if it does not know it. Only a member of
+    /// `sluice_face` and the ledger's owner may ask.
+    public func find(_ token: AccessToken, within limit: Duration? = nil) async throws -> TokenRecord? {
+        try await settle("look up a token", within: limit) { connection, _ in
+            try connection.first("select * from \(schema).find_token(\(token.hash))", TokenRecord.init)
+        }
+    }
+
+    /// Records that tokens were used, to the minute. Call it for many at a time, and rarely.
+    public func noteUse(ofTokens ids: [Int32]) async throws {
+        guard !ids.isEmpty else { return }
+        try await settle("record the use of tokens") { connection, _ in
+            _ = try connection.execute("select \(schema).touch_tokens(\(ids))")
+        }
+    }
+
+    // MARK: - Tenants
+
+    /// Creates a tenant. False if there is one with that name.
+    public func createTenant(_ name: String) async throws -> Bool {
+        try await settle("create a tenant") { connection, mayHaveHappened in
+            let isNew: Bool = try connection.value("select \(schema).create_tenant(\(name))")
+            return isNew || mayHaveHappened
+        }
+    }
+
+    /// All tenants, by name.
+    public func tenants() async throws -> [Tenant] {
+        try await settle("list tenants") { connection, _ in
+            try connection.rows("select * from \(schema).list_tenants()", Tenant.init)
+        }
+    }
+
+    // MARK: - Audit
+
+    /// Who changed what, newest first: since `since`, by `who`, and older than the record `record`.
+    public func audit(
+        since: Date? = nil,
+        by who: String? = nil,
+        before record: Int64? = nil,
+        limit: Int32 = 50
+    ) async throws -> [AuditRecord] {
+        try await settle("read the audit") { connection, _ in
+            try connection.rows(
+                "select * from \(schema).list_audit(\(since), \(record), \(limit), \(who))",
+                AuditRecord.init
+            )
+        }
+    }
+}

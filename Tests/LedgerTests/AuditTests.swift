@@ -1,0 +1,120 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// Each change leaves a row that says who changed what, and how much.
+struct AuditTests {
+    private struct Row: Equatable {
+        let who: String
+        let what: String
+        let affected: Int
+
+        init(_ who: String, _ what: String, _ affected: Int) {
+            (self.who, self.what, self.affected) = (who, what, affected)
+        }
+        init(_ record: AuditRecord) { self.init(record.who, record.what, record.affected) }
+    }
+
+    private func rows(_ lab: LedgerLab) async throws -> [Row] {
+        try await lab.ledger.audit(limit: 1_000).reversed().map(Row.init)
+    }
+
+    @Test func eachChangeIsWrittenDown() async throws {
+        let lab = try await LedgerLab()
+        let server = lab.lab.server
+        let login = try GrantTests.user("sluice_operator", on: server)
+        let steward = try lab.ledger(as: login)
+        let batch = try await lab.submit(5).batch
+        let worker = try await lab.worker()
+        #expect(try await rows(lab).isEmpty)
+
+        _ = try await steward.createTenant("radio")
+        _ = try await steward.createToken(named: "ci", role: .submitter, tenant: "radio")
+        _ = try await steward.revokeToken("ci")
+        try await steward.setPaused(true, queue: "default")
+        try await steward.setRunningLimit(4, queue: "default")
+        try await steward.setWeight(50, queue: "default")
+        try await steward.setWeight(60, queue: "default", submitter: "postgres")
+        #expect(try await steward.wish(.quiet, of: worker.worker))
+        _ = try await steward.apply(.prioritize(3), to: JobFilter(batch: batch))
+        _ = try await steward.apply(.cancel, to: JobFilter(batch: batch))
+        _ = try await steward.apply(.retryWithDamage(.conceal, concealSeconds: 2), to: JobFilter(batch: batch))
+        #expect(
+            try await rows(lab) == [
+                Row(login, "create_tenant", 1), Row(login, "create_token", 1), Row(login, "revoke_token", 1),
+                Row(login, "pause_queue", 1), Row(login, "limit_queue", 1), Row(login, "weigh_queue", 1),
+                Row(login, "weigh_submitter", 1), Row(login, "wish_worker", 1), Row(login, "prioritize_jobs", 5),
+                Row(login, "cancel_jobs", 5), Row(login, "retry_jobs", 5),
+            ]
+        )
+        let records = try await lab.ledger.audit()
+        #expect(records[0].details.contains("\"damage\": \"conceal\"") && records[0].details.contains("\(batch)"))
+        #expect(records.map(\.id) == records.map(\.id).sorted(by: >))
+        // Every function that changes something for people is among these, or submits.
+        let changing = Set(records.map(\.what)).union(["submit", "submit_each", "stage_jobs", "tell_workers"])
+        let known = GrantTests.functions["sluice_operator"]!.union(GrantTests.functions["sluice_submitter"]!)
+        let looking = GrantTests.looking.union([
+            "list_tokens", "list_tenants", "list_audit", "find_batch", "find_earlier",
+        ])
+        #expect(known.subtracting(looking).subtracting(changing) == [])
+    }
+
+    @Test func whatChangesNothingOrFailsLeavesNoRow() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(1)
+        _ = try await lab.ledger.apply(.retry, to: JobFilter())
+        _ = try await lab.ledger.count(of: .cancel, matching: JobFilter())
+        #expect(try await !lab.ledger.wish(.quiet, of: 1))
+        _ = try await failure(of: { try await lab.ledger.setPaused(true, queue: "nowhere") })
+        _ = try await failure(of: { try await lab.ledger.setWeight(0, queue: "default") })
+        #expect(try await rows(lab).isEmpty)
+    }
+
+    @Test func theChunksOfAnOperationAreOneRow() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(250)
+        #expect(try await lab.ledger.apply(.cancel, to: JobFilter(queue: "default"), chunk: 100).changed == 250)
+        #expect(try await rows(lab) == [Row("postgres", "cancel_jobs", 250)])
+        // The next operation with the same filter is another row.
+        #expect(try await lab.ledger.apply(.retry, to: JobFilter(), chunk: 100).changed == 250)
+        #expect(try await lab.ledger.apply(.cancel, to: JobFilter(queue: "default"), chunk: 100).changed == 250)
+        #expect(try await rows(lab).map(\.affected) == [250, 250, 250])
+    }
+
+    @Test func theNameIsThatOfTheToken() async throws {
+        let lab = try await LedgerLab()
+        let tenant = try lab.ledger.acting(for: Principal(name: "ci", role: .submitter, tenant: "radio"))
+        let steward = try lab.ledger.acting(for: Principal(name: "ops", role: .operator))
+        _ = try await tenant.submit(Submission(), LedgerLab.requests(3))
+        #expect(try await tenant.apply(.cancel, to: JobFilter()).changed == 3)
+        try await steward.setPaused(true, queue: "default")
+        let records = try await steward.audit()
+        #expect(records.map(\.who) == ["token:ops", "token:ci"] && records.map(\.tenant) == [nil, "radio"])
+        #expect(try await steward.audit(by: "token:ci").map(\.what) == ["cancel_jobs"])
+    }
+
+    @Test func pagesGoByKeyAndOldRowsAreDropped() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(1)
+        for number in 1...7 { try await lab.ledger.setRunningLimit(Int32(number), queue: "default") }
+        var found: [Int64] = []
+        while true {
+            let page = try await lab.ledger.audit(before: found.last, limit: 3)
+            found += page.map(\.id)
+            if page.count < 3 { break }
+        }
+        #expect(found.count == 7 && found == found.sorted(by: >))
+        let middle = try await lab.ledger.time()
+        try await lab.ledger.setPaused(true, queue: "default")
+        #expect(try await lab.ledger.audit(since: middle).map(\.what) == ["pause_queue"])
+
+        try await lab.set("keep_audit = '1 day'")
+        try await lab.age(by: .seconds(2 * 86_400))
+        try await lab.ledger.setPaused(false, queue: "default")
+        #expect(try await lab.ledger.keepHouse().chores.first { $0.name == "trim_audit" }?.affected == 8)
+        #expect(try await rows(lab).count == 1)
+    }
+}
