@@ -43,6 +43,11 @@ let package = Package(
             providers: [.apt(["libseccomp-dev"])]
         ),
         .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(
+            name: "CMicroHTTPD",
+            pkgConfig: "libmicrohttpd",
+            providers: [.apt(["libmicrohttpd-dev"])]
+        ),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // The modules, from the bottom up.
@@ -80,9 +85,14 @@ let package = Package(
         .target(name: "Console", dependencies: ["Conversion", "System"], swiftSettings: house),
         .target(name: "Records", dependencies: ["Console", "Ledger", "Conversion"], swiftSettings: house),
         .target(
+            name: "Face",
+            dependencies: ["Records", "Console", "Storage", "Ledger", "Conversion", "System", "CMicroHTTPD"],
+            swiftSettings: house
+        ),
+        .target(
             name: "Command",
             dependencies: [
-                "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger",
+                "Face", "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger",
                 "Conversion", "System",
             ],
             swiftSettings: house
@@ -222,7 +232,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "Command", "Records", "Console", "LocalCluster", "Ledger", "PumpRoom", "Storage", "Conversion",
+                "Command", "Face", "Records", "Console", "LocalCluster", "Ledger", "PumpRoom", "Storage", "Conversion",
                 "TestSupport", "FuzzedTexts", "sluice", "text-process",
             ],
             exclude: ["Golden"],

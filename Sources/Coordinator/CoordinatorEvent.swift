@@ -3,6 +3,8 @@ public import Conversion
 /// What a coordinator reports while it runs.
 public enum CoordinatorEvent: Sendable, Hashable {
     case started
+    /// It serves HTTP requests at these addresses.
+    case listens(at: [String])
     /// This many workers sent no heartbeat for a whole lease; their jobs are back in the queue.
     case reaped(Int)
     /// The number of publications that this coordinator finished for others.

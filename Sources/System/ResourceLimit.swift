@@ -20,6 +20,9 @@ package enum ResourceLimit: String, Sendable {
         }
     }
 
+    /// What this process may use now.
+    package var current: UInt64 { sluice_soft_limit(number) }
+
     /// Lowers the limit to `most`, for good. A lower limit of the administrator's stays. Returns whether that succeeded; if
     /// not, `errno` has the reason.
     package func lower(to most: UInt64) -> Bool {

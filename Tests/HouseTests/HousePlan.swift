@@ -17,8 +17,9 @@ enum HousePlan {
         "LocalCluster": ["Storage", "Ledger", "Conversion", "System"],
         "Console": ["Conversion", "System"],
         "Records": ["Console", "Ledger", "Conversion"],
+        "Face": ["Records", "Console", "Storage", "Ledger", "Conversion", "System"],
         "Command": [
-            "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion",
+            "Face", "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion",
             "System",
         ],
         "sluice": ["Command"],
@@ -32,6 +33,7 @@ enum HousePlan {
         "CCrypto": "Sources/Storage/Digest",
         "CSandbox": "Sources/PumpRoom/Sandbox",
         "CSystem": "Sources/System",
+        "CMicroHTTPD": "Sources/Face/Serving",
     ]
 
     /// The names of the C library on several systems.
@@ -40,7 +42,7 @@ enum HousePlan {
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
         "Sources/Media/LibAV", "Sources/Media/Loudness", "Sources/Ledger/LibPQ", "Sources/PumpRoom", "Sources/Storage",
-        "Sources/Worker", "Sources/LocalCluster", "Sources/Console", "Sources/Command", "Sources/sluice",
+        "Sources/Worker", "Sources/Face/Serving", "Sources/LocalCluster", "Sources/Console", "Sources/Command", "Sources/sluice",
         "Sources/System",
     ]
 

@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// `sluice audit`: who changed what, newest first.
 enum AuditCommand {

@@ -1,5 +1,7 @@
 import Console
+import Conversion
 import Coordinator
+import Face
 import Ledger
 import Records
 import Synchronization
@@ -14,14 +16,16 @@ enum CoordinatorCommand {
                 + "when they are due, maintains the counts, and finishes outputs that a worker left half-published, "
                 + "if it has their roots. You can run several. Without a coordinator, the workers run the "
                 + "housekeeping.",
+            "With --listen it serves the HTTP API, which needs tokens: \"sluice tokens create\" makes them.",
             "It reads the same --config file as the worker. Ctrl-C or SIGTERM stops it.",
         ],
-        options: [ServiceOptions.root.form, ServiceFile.option.form] + LedgerOptions.forms,
+        options: [ServiceOptions.root.form] + FaceOptions.forms + [ServiceFile.option.form] + LedgerOptions.forms,
         examples: [
             Example(
                 line: "sluice coordinator --root out=/mnt/archive",
                 purpose: "with a root, to finish its outputs"
-            )
+            ),
+            Example(line: "sluice coordinator --listen 8080", purpose: "with the HTTP API for this machine"),
         ],
         run: run
     )
@@ -32,15 +36,18 @@ enum CoordinatorCommand {
         let journal = Journal(console, invocation)
         do {
             let roots = try ServiceOptions.open(LedgerOptions.roots(invocation))
+            let tell: @Sendable (CoordinatorEvent) -> Void = { event in
+                journal.write(CoordinatorLine(event))
+                report?.note(event)
+            }
             let keeper = try HouseKeeper(
                 LedgerOptions.configuration(invocation),
                 roots: roots,
-                tell: { event in
-                    journal.write(CoordinatorLine(event))
-                    report?.note(event)
-                },
+                tell: tell,
                 pulse: { report?.beat() }
             )
+            let face = try FaceOptions.open(invocation) { tell(.trouble($0)) }
+            if let face { tell(.listens(at: face.addresses)) }
             let task = Mutex<Task<(any Error)?, Never>?>(nil)
             let isStopped = Mutex(false)
             let problem = ForegroundWork.serve(
@@ -59,7 +66,9 @@ enum CoordinatorCommand {
                     }
                     task.withLock { $0 = work }
                     if isStopped.withLock({ $0 }) { work.cancel() }
-                    return await work.value
+                    let end = await work.value
+                    await face?.stop()
+                    return end
                 }
             )
             journal.finish()

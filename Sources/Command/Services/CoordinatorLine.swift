@@ -11,17 +11,20 @@ struct CoordinatorLine: JournalRecord {
     var priority: LogPriority {
         switch event {
         case .ledgerAway, .trouble, .reaped: .warning
-        case .started, .stopped, .ledgerBack: .notice
+        case .started, .listens, .stopped, .ledgerBack: .notice
         case .finishedForOthers: .info
         }
     }
 
-    private enum Keys: String, CodingKey { case event, count, failure }
+    private enum Keys: String, CodingKey { case event, count, failure, addresses }
 
     func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Keys.self)
         switch event {
         case .started: try fields.encode("started", forKey: .event)
+        case .listens(let addresses):
+            try fields.encode("listens", forKey: .event)
+            try fields.encode(addresses, forKey: .addresses)
         case .reaped(let count):
             try fields.encode("reaped", forKey: .event)
             try fields.encode(count, forKey: .count)
@@ -42,6 +45,7 @@ struct CoordinatorLine: JournalRecord {
     func line(_ paint: (String, Ink) -> String) -> String {
         switch event {
         case .started: "\(paint("started", .good)): running housekeeping"
+        case .listens(let addresses): "serving HTTP at \(addresses.joined(separator: ", ").printable)"
         case .reaped(let count):
             "\(Figures.count(count, "worker")) stopped sending heartbeats; their jobs are back in the queue"
         case .finishedForOthers(let count): "finished \(Figures.count(count, "publication")) that other workers left"

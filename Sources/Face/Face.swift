@@ -1,0 +1,81 @@
+public import Conversion
+public import Ledger
+
+/// The HTTP face of a ledger: what commands do, for programs.
+public final class Face: Sendable {
+    private let server: HTTPServer
+    private let ledger: JobLedger
+
+    public struct Configuration: Sendable {
+        /// Where it listens, in the words of `ListenAddress`.
+        public var addresses: [String]
+        /// The role of requests without a token; `nil` refuses them.
+        public var openRole: AccessRole?
+        /// Whether it may listen on addresses that other machines reach, without TLS.
+        public var allowsInsecure = false
+        public var version = ""
+        /// How many connections to the ledger it may have.
+        public var connections = 8
+
+        public init(addresses: [String]) { self.addresses = addresses }
+    }
+
+    /// Listens and serves until `stop`. Throws a `ListenError` if it cannot listen, or must not.
+    public init(
+        _ ledgerConfiguration: LedgerConfiguration,
+        _ configuration: Configuration,
+        environment: [String: String],
+        complain: @escaping @Sendable (Failure) -> Void
+    ) throws {
+        var ledgerConfiguration = ledgerConfiguration
+        ledgerConfiguration.connectionLimit = configuration.connections
+        ledgerConfiguration.reachTimeout = .seconds(5)
+        let addresses = try configuration.addresses.map { text in
+            guard let address = ListenAddress(text) else {
+                throw ListenError("cannot listen on \"\(text)\": it must be a port, an address and a port, or a path")
+            }
+            guard address.isLocal || configuration.allowsInsecure else {
+                throw ListenError(
+                    "\(address) can be reached from other machines, and tokens would pass in clear text; listen on "
+                        + "localhost behind a proxy with TLS, or add --insecure-http"
+                )
+            }
+            guard address.isLocal || configuration.openRole == nil else {
+                throw ListenError("requests without a token are for addresses of this machine only, not for \(address)")
+            }
+            return address
+        }
+        let ledger = try JobLedger(ledgerConfiguration)
+        self.ledger = ledger
+        let operations = try Self.operations(version: configuration.version)
+        server = try HTTPServer(
+            addresses,
+            environment: environment,
+            service: FaceService(
+                ledger,
+                Doorkeeper(ledger, openRole: configuration.openRole),
+                operations: operations,
+                complain: complain
+            )
+        )
+    }
+
+    /// Where it listens.
+    public var addresses: [String] { server.addresses.map(\.description) }
+
+    /// Answers what was asked, and ends.
+    public func stop() async {
+        await server.stop()
+        await ledger.close()
+    }
+
+    /// All that programs can ask for.
+    static func operations(version: String) throws -> [Operation] {
+        let operations =
+            ReadingOperations.all + [SubmittingOperation.value] + ChangingOperations.all
+            + [HealthOperations.alive, HealthOperations.ready]
+        let named = operations + [HealthOperations.description { "" }]
+        let text = try APIDescription.text(named, version: version) + "\n"
+        return operations + [HealthOperations.description { text }]
+    }
+}

@@ -1,0 +1,143 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+import Records
+
+/// Answers requests: finds the operation, checks what it is given, asks the doorkeeper, and turns errors into problems.
+struct FaceService: RequestService {
+    private let router: Router
+    private let doorkeeper: Doorkeeper
+    private let ledger: JobLedger
+    private let complain: @Sendable (Failure) -> Void
+    static let bodyLimit = 8 << 20
+
+    init(
+        _ ledger: JobLedger,
+        _ doorkeeper: Doorkeeper,
+        operations: [Operation],
+        complain: @escaping @Sendable (Failure) -> Void
+    ) {
+        (self.ledger, self.doorkeeper, self.complain) = (ledger, doorkeeper, complain)
+        router = Router(operations)
+    }
+
+    func refusal(_ status: HTTPStatus, _ why: String) -> HTTPAnswer {
+        let code: Problem.Code =
+            switch status {
+            case .lengthRequired: .lengthRequired
+            case .contentTooLarge: .bodyTooLarge
+            case .serviceUnavailable: .overloaded
+            default: .badRequest
+            }
+        return finished(Problem(code, why).answer)
+    }
+
+    func receive(_ head: RequestHead) -> Reception {
+        switch router.match(head) {
+        case .none: return .answer(finished(Problem(.noSuchThing, "there is nothing at this path").answer))
+        case .methods(let methods):
+            var problem = Problem(.wrongMethod, "this path takes \(methods.joined(separator: ", "))")
+            problem.methods = methods
+            return .answer(finished(problem.answer))
+        case .operation(let operation, let path): return receive(head, operation, path)
+        }
+    }
+
+    private func receive(_ head: RequestHead, _ operation: Operation, _ path: [String: String]) -> Reception {
+        switch operation.body {
+        case .none:
+            guard head.bodyLength == 0 else {
+                return .answer(finished(Problem(.badBody, "this operation takes no body").answer))
+            }
+            return .run(bodyLimit: 0) { _ in await answer(head, operation, path) { _ in nil } }
+        case .json(let schema):
+            return .run(bodyLimit: Self.bodyLimit) { bytes in
+                await answer(head, operation, path) { _ in try Self.body(bytes, head, schema) }
+            }
+        case .jsonOrLines(let schema, _):
+            if let type = head.bodyType, ["application/x-ndjson", "application/jsonl"].contains(type) {
+                return .stream { lines in await answer(head, operation, path, lines: lines) { _ in nil } }
+            }
+            return .run(bodyLimit: Self.bodyLimit) { bytes in
+                await answer(head, operation, path) { _ in try Self.body(bytes, head, schema) }
+            }
+        }
+    }
+
+    private static func body(_ bytes: [UInt8], _ head: RequestHead, _ schema: Schema) throws(Problem) -> JSONValue {
+        guard head.bodyType == "application/json" else {
+            throw Problem(.wrongType, "the body must be application/json, not \(head.bodyType ?? "without a type")")
+        }
+        guard let value = JSONValue(json: bytes) else { throw Problem(.badBody, "the body is not JSON") }
+        let mistakes = schema.mistakes(in: value)
+        guard mistakes.isEmpty else { throw Problem(.badBody, mistakes: mistakes) }
+        return value
+    }
+
+    /// Runs an operation. The body is looked at only after the token.
+    private func answer(
+        _ head: RequestHead,
+        _ operation: Operation,
+        _ path: [String: String],
+        lines: BodyStream? = nil,
+        body: @Sendable (RequestHead) throws -> JSONValue?
+    ) async -> HTTPAnswer {
+        do {
+            let guest = try await guest(head, operation)
+            let call = Call(
+                head: head,
+                ledger: guest.ledger,
+                caller: guest.caller,
+                parameters: try Router.parameters(of: operation, head, path: path),
+                body: try body(head),
+                lines: lines
+            )
+            return finished(try await operation.run(call), head)
+        } catch {
+            return finished(problem(error).answer)
+        }
+    }
+
+    private func guest(_ head: RequestHead, _ operation: Operation) async throws -> Doorkeeper.Guest {
+        guard case .roles(let roles) = operation.access else {
+            return Doorkeeper.Guest(caller: Caller(name: "", role: .viewer, tenant: nil), ledger: ledger)
+        }
+        let guest = try await doorkeeper.guest(head.field("authorization"))
+        guard roles.contains(guest.caller.role) else {
+            let names = operation.access.roles.map(\.rawValue).joined(separator: " or ")
+            throw Problem(.roleNotFit, "this needs the role \(names); the token has \(guest.caller.role.rawValue)")
+        }
+        return guest
+    }
+
+    private func problem(_ error: any Error) -> Problem {
+        switch error {
+        case let problem as Problem: return problem
+        case let error as LedgerError:
+            let failure = error.failure
+            if error.isTransient { return Problem(failure, .serviceUnavailable) }
+            switch error.code {
+            case .ledgerPermissionDenied: return Problem(failure, .forbidden)
+            case .ledgerRefused: return Problem(failure, .unprocessableContent)
+            case .ledgerConflict: return Problem(failure, .conflict)
+            case .cancelled: return Problem(failure, .serviceUnavailable)
+            default:
+                complain(failure)
+                return Problem(.unexpected, "the ledger: \(failure.code)")
+            }
+        default:
+            complain(Failure(.unexpected, at: .ledger, "\(error)"))
+            return Problem(.unexpected)
+        }
+    }
+
+    /// Adds what every answer has.
+    private func finished(_ answer: HTTPAnswer, _ head: RequestHead? = nil) -> HTTPAnswer {
+        var answer = answer
+        answer.fields.append(("X-Content-Type-Options", "nosniff"))
+        if answer.fields.allSatisfy({ $0.name != "Cache-Control" }) {
+            answer.fields.append(("Cache-Control", "no-store"))
+        }
+        return answer
+    }
+}

@@ -1,0 +1,32 @@
+import Console
+package import System
+
+/// An answer to a request.
+package struct HTTPAnswer: Sendable {
+    package enum Body: Sendable {
+        case bytes([UInt8])
+        /// Part of a file, which the server reads while it sends.
+        case file(SharedDescriptor, offset: UInt64, length: UInt64)
+        /// Events, until one side ends them.
+        case events(EventChannel)
+    }
+
+    package var status: HTTPStatus
+    package var fields: [(name: String, value: String)]
+    package var body: Body
+    /// Whether the connection is closed after the answer.
+    package var closes = false
+
+    package init(_ status: HTTPStatus, fields: [(name: String, value: String)] = [], body: Body = .bytes([])) {
+        (self.status, self.fields, self.body) = (status, fields, body)
+    }
+
+    /// A value as JSON.
+    package static func json(_ value: some Encodable, _ status: HTTPStatus = .ok) throws -> HTTPAnswer {
+        text(try JSONText.line(value) + "\n", as: "application/json", status)
+    }
+
+    package static func text(_ text: String, as type: String, _ status: HTTPStatus = .ok) -> HTTPAnswer {
+        HTTPAnswer(status, fields: [("Content-Type", type)], body: .bytes(Array(text.utf8)))
+    }
+}

@@ -1,0 +1,160 @@
+package import Conversion
+import Records
+
+/// What a refused request is told, as RFC 9457 says.
+package struct Problem: Error, Sendable {
+    /// Why the face itself refuses a request. What fails behind it has the code of the catalogue of failures.
+    package enum Code: String, Sendable, CaseIterable {
+        case badRequest = "bad_request"
+        case badParameter = "bad_parameter"
+        case badBody = "bad_body"
+        case noToken = "no_token"
+        case badToken = "bad_token"
+        case roleNotFit = "role_not_fit"
+        case noSuchThing = "no_such_thing"
+        case wrongMethod = "wrong_method"
+        case wrongType = "wrong_type"
+        case keyInUse = "key_in_use"
+        case lengthRequired = "length_required"
+        case bodyTooLarge = "body_too_large"
+        case tooManyFailures = "too_many_failures"
+        case overloaded = "overloaded"
+        case ledgerAway = "ledger_away"
+        case unexpected = "unexpected"
+
+        package var status: HTTPStatus {
+            switch self {
+            case .badRequest, .badParameter, .badBody: .badRequest
+            case .noToken, .badToken: .unauthorized
+            case .roleNotFit: .forbidden
+            case .noSuchThing: .notFound
+            case .wrongMethod: .methodNotAllowed
+            case .wrongType: .unsupportedMediaType
+            case .keyInUse: .conflict
+            case .lengthRequired: .lengthRequired
+            case .bodyTooLarge: .contentTooLarge
+            case .tooManyFailures: .tooManyRequests
+            case .overloaded, .ledgerAway: .serviceUnavailable
+            case .unexpected: .internalError
+            }
+        }
+
+        /// What happened, in general.
+        package var title: String {
+            switch self {
+            case .badRequest: "the request cannot be read"
+            case .badParameter: "a parameter is not right"
+            case .badBody: "the body is not right"
+            case .noToken: "a token is needed"
+            case .badToken: "the token is not valid"
+            case .roleNotFit: "the token's role does not permit this"
+            case .noSuchThing: "there is no such thing"
+            case .wrongMethod: "the method does not fit the path"
+            case .wrongType: "the body has a type that is not read here"
+            case .keyInUse: "the key belongs to another request"
+            case .lengthRequired: "the body must have a Content-Length"
+            case .bodyTooLarge: "the body is too large"
+            case .tooManyFailures: "too many requests with tokens that are not valid"
+            case .overloaded: "too much at once"
+            case .ledgerAway: "the ledger cannot be reached"
+            case .unexpected: "something went wrong that should not"
+            }
+        }
+
+        package var hint: String? {
+            switch self {
+            case .noToken: "send \"Authorization: Bearer TOKEN\"; \"sluice tokens create\" makes a token"
+            case .badToken: "\"sluice tokens\" lists the valid ones"
+            case .roleNotFit: "ask for a token with another role"
+            case .badParameter, .badBody, .noSuchThing, .wrongMethod, .wrongType: "/openapi.json describes all requests"
+            case .bodyTooLarge: "send JSON Lines, which may have any length"
+            case .keyInUse: "use another Idempotency-Key for another request"
+            case .tooManyFailures, .overloaded, .ledgerAway: "try again later"
+            case .badRequest, .lengthRequired, .unexpected: nil
+            }
+        }
+    }
+
+    package let status: HTTPStatus
+    package let code: String
+    package let title: String
+    package let detail: String?
+    package let hint: String?
+    package var kind: Failure.Kind?
+    package var mistakes: [Schema.Mistake] = []
+    /// For a method that does not fit: those that do.
+    var methods: [String] = []
+    /// Seconds after which another try may succeed.
+    var retryAfter: Int?
+
+    package init(_ code: Code, _ detail: String? = nil, mistakes: [Schema.Mistake] = []) {
+        (status, self.code, title, self.detail) = (code.status, code.rawValue, code.title, detail)
+        (hint, self.mistakes) = (code.hint, mistakes)
+        if status == .serviceUnavailable || status == .tooManyRequests { retryAfter = 1 }
+    }
+
+    /// What failed behind the face.
+    package init(_ failure: Failure, _ status: HTTPStatus) {
+        (self.status, code, kind, detail, hint) = (status, failure.code, failure.kind, failure.message, failure.hint)
+        title = failure.known.map { $0.entry.meaning.unmarked } ?? failure.code
+        if status == .serviceUnavailable { retryAfter = 1 }
+    }
+
+    package var answer: HTTPAnswer {
+        struct Body: Encodable {
+            let type: String
+            let title: String
+            let status: UInt32
+            let code: String
+            let kind: Failure.Kind?
+            let detail: String?
+            let hint: String?
+            let errors: [Schema.Mistake]?
+
+            enum CodingKeys: String, CodingKey {
+                case type, title, status, code, kind = "class", detail, hint, errors
+            }
+        }
+        let body = Body(
+            type: "urn:sluice:problem:\(code)",
+            title: title,
+            status: status.rawValue,
+            code: code,
+            kind: kind,
+            detail: detail,
+            hint: hint,
+            errors: mistakes.isEmpty ? nil : mistakes
+        )
+        // `try?`: text and numbers can always be written.
+        var answer = (try? HTTPAnswer.json(body, status)) ?? HTTPAnswer(status)
+        answer.fields = [("Content-Type", "application/problem+json")]
+        if status == .unauthorized { answer.fields.append(("WWW-Authenticate", "Bearer realm=\"sluice\"")) }
+        if !methods.isEmpty { answer.fields.append(("Allow", methods.joined(separator: ", "))) }
+        if let retryAfter { answer.fields.append(("Retry-After", "\(retryAfter)")) }
+        return answer
+    }
+
+    /// The shape of `answer`.
+    package static let schema = Schema.named(
+        "Problem",
+        .object([
+            .must("type", .text(), "a name for the kind of problem"),
+            .must("title", .text(), "what happened, in general"),
+            .must("status", .whole(400...599), "the status of the answer"),
+            .must("code", .text(1...64), "for programs: a code of this page or of the catalogue of failures"),
+            .may("class", .choice(Failure.Kind.allCases.map(\.rawValue)), "whether another try can succeed"),
+            .may("detail", .text(), "what happened this time"),
+            .may("hint", .text(), "what to do"),
+            .may(
+                "errors",
+                .list(
+                    .object([
+                        .must("pointer", .text(), "a parameter, or a JSON pointer into the body"),
+                        .must("detail", .text(), "what is wrong with it"),
+                    ])
+                ),
+                "each mistake"
+            ),
+        ])
+    )
+}

@@ -1,0 +1,117 @@
+import Conversion
+import Ledger
+import Records
+
+/// How the face changes jobs, queues and workers.
+enum ChangingOperations {
+    private static let filter = Schema.named("JobFilter", .object(JobSelection.fields))
+
+    private static let change = Schema.object([
+        .must("change", .choice(["retry", "cancel", "prioritize"]), "what to do"),
+        .must("filter", filter, "the jobs; an empty filter selects all on which the change has an effect"),
+        .may("preview", .truth, "only count"),
+        .may("priority", .whole(-100...100), "for prioritize: the new priority"),
+        .may("onDamage", .choice(DamageMode.allCases.map(\.rawValue)), "for retry: how to treat damage from now on"),
+        .may("concealLimit", .whole(0...86_400), "for retry with onDamage conceal: seconds of silence"),
+    ])
+
+    static let all: [Operation] = [
+        Operation(
+            name: "changeJobs",
+            method: .post,
+            path: "/api/v1/changes",
+            summary: "retry, cancel or prioritise the jobs that a filter selects; submitters change their own only",
+            access: .stewards,
+            body: .json(change),
+            answer: Shapes.change,
+            run: changeJobs
+        ),
+        Operation(
+            name: "changeQueue",
+            method: .post,
+            path: "/api/v1/queues/{queue}",
+            summary: "pause, resume, limit or weight a queue",
+            access: .operators,
+            parameters: [Operation.Parameter("queue", .name, "the queue's name")],
+            body: .json(
+                .object([
+                    .may("isPaused", .truth, "whether to hand out no jobs"),
+                    .may("runningLimit", .whole(0...1_000_000), "the most jobs that run at once; 0 removes the limit"),
+                    .may("weight", .whole(1...10_000), "its share relative to other queues; 100 is usual"),
+                ])
+            ),
+            answer: Shapes.queue,
+            run: changeQueue
+        ),
+        Operation(
+            name: "changeWorker",
+            method: .post,
+            path: "/api/v1/workers/{worker}",
+            summary: "let a worker claim nothing (quiet), finish and stop (drain), or work again (run)",
+            access: .operators,
+            parameters: [Operation.Parameter("worker", .id, "the worker's number")],
+            body: .json(.object([.must("wish", .choice(WorkerWish.allCases.map(\.rawValue)), "what it should do")])),
+            answer: Shapes.worker,
+            run: changeWorker
+        ),
+    ]
+
+    @Sendable private static func changeJobs(_ call: Call) async throws -> HTTPAnswer {
+        let members = call.body?.members ?? [:]
+        let (verb, wanted) = try changeOf(members)
+        var filter = JobSelection.filter(members["filter"]?.members ?? [:])
+        if verb == "retry", filter.states == nil, filter.ids == nil { filter.states = [.failed] }
+        if members["preview"]?.truth == true {
+            let count = try await call.ledger.count(of: wanted, matching: filter)
+            return try .json(ChangeRecord(verb, wanted, count: count, tally: nil))
+        }
+        let tally = try await call.ledger.apply(wanted, to: filter)
+        return try .json(ChangeRecord(verb, wanted, count: tally.seen, tally: tally))
+    }
+
+    private static func changeOf(_ members: [String: JSONValue]) throws(Problem) -> (String, JobChange) {
+        func refuse(_ pointer: String, _ detail: String) -> Problem {
+            Problem(.badBody, mistakes: [.init(pointer: pointer, detail: detail)])
+        }
+        let mode = members["onDamage"]?.text.flatMap(DamageMode.init(rawValue:))
+        let (limit, priority) = (members["concealLimit"]?.whole, members["priority"]?.whole)
+        let verb = members["change"]?.text ?? ""
+        if verb != "prioritize", priority != nil { throw refuse("/priority", "belongs to prioritize") }
+        if verb != "retry", mode != nil { throw refuse("/onDamage", "belongs to retry") }
+        if mode != .conceal, limit != nil { throw refuse("/concealLimit", "needs onDamage conceal") }
+        switch verb {
+        case "cancel": return (verb, .cancel)
+        case "prioritize":
+            guard let priority else { throw refuse("/priority", "is missing") }
+            return (verb, .prioritize(Int32(priority)))
+        default:
+            return (verb, mode.map { .retryWithDamage($0, concealSeconds: limit.map { Int($0) }) } ?? .retry)
+        }
+    }
+
+    @Sendable private static func changeQueue(_ call: Call) async throws -> HTTPAnswer {
+        let (name, members) = (call.text("queue") ?? "", call.body?.members ?? [:])
+        func find() async throws -> QueueSummary {
+            guard let queue = try await call.ledger.queues().first(where: { $0.name == name }) else {
+                throw Problem(.noSuchThing, "there is no queue \(name)")
+            }
+            return queue
+        }
+        _ = try await find()
+        if let isPaused = members["isPaused"]?.truth { try await call.ledger.setPaused(isPaused, queue: name) }
+        if let limit = members["runningLimit"]?.whole {
+            try await call.ledger.setRunningLimit(limit == 0 ? nil : Int32(limit), queue: name)
+        }
+        if let weight = members["weight"]?.whole { try await call.ledger.setWeight(Int32(weight), queue: name) }
+        return try .json(QueueRecord(try await find()))
+    }
+
+    @Sendable private static func changeWorker(_ call: Call) async throws -> HTTPAnswer {
+        let worker = call.whole("worker") ?? 0
+        guard let wish = call.body?.members?["wish"]?.text.flatMap(WorkerWish.init(rawValue:)),
+            try await call.ledger.wish(wish, of: worker),
+            let found = try await call.ledger.workers().first(where: { $0.worker == worker })
+        else { throw Problem(.noSuchThing, "no worker \(worker) is running") }
+        return try .json(WorkerRecord(found, try await call.ledger.time()))
+    }
+}

@@ -1,0 +1,264 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+import Records
+import Storage
+
+/// A job as a client asks for it.
+struct JobLine: Decodable {
+    var recipe: Recipe?
+    var source: String?
+    var output: String?
+    var preset: String?
+    var onConflict: Recipe.ConflictPolicy?
+    var needs: [String]?
+    var cost: Int32?
+    var maxAttempts: Int16?
+    var runAt: String?
+    var labels: [String: String]?
+
+    private enum Key: String, CodingKey, CaseIterable {
+        case recipe, source, output, preset, onConflict, needs, cost, maxAttempts, runAt, labels
+    }
+
+    /// Decodes strictly: a name that is not known is a mistake.
+    init(from decoder: any Decoder) throws {
+        let all = try decoder.container(keyedBy: AnyKey.self)
+        if let unknown = all.allKeys.first(where: { Key(rawValue: $0.stringValue) == nil }) {
+            let known = Key.allCases.map(\.rawValue).joined(separator: ", ")
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: [unknown], debugDescription: "is not known; known: \(known)")
+            )
+        }
+        let object = try decoder.container(keyedBy: Key.self)
+        recipe = try object.decodeIfPresent(Recipe.self, forKey: .recipe)
+        source = try object.decodeIfPresent(String.self, forKey: .source)
+        output = try object.decodeIfPresent(String.self, forKey: .output)
+        preset = try object.decodeIfPresent(String.self, forKey: .preset)
+        onConflict = try object.decodeIfPresent(Recipe.ConflictPolicy.self, forKey: .onConflict)
+        needs = try object.decodeIfPresent([String].self, forKey: .needs)
+        cost = try object.decodeIfPresent(Int32.self, forKey: .cost)
+        maxAttempts = try object.decodeIfPresent(Int16.self, forKey: .maxAttempts)
+        runAt = try object.decodeIfPresent(String.self, forKey: .runAt)
+        labels = try object.decodeIfPresent([String: String].self, forKey: .labels)
+    }
+
+    /// Decodes one line.
+    init(json bytes: some Collection<UInt8>) throws(RequestMaker.Mistake) {
+        do {
+            self = try JSONDecoder().decode(JobLine.self, from: Data(bytes))
+        } catch {
+            throw RequestMaker.Mistake(error)
+        }
+    }
+
+    /// Decodes a value that was checked against the declared shape.
+    init(_ value: JSONValue) throws(RequestMaker.Mistake) {
+        let bytes: Data
+        do {
+            bytes = try JSONEncoder().encode(value)
+        } catch {
+            throw RequestMaker.Mistake(pointer: "", detail: "\(error)")
+        }
+        try self.init(json: bytes)
+    }
+
+    private struct AnyKey: CodingKey {
+        let stringValue: String
+        let intValue: Int?
+        init?(stringValue: String) { (self.stringValue, intValue) = (stringValue, nil) }
+        init?(intValue: Int) { (stringValue, self.intValue) = ("\(intValue)", intValue) }
+    }
+}
+
+/// Makes jobs of what clients ask for, and checks them.
+///
+/// Most jobs of a submission differ in their locations only, and everything else is checked once for them all.
+struct RequestMaker {
+    /// What is wrong with a job.
+    struct Mistake: Error {
+        /// A JSON pointer into the job.
+        let pointer: String
+        let detail: String
+
+        init(pointer: String, detail: String) { (self.pointer, self.detail) = (pointer, detail) }
+
+        init(_ error: any Error) {
+            guard let error = error as? DecodingError else {
+                self.init(pointer: "", detail: "is not JSON")
+                return
+            }
+            func pointer(_ path: [any CodingKey]) -> String {
+                path.map { "/" + ($0.intValue.map { "\($0)" } ?? $0.stringValue) }.joined()
+            }
+            switch error {
+            case .keyNotFound(let key, let context):
+                self.init(pointer: pointer(context.codingPath + [key]), detail: "is missing")
+            case .typeMismatch(_, let context), .valueNotFound(_, let context):
+                self.init(pointer: pointer(context.codingPath), detail: "has the wrong type")
+            case .dataCorrupted(let context):
+                let known = context.underlyingError as? RecipeError
+                let detail = known?.reason ?? (context.codingPath.isEmpty ? "is not JSON" : context.debugDescription)
+                self.init(pointer: pointer(context.codingPath), detail: detail)
+            @unknown default: self.init(pointer: "", detail: "is not JSON")
+            }
+        }
+    }
+
+    /// What was checked, with empty locations, and the abilities that its codecs need.
+    private struct Form {
+        let recipe: Recipe
+        let extensions: [String]
+        let needs: [String]
+    }
+
+    private var forms: [Form] = []
+    private static let formLimit = 8
+
+    mutating func make(_ line: JobLine) throws(Mistake) -> JobRequest {
+        let recipe = try Self.recipe(line)
+        var roots: Set<String> = []
+        for (index, source) in recipe.sources.enumerated() {
+            roots.insert(try Self.root(of: source.location, at: "/recipe/sources/\(index)/location"))
+        }
+        for (index, output) in recipe.outputs.enumerated() {
+            roots.insert(try Self.root(of: output.location, at: "/recipe/outputs/\(index)/location"))
+        }
+        let codecs = try needs(of: recipe)
+        if let cost = line.cost, cost < 1 { throw Mistake(pointer: "/cost", detail: "must be 1 or more") }
+        if let attempts = line.maxAttempts, !(1...1_000).contains(attempts) {
+            throw Mistake(pointer: "/maxAttempts", detail: "must be from 1 to 1000")
+        }
+        var runAt: Date?
+        if let text = line.runAt {
+            guard let date = Moments.date(text) else {
+                throw Mistake(pointer: "/runAt", detail: "must be a time such as 2026-11-20T09:31:04Z")
+            }
+            runAt = date
+        }
+        return JobRequest(
+            recipe,
+            cost: line.cost,
+            needs: codecs + roots.sorted().map { AbilityWord.root($0) } + (line.needs ?? []),
+            maxAttempts: line.maxAttempts,
+            runAt: runAt,
+            labels: line.labels ?? [:]
+        )
+    }
+
+    private static func recipe(_ line: JobLine) throws(Mistake) -> Recipe {
+        if let recipe = line.recipe {
+            for (name, value) in [("source", line.source), ("output", line.output), ("preset", line.preset)]
+            where value != nil { throw Mistake(pointer: "/\(name)", detail: "cannot be combined with a recipe") }
+            if line.onConflict != nil { throw Mistake(pointer: "/onConflict", detail: "belongs into the recipe") }
+            return recipe
+        }
+        guard let source = line.source else { throw Mistake(pointer: "/source", detail: "is missing") }
+        guard let output = line.output else { throw Mistake(pointer: "/output", detail: "is missing") }
+        return Recipe(
+            from: Recipe.Source(location: source),
+            to: Recipe.Output(location: output, preset: line.preset, onConflict: line.onConflict ?? .fail)
+        )
+    }
+
+    private static func root(of text: String, at pointer: String) throws(Mistake) -> String {
+        do {
+            return try Location(text).root
+        } catch {
+            throw Mistake(pointer: pointer, detail: error.detail)
+        }
+    }
+
+    private mutating func needs(of recipe: Recipe) throws(Mistake) -> [String] {
+        var bare = recipe
+        for index in bare.sources.indices { bare.sources[index].location = "" }
+        for index in bare.outputs.indices { bare.outputs[index].location = "" }
+        let extensions = recipe.outputs.map { Self.fileExtension($0.location) }
+        if let form = forms.last(where: { $0.extensions == extensions && $0.recipe == bare }) {
+            // Equal locations of one job are the only mistake that depends on them.
+            var places: Set<String> = []
+            for place in recipe.sources.map(\.location) + recipe.outputs.map(\.location)
+            where !places.insert(place).inserted && recipe.outputs.contains(where: { $0.location == place }) {
+                throw Mistake(pointer: "/recipe", detail: "\(place) is named twice")
+            }
+            return form.needs
+        }
+        do {
+            try recipe.validate()
+            let codecs = Set(try recipe.outputs.map { (output) throws(RecipeError) in try output.codec })
+            let needs = codecs.filter { $0 != .copy }.map { AbilityWord.codec($0) }.sorted()
+            if forms.count == Self.formLimit { forms.removeFirst() }
+            forms.append(Form(recipe: bare, extensions: extensions, needs: needs))
+            return needs
+        } catch {
+            let pointer = error.path.replacing("[", with: "/").replacing("]", with: "").replacing(".", with: "/")
+            throw Mistake(pointer: "/" + pointer, detail: error.reason)
+        }
+    }
+
+    private static func fileExtension(_ location: String) -> String {
+        let name = location.split(separator: "/").last ?? ""
+        return name.lastIndex(of: ".").map { String(name[$0...]) } ?? ""
+    }
+}
+
+/// The jobs of a body of JSON Lines, while it arrives.
+struct JobLines: AsyncSequence, Sendable {
+    typealias Element = JobRequest
+
+    let body: BodyStream
+    /// A line may be as long as a recipe.
+    private static let longestLine = 256 << 10
+
+    func makeAsyncIterator() -> Iterator { Iterator(body: body.makeAsyncIterator()) }
+
+    struct Iterator: AsyncIteratorProtocol {
+        fileprivate var body: BodyStream.Iterator
+        private var rest: [UInt8] = []
+        /// Where the next line begins in `rest`.
+        private var place = 0
+        private var isOver = false
+        private var number = 0
+        private var maker = RequestMaker()
+
+        fileprivate init(body: BodyStream.Iterator) { self.body = body }
+
+        mutating func next() async throws -> JobRequest? {
+            while let line = try await nextLine() {
+                number += 1
+                if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) { continue }
+                do throws(RequestMaker.Mistake) {
+                    return try maker.make(JobLine(json: line))
+                } catch {
+                    throw Problem(
+                        .badBody,
+                        "line \(number) is not right; nothing was submitted",
+                        mistakes: [.init(pointer: error.pointer, detail: error.detail)]
+                    )
+                }
+            }
+            guard number > 0 else { throw Problem(.badBody, "there are no jobs") }
+            return nil
+        }
+
+        private mutating func nextLine() async throws -> ArraySlice<UInt8>? {
+            while true {
+                if let end = rest[place...].firstIndex(of: UInt8(ascii: "\n")) {
+                    defer { place = end + 1 }
+                    return rest[place..<end]
+                }
+                if isOver {
+                    guard place < rest.count else { return nil }
+                    defer { place = rest.count }
+                    return rest[place...]
+                }
+                rest.removeFirst(place)
+                place = 0
+                guard rest.count <= JobLines.longestLine else {
+                    throw Problem(.bodyTooLarge, "line \(number + 1) has more than \(JobLines.longestLine) bytes")
+                }
+                if let piece = try await body.next() { rest += piece } else { isOver = true }
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+import Records
+
+/// How the face takes jobs.
+enum SubmittingOperation {
+    private static let settings: [Schema.Field] = [
+        .may("queue", .name, "the queue; \"default\" without it"),
+        .may("name", .text(1...200), "the batch's name, for people"),
+        .may("priority", .whole(-100...100), "higher goes first"),
+        .may("weight", .whole(1...10_000), "the batch's share relative to other batches; 100 is usual"),
+        .may("maxAttempts", .whole(1...1_000), "attempts of each job that sets none"),
+        .may("runAt", .moment, "the earliest start"),
+    ]
+
+    static let job = Schema.named(
+        "JobRequest",
+        .object([
+            .may("recipe", .map(.anything), "what to convert, as docs/recipes.md describes; or instead of it:"),
+            .may("source", .text(1...4_096), "the source: the name of a root, a colon and a path"),
+            .may("output", .text(1...4_096), "the output; its extension decides the format without a preset"),
+            .may("preset", .text(1...64), "a named format"),
+            .may(
+                "onConflict",
+                .choice(Recipe.ConflictPolicy.allCases.map(\.rawValue)),
+                "what to do if the output exists"
+            ),
+            .may("needs", .list(.text(1...200), most: 32), "further abilities that a worker must have"),
+            .may("cost", .whole(1...1_000_000_000), "an estimate in any unit that all submitters share"),
+            .may("maxAttempts", .whole(1...1_000), "attempts"),
+            .may("runAt", .moment, "the earliest start"),
+            .may("labels", Shapes.labels, "for the submitter's own use"),
+        ])
+    )
+
+    static let value = Operation(
+        name: "submitBatch",
+        method: .post,
+        path: "/api/v1/batches",
+        summary: "submit jobs: as one JSON object, or as JSON Lines of any length with the settings in the query. "
+            + "With an Idempotency-Key header, a repetition adds nothing",
+        access: .submitters,
+        parameters: settings.map { Operation.Parameter($0.name, $0.schema, $0.meaning + " (JSON Lines only)") },
+        body: .jsonOrLines(
+            .object(
+                settings + [
+                    .may("labels", Shapes.labels, "of the batch, for the submitter's own use"),
+                    .must("jobs", .list(job, most: 50_000), "the jobs"),
+                ]
+            ),
+            line: job
+        ),
+        answer: Shapes.receipt,
+        status: .created,
+        run: run
+    )
+
+    @Sendable private static func run(_ call: Call) async throws -> HTTPAnswer {
+        let key = call.head.field("idempotency-key")
+        let receipt: SubmissionReceipt
+        if let lines = call.lines {
+            let submission = submission(call.parameters, key: key)
+            do {
+                receipt = try await call.ledger.submit(submission, streaming: JobLines(body: lines))
+            } catch is BodyStream.Interrupted {
+                throw Problem(.badBody, "the body ended too early; nothing was submitted")
+            }
+        } else {
+            guard call.parameters.isEmpty else {
+                throw Problem(.badParameter, "with a JSON body, the settings belong into the body")
+            }
+            let members = call.body?.members ?? [:]
+            var submission = submission(members, key: key)
+            submission.labels = (members["labels"]?.members ?? [:]).compactMapValues(\.text)
+            var maker = RequestMaker()
+            var jobs: [JobRequest] = []
+            for (place, item) in (members["jobs"]?.items ?? []).enumerated() {
+                do throws(RequestMaker.Mistake) {
+                    jobs.append(try maker.make(JobLine(item)))
+                } catch {
+                    throw Problem(
+                        .badBody,
+                        mistakes: [.init(pointer: "/jobs/\(place)\(error.pointer)", detail: error.detail)]
+                    )
+                }
+            }
+            guard !jobs.isEmpty else { throw Problem(.badBody, "there are no jobs") }
+            receipt = try await call.ledger.submit(submission, jobs)
+        }
+        guard receipt.isSameRequest else {
+            throw Problem(.keyInUse, "batch \(receipt.batch) was submitted with this key and other jobs or settings")
+        }
+        var answer = try HTTPAnswer.json(receipt, receipt.isRepetition ? .ok : .created)
+        answer.fields.append(("Location", "/api/v1/batches/\(receipt.batch)"))
+        return answer
+    }
+
+    private static func submission(_ values: [String: JSONValue], key: String?) -> Submission {
+        Submission(
+            queue: values["queue"]?.text ?? "default",
+            label: values["name"]?.text,
+            key: key,
+            priority: Int32(values["priority"]?.whole ?? 0),
+            weight: Int32(values["weight"]?.whole ?? 100),
+            maxAttempts: values["maxAttempts"]?.whole.map { Int($0) },
+            runAt: values["runAt"]?.text.flatMap(Moments.date)
+        )
+    }
+}

@@ -1,0 +1,43 @@
+import CMicroHTTPD
+
+/// A request and its answer, on the server's thread.
+final class Exchange {
+    enum Phase {
+        /// The header has not been handled yet.
+        case new
+        /// Its body is being collected.
+        case collecting(limit: Int, run: @Sendable ([UInt8]) async -> HTTPAnswer)
+        /// A task reads the body while it arrives.
+        case streaming(BodyStream)
+        /// A task makes the answer.
+        case waiting
+        /// The answer is there and must be queued.
+        case answered(HTTPAnswer)
+        /// The answer is queued.
+        case sending
+    }
+
+    let number: UInt64
+    /// As it was sent.
+    let target: String
+    var phase = Phase.new
+    var connection: OpaquePointer?
+    var isSuspended = false
+    /// Whether all of the body has arrived.
+    var isComplete = false
+    var body: [UInt8] = []
+    /// Bytes of the body that nobody wants.
+    var dropped = 0
+    var task: Task<Void, Never>?
+
+    init(_ number: UInt64, target: String) { (self.number, self.target) = (number, target) }
+}
+
+/// A connection whose next request is awaited, on the server's thread.
+final class Visitor {
+    let socket: Int32
+    /// When the connection is cut; `nil` while a request is handled.
+    var deadline: ContinuousClock.Instant?
+
+    init(socket: Int32, deadline: ContinuousClock.Instant) { (self.socket, self.deadline) = (socket, deadline) }
+}

@@ -1,0 +1,33 @@
+/// What the server does with requests.
+package protocol RequestService: Sendable {
+    /// Called on the server's thread once the header is complete: must not wait.
+    func receive(_ head: RequestHead) -> Reception
+    /// The answer to a request that the server itself refuses.
+    func refusal(_ status: HTTPStatus, _ why: String) -> HTTPAnswer
+}
+
+/// What to do with a request.
+package enum Reception: Sendable {
+    /// Answer at once, and read no body.
+    case answer(HTTPAnswer)
+    /// Read a body of at most this many bytes, then run.
+    case run(bodyLimit: Int, @Sendable ([UInt8]) async -> HTTPAnswer)
+    /// Run while the body arrives.
+    case stream(@Sendable (BodyStream) async -> HTTPAnswer)
+}
+
+/// Limits of the server.
+package struct ServerLimits: Sendable {
+    /// Connections at once. More wait until the system accepts them.
+    package var connections = 12_000
+    /// Bytes of all bodies that are being collected.
+    package var collectedBytes = 64 << 20
+    /// For a header to be complete, and for a collected body.
+    package var patience: Duration = .seconds(30)
+    /// Bytes of a request line and its fields.
+    package var headerBytes = 32 << 10
+    /// Bytes of a body that nobody wants before its connection is cut.
+    package var droppedBytes = 1 << 20
+
+    package init() {}
+}

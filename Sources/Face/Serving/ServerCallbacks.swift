@@ -1,0 +1,100 @@
+import CMicroHTTPD
+import Glibc
+import System
+
+/// The functions that the library calls, all on the server's thread, inside `MHD_run`.
+enum ServerCallbacks {
+    private static func loop(_ context: UnsafeMutableRawPointer?) -> ServerLoop {
+        Unmanaged<ServerLoop>.fromOpaque(context!).takeUnretainedValue()
+    }
+
+    /// A request line has arrived. What it returns is the request's own pointer from then on.
+    static let begin:
+        @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?) -> UnsafeMutableRawPointer? = {
+            context,
+            target,
+            _ in
+            let target = target.map { String(cString: $0) } ?? ""
+            return Unmanaged.passRetained(loop(context).begin(target)).toOpaque()
+        }
+
+    /// A request is over, whatever became of it.
+    static let complete:
+        @convention(c) (
+            UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+            MHD_RequestTerminationCode
+        ) -> Void = { context, connection, place, _ in
+            guard let place, let pointer = place.pointee else { return }
+            place.pointee = nil
+            let loop = loop(context)
+            loop.end(Unmanaged<Exchange>.fromOpaque(pointer).takeRetainedValue())
+            loop.visitor(connection)?.deadline = .now + loop.limits.patience
+        }
+
+    /// A connection begins or ends.
+    static let visit:
+        @convention(c) (
+            UnsafeMutableRawPointer?, OpaquePointer?, UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+            MHD_ConnectionNotificationCode
+        ) -> Void = { context, connection, _, event in
+            let loop = loop(context)
+            let socket = sluice_connection_socket(connection)
+            if event == .CONNECTION_NOTIFY_STARTED {
+                loop.visitors[socket] = Visitor(socket: socket, deadline: .now + loop.limits.patience)
+            } else {
+                loop.visitors[socket] = nil
+            }
+        }
+
+    /// Called for the header, for each piece of the body, for its end, and again whenever the connection is resumed.
+    static let handle:
+        @convention(c) (
+            UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, UnsafePointer<CChar>?,
+            UnsafePointer<CChar>?, UnsafePointer<CChar>?, UnsafeMutablePointer<Int>?,
+            UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+        ) -> MHD_Result = { context, connection, _, method, version, data, size, place in
+            guard let connection, let size, let pointer = place?.pointee else { return .NO }
+            let loop = loop(context)
+            let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
+            exchange.connection = connection
+            if case .new = exchange.phase {
+                loop.visitor(connection)?.deadline = nil
+                let raw = RequestGuard.Raw(
+                    version: version.map { String(cString: $0) } ?? "",
+                    method: method.map { String(cString: $0) } ?? "",
+                    target: exchange.target,
+                    fields: fields(of: connection)
+                )
+                return loop.receive(exchange, raw)
+            }
+            if size.pointee > 0, let data {
+                return loop.receive(exchange, UnsafeRawBufferPointer(start: data, count: size.pointee)) {
+                    size.pointee = 0
+                }
+            }
+            return loop.advance(exchange)
+        }
+
+    /// The fields of the header as they were sent.
+    private static func fields(of connection: OpaquePointer) -> [(name: [UInt8], value: [UInt8])] {
+        var found: [(name: [UInt8], value: [UInt8])] = []
+        withUnsafeMutablePointer(to: &found) { found in
+            let add: MHD_KeyValueIteratorN = { context, _, name, nameSize, value, valueSize in
+                func bytes(_ start: UnsafePointer<CChar>?, _ count: Int) -> [UInt8] {
+                    Array(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
+                }
+                context!.assumingMemoryBound(to: [(name: [UInt8], value: [UInt8])].self).pointee
+                    .append((bytes(name, nameSize), bytes(value, valueSize)))
+                return .YES
+            }
+            MHD_get_connection_values_n(connection, .HEADER_KIND, add, found)
+        }
+        return found
+    }
+}
+
+extension ServerLoop {
+    func visitor(_ connection: OpaquePointer?) -> Visitor? {
+        connection.flatMap { visitors[sluice_connection_socket($0)] }
+    }
+}

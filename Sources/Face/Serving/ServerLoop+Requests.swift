@@ -1,0 +1,160 @@
+import CMicroHTTPD
+import Glibc
+import System
+
+/// How a request moves through its phases. Each function is called by the library and returns its answer to it: whether
+/// the connection stays.
+extension ServerLoop {
+    /// The header is complete.
+    func receive(_ exchange: Exchange, _ raw: RequestGuard.Raw) -> MHD_Result {
+        let head: RequestHead
+        switch RequestGuard.check(raw) {
+        case .success(let checked): head = checked
+        case .failure(let refusal): return refuse(exchange, refusal.status, refusal.why)
+        }
+        switch setup.service.receive(head) {
+        case .answer(var answer):
+            // The library closes the connection if an answer is queued before the request is complete.
+            guard head.bodyLength == 0 else {
+                answer.closes = true
+                return queue(answer, for: exchange)
+            }
+            exchange.phase = .answered(answer)
+            return .YES
+        case .run(let limit, let run):
+            guard head.bodyLength <= limit else {
+                return refuse(exchange, .contentTooLarge, "the body may have \(limit) bytes")
+            }
+            guard head.bodyLength > 0 else {
+                // The library calls again for the end of the request, and only then the connection may rest.
+                exchange.phase = .waiting
+                answer(exchange) { await run([]) }
+                return .YES
+            }
+            guard collectedBytes + Int(head.bodyLength) <= limits.collectedBytes else {
+                return refuse(exchange, .serviceUnavailable, "too many large requests at once")
+            }
+            exchange.phase = .collecting(limit: limit, run: run)
+            visitor(exchange.connection)?.deadline = .now + limits.patience
+            return .YES
+        case .stream(let run):
+            let (server, number) = (server, exchange.number)
+            let body = BodyStream { server.post(.wake(number)) }
+            exchange.phase = .streaming(body)
+            answer(exchange) { await run(body) }
+            return .YES
+        }
+    }
+
+    /// A piece of the body. `taken` says that it was used.
+    func receive(_ exchange: Exchange, _ piece: UnsafeRawBufferPointer, taken: () -> Void) -> MHD_Result {
+        switch exchange.phase {
+        case .collecting(let limit, _):
+            guard exchange.body.count + piece.count <= limit else { return .NO }
+            exchange.body += piece
+            collectedBytes += piece.count
+            taken()
+        case .streaming(let body):
+            if body.offer(piece) { taken() } else { suspend(exchange) }
+        case .new, .waiting, .answered, .sending:
+            // An answer was made before the end of the body. It can be sent only after it.
+            exchange.dropped += piece.count
+            guard exchange.dropped <= limits.droppedBytes else { return .NO }
+            taken()
+        }
+        return .YES
+    }
+
+    /// The body is complete, or the connection goes on after a rest.
+    func advance(_ exchange: Exchange) -> MHD_Result {
+        switch exchange.phase {
+        case .collecting(_, let run):
+            visitor(exchange.connection)?.deadline = nil
+            let body = exchange.body
+            exchange.phase = .waiting
+            answer(exchange) { await run(body) }
+            suspend(exchange)
+        case .streaming(let body):
+            if !exchange.isComplete {
+                exchange.isComplete = true
+                body.finish(isComplete: true)
+            }
+            suspend(exchange)
+        case .answered(let answer): return queue(answer, for: exchange)
+        case .waiting: suspend(exchange)
+        case .new, .sending: break
+        }
+        return .YES
+    }
+
+    // MARK: - Answers
+
+    private func refuse(_ exchange: Exchange, _ status: HTTPStatus, _ why: String) -> MHD_Result {
+        var answer = setup.service.refusal(status, why)
+        answer.closes = true
+        return queue(answer, for: exchange)
+    }
+
+    private func queue(_ answer: HTTPAnswer, for exchange: Exchange) -> MHD_Result {
+        guard let connection = exchange.connection, let response = response(answer, for: exchange) else { return .NO }
+        for field in answer.fields { MHD_add_response_header(response, field.name, field.value) }
+        if answer.closes { MHD_add_response_header(response, "Connection", "close") }
+        exchange.phase = .sending
+        collectedBytes -= exchange.body.count
+        exchange.body = []
+        let result = MHD_queue_response(connection, answer.status.rawValue, response)
+        MHD_destroy_response(response)
+        return result
+    }
+
+    private func response(_ answer: HTTPAnswer, for exchange: Exchange) -> OpaquePointer? {
+        switch answer.body {
+        case .bytes(var bytes):
+            return MHD_create_response_from_buffer(bytes.count, &bytes, .RESPMEM_MUST_COPY)
+        case .file(let file, let offset, let length):
+            // The library closes the descriptor.
+            let copy = fcntl(file.number, F_DUPFD_CLOEXEC, 3)
+            guard copy >= 0 else { return nil }
+            return MHD_create_response_from_fd_at_offset64(length, copy, offset)
+        case .events(let channel):
+            keep(channel, for: exchange)
+            let (server, number) = (server, exchange.number)
+            channel.begin { server.post(.wake(number)) }
+            if let connection = exchange.connection { _ = sluice_set_timeout(connection, 0) }
+            let feed = EventFeed(self, exchange, channel)
+            return MHD_create_response_from_callback(
+                UInt64.max,
+                1_024,
+                { context, _, buffer, size in
+                    let feed = Unmanaged<EventFeed>.fromOpaque(context!).takeUnretainedValue()
+                    return feed.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
+                },
+                Unmanaged.passRetained(feed).toOpaque(),
+                { Unmanaged<EventFeed>.fromOpaque($0!).release() }
+            )
+        }
+    }
+}
+
+/// Gives the library the events of one subscriber.
+private final class EventFeed {
+    private unowned let loop: ServerLoop
+    private let exchange: Exchange
+    private let channel: EventChannel
+
+    init(_ loop: ServerLoop, _ exchange: Exchange, _ channel: EventChannel) {
+        (self.loop, self.exchange, self.channel) = (loop, exchange, channel)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        switch channel.read(into: buffer) {
+        case .bytes(let count): return count
+        case .rest:
+            // Returning nothing without a rest would be asked again at once, for ever.
+            loop.suspend(exchange)
+            return 0
+        // MHD_CONTENT_READER_END_OF_STREAM.
+        case .end: return -1
+        }
+    }
+}

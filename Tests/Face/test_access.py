@@ -1,0 +1,116 @@
+"""Who may ask for what."""
+
+import time
+
+import pytest
+
+from coordinators import Coordinator
+from test_operations import jobs, problem
+
+ROLES = ["viewer", "submitter", "operator"]
+
+
+@pytest.fixture
+def guarded(ledger):
+    """A coordinator that serves nobody without a token."""
+    with Coordinator(ledger) as face:
+        yield face
+
+
+def token(ledger, role, *more, name=None):
+    text = ledger.run("tokens", "create", "--role", role, "--name", name or f"{role}-1", *more).strip()
+    return {"authorization": f"Bearer {text}"}
+
+
+def requests(description):
+    """A request for each operation, with what it needs to be accepted."""
+    bodies = {
+        "submitBatch": {"jobs": jobs(1)}, "changeJobs": {"change": "cancel", "filter": {}, "preview": True},
+        "changeQueue": {"weight": 100}, "changeWorker": {"wish": "quiet"},
+    }
+    values = {"job": "1", "batch": "1", "queue": "default", "worker": "1", "code": "truncated"}
+    for path, methods in description["paths"].items():
+        for method, operation in methods.items():
+            yield operation, method.upper(), path.format_map(values), bodies.get(operation["operationId"])
+
+
+def test_each_role_may_do_what_is_declared_and_nothing_else(ledger, guarded):
+    tokens = {role: token(ledger, role) for role in ROLES}
+    description = guarded.client.get("/openapi.json").json()
+    tried = 0
+    for operation, method, path, body in requests(description):
+        roles = operation.get("x-roles", [])
+        for role in [None, *ROLES]:
+            answer = guarded.ask(method, path, json=body, headers=tokens.get(role, {})) if body else guarded.ask(
+                method, path, headers=tokens.get(role, {}))
+            tried += 1
+            where = f"{method} {path} as {role}: {answer.text}"
+            if not roles or role in roles:
+                # A thing that does not exist is not found by those who may ask for it.
+                assert answer.status_code in [200, 201, 404], where
+            elif role is None:
+                assert answer.status_code == 401 and answer.headers["www-authenticate"].startswith("Bearer"), where
+            else:
+                assert answer.status_code == 403, where
+    assert tried > 60
+
+
+def test_refuses_tokens_that_are_none(ledger, guarded):
+    good = token(ledger, "viewer")
+    text = good["authorization"].removeprefix("Bearer ")
+    other = text[:10] + ("0" if text[10] != "0" else "1") + text[11:]
+    for wrong in ["", "Bearer", "Basic eDp5", f"Bearer {other}", "Bearer slt_", f"Bearer {text} x", f"Bearer {text}0"]:
+        problem(guarded.ask("GET", "/api/v1/jobs", headers={"authorization": wrong}), 401, "bad_token")
+    assert guarded.get("/api/v1/jobs", headers=good) == {"jobs": []}
+    assert text not in guarded.said()
+
+
+def test_forgets_a_revoked_token_within_seconds(ledger, guarded):
+    good = token(ledger, "viewer", name="leaver")
+    assert guarded.get("/api/v1/jobs", headers=good) == {"jobs": []}
+    ledger.run("tokens", "revoke", "leaver")
+    end = time.monotonic() + 15
+    while guarded.ask("GET", "/api/v1/jobs", headers=good).status_code == 200:
+        assert time.monotonic() < end
+        # The promise is about time.
+        time.sleep(0.2)
+
+
+def test_bounds_guesses(ledger, guarded, server):
+    """Whoever tries many tokens is told to wait, and those with a token notice nothing."""
+    good = token(ledger, "viewer")
+    assert guarded.get("/api/v1/jobs", headers=good) == {"jobs": []}
+    # Tokens with right checksums, which another ledger knows.
+    others = [token(ledger, "viewer", name=f"other-{number}") for number in range(100)]
+    ledger.query("delete from sluice.token where name like 'other-%'")
+    told = [guarded.ask("GET", "/api/v1/jobs", headers=other).status_code for other in others]
+    assert set(told) == {401, 429} and told.count(401) < 75, told
+    assert guarded.get("/api/v1/jobs", headers=good) == {"jobs": []}
+
+
+def test_a_tenant_sees_and_changes_its_own_only(ledger, guarded):
+    for name in ["acme", "zenith"]:
+        ledger.run("tenants", "create", name)
+    acme = token(ledger, "submitter", "--tenant", "acme", name="acme-1")
+    zenith = token(ledger, "submitter", "--tenant", "zenith", name="zenith-1")
+    house = token(ledger, "viewer")
+    batch = guarded.post("/api/v1/batches", {"jobs": jobs(3)}, headers=acme).json()
+    path = f"/api/v1/batches/{batch['batch']}"
+    assert guarded.get(path, headers=acme)["submitter"] == "tenant:acme"
+    assert len(guarded.get("/api/v1/jobs", headers=house)["jobs"]) == 3
+    problem(guarded.ask("GET", path, headers=zenith), 404, "no_such_thing")
+    problem(guarded.ask("GET", f"/api/v1/jobs/{batch['firstJob']}", headers=zenith), 404, "no_such_thing")
+    for query in ["", "?state=waiting", "?source=in:", "?sourceContains=wav", f"?batch={batch['batch']}",
+                  f"?id={batch['firstJob']}"]:
+        assert guarded.get(f"/api/v1/jobs{query}", headers=zenith) == {"jobs": []}, query
+    assert guarded.get("/api/v1/batches", headers=zenith) == {"batches": []}
+    cancel = {"change": "cancel", "filter": {"id": [batch["firstJob"]]}}
+    assert guarded.post("/api/v1/changes", cancel, headers=zenith).json()["changed"] == 0
+    assert guarded.post("/api/v1/changes", cancel, headers=acme).json()["changed"] == 1
+
+
+def test_records_who_changed_what(ledger, guarded):
+    boss = token(ledger, "operator", name="boss")
+    guarded.post("/api/v1/queues/default", {"isPaused": True}, headers=boss)
+    audit = ledger.run("audit", "--json")
+    assert '"who":"token:boss"' in audit and "pause_queue" in audit

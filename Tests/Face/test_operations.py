@@ -1,0 +1,242 @@
+"""What programs can ask for. Every answer is checked against the description of the API."""
+
+import json
+import os
+import re
+import subprocess
+
+import httpx
+import pytest
+
+from coordinators import Coordinator
+from terminal import SLUICE, environment
+
+
+def jobs(count, name="in"):
+    return [{"source": f"in:{name}/{number}.wav", "output": f"out:{name}/{number}.flac"} for number in range(count)]
+
+
+def lines(items):
+    return "".join(json.dumps(item) + "\n" for item in items)
+
+
+def problem(answer, status, code):
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["status"], answer.json()["code"]) == (status, status, code), answer.text
+    return answer.json()
+
+
+def test_says_whether_it_is_ready(server, ledger):
+    with Coordinator(ledger, "--open-role", "viewer") as face:
+        assert face.get("/healthz") == {"isWell": True}
+        assert face.get("/readyz") == {"isWell": True}
+
+
+def test_submits_and_shows(face):
+    answer = face.post("/api/v1/batches", {"queue": "night", "name": "first", "priority": 5, "jobs": jobs(3)})
+    assert answer.status_code == 201
+    receipt = answer.json()
+    assert answer.headers["location"] == f"/api/v1/batches/{receipt['batch']}"
+    batch = face.get(answer.headers["location"])
+    assert (batch["name"], batch["queue"], batch["priority"]) == ("first", "night", 5)
+    assert (batch["jobs"]["waiting"], batch["isDone"], batch["submitter"]) == (3, False, "token:local")
+    job = face.get(f"/api/v1/jobs/{receipt['firstJob']}")
+    assert (job["source"], job["state"]) == ("in:in/0.wav", "waiting")
+    assert job["needs"] == ["codec:flac", "recipe:1", "root:in", "root:out"]
+    assert [queue["queue"] for queue in face.get("/api/v1/queues")["queues"]] == ["default", "night"]
+    assert face.get("/api/v1/status")["jobs"]["waiting"] == 3
+
+
+def test_shows_the_same_as_the_command(face, ledger):
+    face.post("/api/v1/batches", {"jobs": jobs(3)})
+    own = [json.loads(line) for line in ledger.run("jobs", "--json").splitlines()]
+    assert face.get("/api/v1/jobs")["jobs"] == own
+    assert face.get(f"/api/v1/jobs/{own[0]['id']}") == json.loads(ledger.run("job", f"{own[0]['id']}", "--json"))
+    assert face.get("/api/v1/batches")["batches"] == [json.loads(ledger.run("batches", "--json"))]
+    for path, name, word in [
+        ("formats", "formats", "formats"), ("presets", "presets", "presets"), ("codes", "codes", "explain"),
+    ]:
+        shown = [json.loads(line) for line in ledger.run(word, "--json").splitlines()]
+        assert face.get(f"/api/v1/{path}")[name] == shown
+
+
+def test_pages_through_all_jobs(face):
+    face.post("/api/v1/batches", {"jobs": jobs(25)})
+    seen, after = [], {}
+    while True:
+        page = face.get("/api/v1/jobs", params={"limit": 10, **after})
+        seen += [job["id"] for job in page["jobs"]]
+        if "next" not in page:
+            break
+        after = {"after": page["next"]}
+    assert len(seen) == 25 and seen == sorted(seen, reverse=True)
+    for text in ["x", "e30x", "bm8", "W10"]:
+        problem(face.ask("GET", "/api/v1/jobs", params={"after": text}), 400, "bad_parameter")
+
+
+def test_filters(face):
+    face.post("/api/v1/batches", {"queue": "a", "jobs": jobs(2, "one")})
+    second = face.post("/api/v1/batches", {"queue": "b", "jobs": jobs(3, "two")}).json()
+    for filter, count in [
+        ({"queue": "a"}, 2), ({"batch": second["batch"]}, 3), ({"state": "waiting,running"}, 5), ({"state": "failed"}, 0),
+        ({"source": "in:two/"}, 3), ({"sourceContains": "/1.wav"}, 2), ({"since": "2020-01-01T00:00:00Z"}, 5),
+        ({"id": f"{second['firstJob']}"}, 1),
+    ]:
+        assert len(face.get("/api/v1/jobs", params=filter)["jobs"]) == count, filter
+
+
+def test_takes_lines_of_any_length_in_constant_memory(face):
+    def resident():
+        status = open(f"/proc/{face.process.pid}/status").read()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1])
+
+    def body(count):
+        for start in range(0, count, 500):
+            yield lines(
+                {"source": f"in:{number}.wav", "output": f"out:{count}/{number}.flac"}
+                for number in range(start, min(start + 500, count))
+            ).encode()
+
+    def send(count):
+        whole = b"".join(body(count))
+        answer = face.ask(
+            "POST", "/api/v1/batches?queue=bulk", content=whole, headers={"content-type": "application/x-ndjson"}
+        )
+        assert answer.status_code == 201, answer.text
+        assert answer.json()["jobCount"] == count
+
+    send(2_000)
+    before = resident()
+    send(40_000)
+    # Two megabytes of text; the jobs of a body that was collected would take many times as much.
+    assert resident() - before < 24 << 10
+
+
+def test_submits_a_batch_once(face):
+    key = {"idempotency-key": "monday"}
+    first = face.post("/api/v1/batches", {"jobs": jobs(2)}, headers=key)
+    again = face.post("/api/v1/batches", {"jobs": jobs(2)}, headers=key)
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert again.json() == {**first.json(), "isRepetition": True}
+    problem(face.post("/api/v1/batches", {"jobs": jobs(3)}, headers=key), 409, "key_in_use")
+    assert face.get("/api/v1/status")["jobs"]["waiting"] == 2
+
+
+@pytest.mark.parametrize("job, pointer", [
+    ({"source": "in:a.wav"}, "/output"),
+    ({"output": "out:a.wav"}, "/source"),
+    ({"source": "/etc/passwd", "output": "out:a.wav"}, "/recipe/sources/0/location"),
+    ({"source": "in:../a.wav", "output": "out:a.wav"}, "/recipe/sources/0/location"),
+    ({"source": "in:a.wav", "output": "out:a.xyz"}, "/recipe/outputs/0/format"),
+    ({"source": "in:a.wav", "output": "in:a.wav"}, "/recipe/outputs/0/location"),
+    ({"source": "in:a.wav", "output": "out:a.mp3", "preset": "mp3-v00"}, "/recipe/outputs/0/preset"),
+    ({"source": "in:a.wav", "output": "out:a.wav", "runAt": "tomorrow"}, "/runAt"),
+    ({"source": "in:a.wav", "output": "out:a.wav", "cost": 0}, "/cost"),
+    ({"source": "in:a.wav", "output": "out:a.wav", "color": "red"}, "/color"),
+    ({"recipe": {"version": 9}}, "/recipe/version"),
+    ({"recipe": {"version": 1, "sources": []}}, "/recipe/outputs"),
+])
+def test_says_what_is_wrong_with_a_job(face, job, pointer):
+    told = problem(face.post("/api/v1/batches", {"jobs": [*jobs(1), job]}), 400, "bad_body")
+    assert told["errors"][0]["pointer"] == f"/jobs/1{pointer}", told
+    content = lines([*jobs(1), job])
+    answer = face.ask("POST", "/api/v1/batches", content=content, headers={"content-type": "application/x-ndjson"})
+    told = problem(answer, 400, "bad_body")
+    assert told["detail"].startswith("line 2 ") and told["errors"][0]["pointer"] == pointer, told
+    assert face.get("/api/v1/status")["jobs"]["waiting"] == 0
+
+
+def test_submits_nothing_of_a_body_that_breaks_off(face):
+    with face.connect() as connection:
+        body = lines(jobs(2_000)).encode()
+        connection.sendall(
+            b"POST /api/v1/batches HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-ndjson\r\nContent-Length: "
+            + str(len(body) + 100).encode() + b"\r\n\r\n" + body
+        )
+    # The same connection of the ledger's pool is free again.
+    for _ in range(10):
+        assert face.get("/api/v1/status")["jobs"]["waiting"] == 0
+
+
+def test_refuses_what_it_does_not_know(face):
+    problem(face.ask("GET", "/api/v1/job"), 404, "no_such_thing")
+    problem(face.ask("GET", "/api/v1/jobs/x"), 404, "no_such_thing")
+    problem(face.ask("GET", "/api/v1/jobs/0"), 404, "no_such_thing")
+    problem(face.ask("GET", f"/api/v1/jobs/{2 ** 63}"), 404, "no_such_thing")
+    answer = face.ask("DELETE", "/api/v1/jobs")
+    assert problem(answer, 405, "wrong_method") and answer.headers["allow"] == "GET"
+    for parameters in [{"limit": 0}, {"limit": 1001}, {"limit": "+5"}, {"state": "lost"}, {"x": 1}, {"since": "now"}]:
+        problem(face.ask("GET", "/api/v1/jobs", params=parameters), 400, "bad_parameter")
+    problem(face.ask("GET", "/api/v1/jobs?limit=1&limit=2"), 400, "bad_parameter")
+    for body in [{}, {"jobs": []}, {"jobs": {}}, {"jobs": jobs(1), "x": 1}, {"jobs": jobs(1), "priority": 101},
+                 {"jobs": jobs(1), "queue": "a b"}, []]:
+        problem(face.post("/api/v1/batches", body), 400, "bad_body")
+    problem(face.ask("POST", "/api/v1/batches", content="x", headers={"content-type": "text/plain"}), 415, "wrong_type")
+    for text in ["{", '"', "\ud800".encode("utf-8", "surrogatepass"), "[1e999]", "[" * 10_000]:
+        answer = face.ask("POST", "/api/v1/batches", content=text, headers={"content-type": "application/json"})
+        problem(answer, 400, "bad_body")
+
+
+def test_changes_jobs(face, operator):
+    receipt = face.post("/api/v1/batches", {"jobs": jobs(5)}).json()
+    wanted = {"change": "cancel", "filter": {"batch": receipt["batch"]}}
+    preview = face.post("/api/v1/changes", {**wanted, "preview": True}).json()
+    assert (preview["jobs"], preview["changed"], preview["isDone"]) == (5, 0, False)
+    moved = operator.post("/api/v1/changes", {"change": "prioritize", "priority": 7, "filter": {}}).json()
+    assert moved["changed"] == 5
+    assert face.post("/api/v1/changes", wanted).json()["changed"] == 5
+    assert face.get(f"/api/v1/batches/{receipt['batch']}")["jobs"]["cancelled"] == 5
+    back = operator.post("/api/v1/changes", {"change": "retry", "filter": {"state": ["cancelled"]}}).json()
+    assert back["changed"] == 5
+    for value, pointer in [
+        ({"change": "prioritize", "filter": {}}, "/priority"),
+        ({"change": "cancel", "filter": {}, "priority": 1}, "/priority"),
+        ({"change": "cancel", "filter": {}, "onDamage": "skip"}, "/onDamage"),
+        ({"change": "retry", "filter": {}, "concealLimit": 1}, "/concealLimit"),
+    ]:
+        assert problem(face.post("/api/v1/changes", value), 400, "bad_body")["errors"][0]["pointer"] == pointer
+
+
+def test_steers_queues(face, operator):
+    face.post("/api/v1/batches", {"queue": "a.b-c", "jobs": jobs(1)})
+    path = "/api/v1/queues/a%2Eb-c"
+    changed = operator.post(path, {"isPaused": True, "runningLimit": 3, "weight": 7}).json()
+    assert (changed["isPaused"], changed["runningLimit"], changed["weight"]) == (True, 3, 7)
+    changed = operator.post(path, {"isPaused": False, "runningLimit": 0}).json()
+    assert "runningLimit" not in changed and changed["isPaused"] is False and changed["weight"] == 7
+    problem(operator.post("/api/v1/queues/none", {"isPaused": True}), 404, "no_such_thing")
+    problem(face.post(path, {"isPaused": True}), 403, "role_not_fit")
+
+
+def test_listens_at_a_socket_that_a_killed_process_left(ledger, tmp_path):
+    path = tmp_path / "face.sock"
+    with Coordinator(ledger, "--open-role", "viewer", listen=str(path)) as face:
+        second = subprocess.run(
+            [str(SLUICE), "coordinator", "--listen", str(path)], env=environment(**ledger.variables),
+            capture_output=True, text=True
+        )
+        assert second.returncode != 0 and "another process listens" in second.stderr
+        face.process.kill()
+        face.process.wait()
+        with Coordinator(ledger, "--open-role", "viewer", listen=str(path)) as after:
+            assert oct(os.stat(path).st_mode & 0o777) == "0o660"
+            with httpx.Client(transport=httpx.HTTPTransport(uds=str(path))) as client:
+                assert client.get("http://face/healthz").json() == {"isWell": True}
+        assert not path.exists()
+        # The end of the first is checked by its own block.
+        face.process = after.process
+
+
+@pytest.mark.parametrize("words, why", [
+    (["--listen", "0.0.0.0:0"], "clear text"),
+    (["--listen", "0.0.0.0:0", "--insecure-http", "--open-role", "viewer"], "this machine only"),
+    (["--listen", "nowhere"], "must be a port"),
+    (["--listen", "systemd"], "handed over no socket"),
+    (["--open-role", "viewer"], "needs --listen"),
+    (["--listen", "/" + "x" * 200], "longer than 107"),
+])
+def test_refuses_to_listen(ledger, words, why):
+    ended = subprocess.run(
+        [str(SLUICE), "coordinator", *words], env=environment(**ledger.variables), capture_output=True, text=True
+    )
+    assert ended.returncode != 0 and why in ended.stderr.replace("\n       ", " "), ended.stderr
