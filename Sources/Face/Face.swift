@@ -5,6 +5,7 @@ public import Ledger
 public final class Face: Sendable {
     private let server: HTTPServer
     private let ledger: JobLedger
+    private let hub = EventHub()
 
     public struct Configuration: Sendable {
         /// Where it listens, in the words of `ListenAddress`.
@@ -47,7 +48,7 @@ public final class Face: Sendable {
         }
         let ledger = try JobLedger(ledgerConfiguration)
         self.ledger = ledger
-        let operations = try Self.operations(version: configuration.version)
+        let operations = try Self.operations(version: configuration.version, hub: hub)
         server = try HTTPServer(
             addresses,
             environment: environment,
@@ -65,15 +66,16 @@ public final class Face: Sendable {
 
     /// Answers what was asked, and ends.
     public func stop() async {
+        await hub.stop()
         await server.stop()
         await ledger.close()
     }
 
     /// All that programs can ask for.
-    static func operations(version: String) throws -> [Operation] {
+    static func operations(version: String, hub: EventHub = EventHub()) throws -> [Operation] {
         let operations =
             ReadingOperations.all + [SubmittingOperation.value] + ChangingOperations.all
-            + [HealthOperations.alive, HealthOperations.ready]
+            + [EventOperation.value(hub), HealthOperations.alive, HealthOperations.ready]
         let named = operations + [HealthOperations.description { "" }]
         let text = try APIDescription.text(named, version: version) + "\n"
         return operations + [HealthOperations.description { text }]

@@ -19,7 +19,8 @@ enum HousePlan {
         "Records": ["Console", "Ledger", "Conversion"],
         "Face": ["Records", "Console", "Storage", "Ledger", "Conversion", "System"],
         "Command": [
-            "Face", "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger", "Conversion",
+            "Face", "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger",
+            "Conversion",
             "System",
         ],
         "sluice": ["Command"],
@@ -42,7 +43,8 @@ enum HousePlan {
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
         "Sources/Media/LibAV", "Sources/Media/Loudness", "Sources/Ledger/LibPQ", "Sources/PumpRoom", "Sources/Storage",
-        "Sources/Worker", "Sources/Face/Serving", "Sources/LocalCluster", "Sources/Console", "Sources/Command", "Sources/sluice",
+        "Sources/Worker", "Sources/Face/Serving", "Sources/LocalCluster", "Sources/Console", "Sources/Command",
+        "Sources/sluice",
         "Sources/System",
     ]
 

@@ -29,7 +29,9 @@ enum StatusCommand {
         if invocation[ListOptions.json] {
             try console.print(JSONText.line(StatusRecord(facts)))
         } else {
-            try console.print(StatusPage(facts: facts, context: context, console: console).lines.joined(separator: "\n"))
+            try console.print(
+                StatusPage(facts: facts, context: context, console: console).lines.joined(separator: "\n")
+            )
             for note in facts.notes { console.warn(note.text.printable) }
         }
         return .success

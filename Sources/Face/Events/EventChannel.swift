@@ -3,7 +3,7 @@ import Synchronization
 /// Server-sent events for one subscriber. Any task may send; the server's thread delivers.
 ///
 /// A subscriber that reads slowly costs no more memory than the ring: what does not fit is dropped together with all
-/// that waits, and one `resync` event says that the subscriber must read everything again.
+/// that waits, and one `resync` event says so.
 package final class EventChannel: Sendable {
     private struct State {
         var waiting: [UInt8] = []
@@ -16,25 +16,24 @@ package final class EventChannel: Sendable {
     private let state = Mutex(State())
     /// Called once, when the subscriber has gone.
     private let onEnd: @Sendable () -> Void
-    private static let capacity = 16 << 10
+    private static let capacity = 64 << 10
     private static let resync = Array("event: resync\ndata: {}\n\n".utf8)
 
     package init(onEnd: @escaping @Sendable () -> Void = {}) { self.onEnd = onEnd }
 
-    /// Sends the text of one or more events.
-    package func send(_ text: some Collection<UInt8>) {
-        let wake = state.withLock { state -> (@Sendable () -> Void)? in
-            guard !state.isOver else { return nil }
-            if state.waiting.count + text.count > Self.capacity {
-                state.waiting = Self.resync
-            } else {
-                state.waiting += text
-            }
-            guard state.isResting else { return nil }
+    /// Sends the text of one or more events. Returns false if there was no space for it.
+    @discardableResult
+    package func send(_ text: some Collection<UInt8>) -> Bool {
+        let (isSent, wake) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
+            guard !state.isOver else { return (true, nil) }
+            let fits = state.waiting.count + text.count <= Self.capacity
+            if fits { state.waiting += text } else { state.waiting = Self.resync }
+            guard state.isResting else { return (fits, nil) }
             state.isResting = false
-            return state.wake
+            return (fits, state.wake)
         }
         wake?()
+        return isSent
     }
 
     /// Ends the stream after what waits.
