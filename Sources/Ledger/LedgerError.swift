@@ -59,8 +59,9 @@ extension FailureCode {
             case "40002", "40003": .ledgerConnectionLost
             case "55P03", "57014", "55006": .ledgerContention
             case "25006": .ledgerReadOnly
-            // The ledger's own SQLSTATE.
+            // The ledger's own.
             case "SL001": .ledgerLeaseOver
+            case "SL003": .ledgerQuotaExceeded
             case "57P01", "57P02", "57P03", "57P04", "57P05", "25P03", "25P04": .ledgerConnectionLost
             default:
                 switch sqlState.prefix(2) {

@@ -32,7 +32,7 @@ struct ActingTests {
         let ledger = try Self.face(lab).acting(for: Principal(name: "t", role: role))
         // A token creates no tokens: they would outlive it.
         let allowed = try #require(GrantTests.functions[role.databaseRole])
-            .subtracting(["create_token", "revoke_token", "create_tenant"])
+            .subtracting(["create_token", "revoke_token", "create_tenant", "limit_tenant"])
         for call in try await GrantTests.calls(in: lab) {
             let isAllowed = try await Self.may("select \(lab.schema).\(call.name)(\(call.arguments))", ledger)
             #expect(isAllowed == allowed.contains(call.name), "\(role): \(call.name)")
@@ -119,6 +119,7 @@ struct ActingTests {
         let lab = try await LedgerLab()
         let login = try GrantTests.user(role, on: lab.lab.server)
         let source = try lab.ledger(as: login).source
+        _ = try await lab.ledger.createTenant("radio")
         let victim = try lab.ledger.acting(for: Principal(name: "t", role: .submitter, tenant: "radio"))
         let receipt = try await victim.submit(recipes: [LedgerLab.recipe("a")])
         // It cannot take a role that it lacks, and the settings alone change nothing.
@@ -197,6 +198,7 @@ struct ActingTests {
                     let acting = try ledger.acting(
                         for: Principal(name: "t\(number)", role: .submitter, tenant: "tenant\(number)")
                     )
+                    _ = try await ledger.createTenant("tenant\(number)")
                     for round in 0..<10 {
                         let few = try await acting.submit(recipes: [LedgerLab.recipe("\(number)-\(round)")])
                         let many = try await acting.submit(Submission(), LedgerLab.requests(300, "\(number)/\(round)"))

@@ -32,6 +32,7 @@ struct AuditTests {
         #expect(try await rows(lab).isEmpty)
 
         _ = try await steward.createTenant("radio")
+        #expect(try await steward.setLimits(TenantLimits(waitingJobs: 10), of: "radio"))
         _ = try await steward.createToken(named: "ci", role: .submitter, tenant: "radio")
         _ = try await steward.revokeToken("ci")
         try await steward.setPaused(true, queue: "default")
@@ -44,7 +45,8 @@ struct AuditTests {
         _ = try await steward.apply(.retryWithDamage(.conceal, concealSeconds: 2), to: JobFilter(batch: batch))
         #expect(
             try await rows(lab) == [
-                Row(login, "create_tenant", 1), Row(login, "create_token", 1), Row(login, "revoke_token", 1),
+                Row(login, "create_tenant", 1), Row(login, "limit_tenant", 1), Row(login, "create_token", 1),
+                Row(login, "revoke_token", 1),
                 Row(login, "pause_queue", 1), Row(login, "limit_queue", 1), Row(login, "weigh_queue", 1),
                 Row(login, "weigh_submitter", 1), Row(login, "wish_worker", 1), Row(login, "prioritize_jobs", 5),
                 Row(login, "cancel_jobs", 5), Row(login, "retry_jobs", 5),
@@ -86,12 +88,13 @@ struct AuditTests {
 
     @Test func theNameIsThatOfTheToken() async throws {
         let lab = try await LedgerLab()
+        _ = try await lab.ledger.createTenant("radio")
         let tenant = try lab.ledger.acting(for: Principal(name: "ci", role: .submitter, tenant: "radio"))
         let steward = try lab.ledger.acting(for: Principal(name: "ops", role: .operator))
         _ = try await tenant.submit(Submission(), LedgerLab.requests(3))
         #expect(try await tenant.apply(.cancel, to: JobFilter()).changed == 3)
         try await steward.setPaused(true, queue: "default")
-        let records = try await steward.audit()
+        let records = try await steward.audit(limit: 2)
         #expect(records.map(\.who) == ["token:ops", "token:ci"] && records.map(\.tenant) == [nil, "radio"])
         #expect(try await steward.audit(by: "token:ci").map(\.what) == ["cancel_jobs"])
     }

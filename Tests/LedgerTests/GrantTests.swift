@@ -30,7 +30,7 @@ struct GrantTests {
         "sluice_operator": looking.union([
             "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue",
             "weigh_submitter", "wish_worker", "create_token", "list_tokens", "revoke_token", "create_tenant",
-            "list_tenants", "list_audit",
+            "list_tenants", "list_audit", "limit_tenant",
         ]),
         "sluice_viewer": looking,
         "sluice_face": [

@@ -141,6 +141,7 @@ struct TokenTests {
         var refused: [@Sendable () async throws -> Void] = [
             { _ = try await acting.createToken(named: "b", role: .viewer) },
             { _ = try await acting.revokeToken("a") }, { _ = try await acting.createTenant("t") },
+            { _ = try await acting.setLimits(TenantLimits(), of: "t") },
         ]
         for role in ["sluice_submitter", "sluice_viewer", "sluice_worker", "sluice_face"] {
             let ledger = try lab.ledger(as: GrantTests.user(role, on: server))

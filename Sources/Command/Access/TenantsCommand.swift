@@ -2,13 +2,45 @@ import Console
 import FoundationEssentials
 import Ledger
 
-/// `sluice tenants`: lists tenants, and creates them.
+/// `sluice tenants`: lists tenants, creates and limits them.
 enum TenantsCommand {
     private static let name = Argument(name: "NAME", summary: "the tenant's name", completion: .nothing)
+    private static let waitingJobs = Option<Ceiling>(
+        "waiting-jobs",
+        .ceiling(0...1_000_000_000_000),
+        "jobs that may wait or be delayed at once; none removes the limit",
+        in: .work
+    )
+    private static let topPriority = Option<Ceiling>(
+        "top-priority",
+        .ceiling(-32_768...32_767),
+        "highest priority of its batches; none removes the limit",
+        in: .work
+    )
+    private static let maxAttempts = Option<Ceiling>(
+        "max-attempts",
+        .ceiling(1...1_000),
+        "most attempts that its jobs may ask for; none removes the limit",
+        in: .work
+    )
+    private static let reads = Option<String>(
+        "reads",
+        .text.named("PLACE"),
+        "a root or folder from which it may read, as archive: or in:radio/; any for all",
+        isRepeatable: true,
+        in: .work
+    )
+    private static let writes = Option<String>(
+        "writes",
+        .text.named("PLACE"),
+        "a root or folder into which it may write, as out:radio/; any for all",
+        isRepeatable: true,
+        in: .work
+    )
 
     static let value = Subcommand(
         name: "tenants",
-        summary: "list tenants, and create them",
+        summary: "list tenants; create and limit them",
         discussion: [
             "A tenant sees and changes only the batches that were submitted with its tokens. "
                 + "An installation without tenants does not notice them."
@@ -22,7 +54,24 @@ enum TenantsCommand {
                 arguments: [name],
                 examples: [Example(line: "sluice tenants create radio", purpose: "then create tokens for it")],
                 run: create
-            )
+            ),
+            Subcommand(
+                name: "limit",
+                summary: "change what a tenant may submit",
+                discussion: [
+                    "A limit that is not named stays. --reads and --writes replace all places of that kind."
+                ],
+                arguments: [name],
+                options: [waitingJobs.form, topPriority.form, maxAttempts.form, reads.form, writes.form],
+                examples: [
+                    Example(
+                        line: "sluice tenants limit radio --reads in:radio/ --writes out:radio/",
+                        purpose: "folders of its own"
+                    ),
+                    Example(line: "sluice tenants limit radio --waiting-jobs none", purpose: "remove a limit"),
+                ],
+                run: limit
+            ),
         ],
         standsAlone: true,
         run: list
@@ -32,27 +81,76 @@ enum TenantsCommand {
         let (now, tenants) = try LedgerWork.run(invocation) { ledger in
             (try await ledger.time(), try await ledger.tenants())
         }
+        if tenants.isEmpty, !invocation[ListOptions.json], !invocation[ListOptions.quiet] {
+            console.say("no tenants; \"sluice tenants create NAME\" creates one")
+            return .success
+        }
+        try show(tenants, now, invocation, console)
+        return .success
+    }
+
+    private static func show(
+        _ tenants: [Tenant],
+        _ now: Date,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws {
         if invocation[ListOptions.json] {
             for tenant in tenants { try console.print(JSONText.line(Record(tenant))) }
         } else if invocation[ListOptions.quiet] {
             for tenant in tenants { try console.print(tenant.name.printable) }
-        } else if tenants.isEmpty {
-            console.say("no tenants; \"sluice tenants create NAME\" creates one")
         } else {
             var table = TextTable([
                 .init(title: "TENANT", isElastic: true), .init(title: "TOKENS", isNumber: true),
-                .init(title: "CREATED"), .init(title: "CREATED BY", mayGo: true),
+                .init(title: "MAY WAIT", isNumber: true), .init(title: "PRIORITY", isNumber: true, mayGo: true),
+                .init(title: "ATTEMPTS", isNumber: true, mayGo: true), .init(title: "READS", mayGo: true),
+                .init(title: "WRITES", mayGo: true), .init(title: "CREATED", mayGo: true),
+                .init(title: "CREATED BY", mayGo: true),
             ])
             for tenant in tenants {
                 table.add([
                     .init(tenant.name), .init(Figures.grouped(tenant.tokens)),
+                    .init(tenant.limits.waitingJobs.map { Figures.grouped(Int($0)) } ?? "-"),
+                    .init(tenant.limits.topPriority.map { "\($0)" } ?? "-"),
+                    .init(tenant.limits.maxAttempts.map { "\($0)" } ?? "-"),
+                    .init(words(tenant.limits.reads)), .init(words(tenant.limits.writes)),
                     .init(TimeWords.ago(tenant.createdAt, at: now)), .init(tenant.createdBy),
                 ])
             }
             try console.print(table.lines(for: console.data).joined(separator: "\n"))
         }
+    }
+
+    private static func words(_ places: [String]?) -> String {
+        guard let places else { return "any" }
+        return places.isEmpty ? "none" : places.joined(separator: " ")
+    }
+
+    @Sendable private static func limit(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let name = invocation.word(name)
+        let (now, tenants) = try LedgerWork.run(invocation) { ledger in
+            let missing = Refusal(
+                message: "no such tenant \"\(name.printable)\"",
+                hint: "\"sluice tenants\" lists them",
+                exitCode: .notFound
+            )
+            guard var limits = try await ledger.tenants().first(where: { $0.name == name })?.limits else {
+                throw missing
+            }
+            if let ceiling = invocation[waitingJobs] { limits.waitingJobs = ceiling.most }
+            if let ceiling = invocation[topPriority] { limits.topPriority = ceiling.most.map { Int32($0) } }
+            if let ceiling = invocation[maxAttempts] { limits.maxAttempts = ceiling.most.map { Int32($0) } }
+            if invocation[reads] != nil { limits.reads = places(invocation.all(reads)) }
+            if invocation[writes] != nil { limits.writes = places(invocation.all(writes)) }
+            guard try await ledger.setLimits(limits, of: name) else { throw missing }
+            return (try await ledger.time(), try await ledger.tenants().filter { $0.name == name })
+        }
+        try show(tenants, now, invocation, console)
         return .success
     }
+
+    /// The places that a user has named; `nil` for `any`.
+    private static func places(_ words: [String]) -> [String]? { words.contains("any") ? nil : words }
 
     @Sendable private static func create(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let name = invocation.word(name)
@@ -63,6 +161,11 @@ enum TenantsCommand {
     }
 
     private struct Record: Encodable {
+        let waitingJobs: Int64?
+        let topPriority: Int32?
+        let maxAttempts: Int32?
+        let reads: [String]?
+        let writes: [String]?
         let tenant: String
         let createdAt: Date
         let createdBy: String
@@ -71,6 +174,28 @@ enum TenantsCommand {
         init(_ tenant: Tenant) {
             (self.tenant, createdAt) = (tenant.name, tenant.createdAt)
             (createdBy, tokens) = (tenant.createdBy, tenant.tokens)
+            (waitingJobs, topPriority) = (tenant.limits.waitingJobs, tenant.limits.topPriority)
+            (maxAttempts, reads, writes) = (tenant.limits.maxAttempts, tenant.limits.reads, tenant.limits.writes)
+        }
+    }
+}
+
+/// A limit, or none.
+struct Ceiling: Sendable {
+    let most: Int64?
+}
+
+extension ValueType where Value == Ceiling {
+    /// A whole number in the range, or `none`.
+    static func ceiling(_ range: ClosedRange<Int64>) -> ValueType {
+        ValueType(placeholder: "N") { text throws(Misfit) in
+            if text == "none" { return Ceiling(most: nil) }
+            guard let number = Int64(text), range.contains(number) else {
+                throw Misfit(
+                    why: "must be a whole number from \(range.lowerBound) to \(range.upperBound), or none"
+                )
+            }
+            return Ceiling(most: number)
         }
     }
 }

@@ -97,6 +97,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     case ledgerMigrationFailed = "ledger_migration_failed"
     case ledgerConflict = "ledger_conflict"
     case ledgerRefused = "ledger_refused"
+    case ledgerQuotaExceeded = "ledger_quota_exceeded"
     case ledgerContention = "ledger_contention"
     case ledgerLeaseOver = "ledger_lease_over"
     case ledgerReadOnly = "ledger_read_only"

@@ -102,6 +102,13 @@ extension FailureSection {
                 cause: "a queue name with spaces, an empty submission, a recipe that is too large",
                 advice: "correct the value that the message names"
             ),
+            .ledgerQuotaExceeded: .init(
+                .permanent,
+                [.ledger],
+                "The tenant would have more waiting jobs than it may have. Nothing was submitted.",
+                cause: "a submission that is larger than the quota, jobs that wait for workers",
+                advice: "submit less at a time, wait until jobs have started, or ask an operator for a higher limit"
+            ),
             .ledgerContention: .init(
                 .infrastructure,
                 [.ledger],

@@ -67,6 +67,14 @@ extension JobLedger {
         }
     }
 
+    /// Sets all limits of a tenant. False if there is no such tenant.
+    public func setLimits(_ limits: TenantLimits, of tenant: String) async throws -> Bool {
+        let json = try JSON(limits)
+        return try await settle("limit a tenant") { connection, _ in
+            try connection.value("select \(schema).limit_tenant(\(tenant), \(json))")
+        }
+    }
+
     /// All tenants, by name.
     public func tenants() async throws -> [Tenant] {
         try await settle("list tenants") { connection, _ in

@@ -56,6 +56,25 @@ struct AccessTests {
         let row = try bench.output("tenants").split(separator: "\n")[1].split(separator: " ")
         #expect(row.prefix(2) == ["radio", "1"])
         #expect(try bench.output("tenants", "-q") == "radio\n")
+        let limited = try bench.output(
+            "tenants",
+            "limit",
+            "radio",
+            "--waiting-jobs",
+            "500",
+            "--top-priority",
+            "-1",
+            "--reads",
+            "in:radio/",
+            "--reads",
+            "archive:",
+            "--writes",
+            "out:radio/"
+        )
+        #expect(limited.contains("  500  ") && limited.contains("in:radio/ archive:"))
+        _ = try bench.output("tenants", "limit", "radio", "--top-priority", "none", "--max-attempts", "2")
+        #expect(try bench.run("tenants", "limit", "tv", "--max-attempts", "2").status == .exited(4))
+        #expect(try bench.run("tenants", "limit", "radio", "--max-attempts", "0").status == .exited(2))
         try Golden.expect(Golden.maskedLedger(bench.output("tenants", "--json")), is: "tenants.jsonl")
     }
 
