@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-files build install deb tarball image test-packages test-image lint format docs bench bench-scale bench-fleet
+.PHONY: help demo test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build install deb tarball image test-packages test-image lint format docs bench bench-scale bench-fleet
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,11 @@ drill: ## let 200 faults happen to a cluster of many machines: 20 minutes, as ro
 fuzz: ## fuzz the text parsers and the pump room, guided by coverage; ARGS=600 runs each for ten minutes instead of one
 	@scripts/prepare build test
 	@scripts/fuzz $(ARGS)
+
+fuzz-api: ## make requests from the description of the HTTP API; ARGS=5000 makes as many for each operation instead of 500
+	@scripts/prepare build test python
+	swift build --build-tests
+	SLUICE_API_EXAMPLES=$(or $(ARGS),500) .build/python/bin/python -m pytest -p no:cacheprovider Tests/Face/test_schema.py
 
 fuzz-files: ## convert 10,000 corrupt files in sandboxed rooms
 	@scripts/prepare build test

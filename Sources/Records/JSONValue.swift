@@ -50,7 +50,6 @@ package struct JSONValue: Codable, Sendable {
         case .object, .list, .text, .truth, .nothing: false
         }
     }
-    package var isNothing: Bool { if case .nothing = node { true } else { false } }
 
     package init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()

@@ -111,7 +111,7 @@ extension Schema {
         case .object(let fields):
             guard let members = value.members else { return expect(false, "must be an object") }
             for field in fields {
-                if let member = members[field.name], !member.isNothing {
+                if let member = members[field.name] {
                     field.schema.check(member, at: "\(pointer)/\(Self.escaped(field.name))", &found)
                 } else {
                     expect(!field.isRequired, "\(field.name) is missing")
