@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 
 import httpx
@@ -206,6 +207,34 @@ def test_steers_queues(face, operator):
     assert "runningLimit" not in changed and changed["isPaused"] is False and changed["weight"] == 7
     problem(operator.post("/api/v1/queues/none", {"isPaused": True}), 404, "no_such_thing")
     problem(face.post(path, {"isPaused": True}), 403, "role_not_fit")
+
+
+def test_sends_an_unchanged_answer_once(face):
+    first = face.ask("GET", "/api/v1/jobs")
+    tag = {"if-none-match": first.headers["etag"]}
+    again = face.client.get("/api/v1/jobs", headers=tag)
+    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
+    face.post("/api/v1/batches", {"jobs": jobs(1)})
+    assert len(face.ask("GET", "/api/v1/jobs", headers=tag).json()["jobs"]) == 1
+    assert face.client.head("/api/v1/jobs").content == b""
+
+
+def test_serves_at_sockets_that_systemd_hands_over(ledger):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        # What systemd does: the socket is descriptor 3, and the variables name the process.
+        script = 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@"'
+        process = subprocess.Popen(
+            ["sh", "-c", script, "-", str(SLUICE), "coordinator", "--listen", "systemd", "--open-role", "viewer"],
+            env=environment(**ledger.variables), stderr=subprocess.DEVNULL, pass_fds=[3],
+            preexec_fn=lambda: os.dup2(listener.fileno(), 3, inheritable=True),
+        )
+        try:
+            url = f"http://127.0.0.1:{listener.getsockname()[1]}/healthz"
+            # Connections wait until the process accepts them.
+            assert httpx.get(url, timeout=30).json() == {"isWell": True}
+        finally:
+            process.terminate()
+            assert process.wait(30) == 0
 
 
 def test_listens_at_a_socket_that_a_killed_process_left(ledger, tmp_path):
