@@ -29,9 +29,9 @@ struct GrantTests {
         ]),
         "sluice_operator": looking.union([
             "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue",
-            "weigh_submitter", "wish_worker",
+            "weigh_submitter", "wish_worker", "ledger_metrics", "oldest_snapshot_age",
         ]),
-        "sluice_viewer": looking,
+        "sluice_viewer": looking.union(["ledger_metrics", "oldest_snapshot_age"]),
     ]
 
     /// The views that every role may read.

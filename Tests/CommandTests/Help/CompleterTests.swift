@@ -17,7 +17,7 @@ struct CompleterTests {
             "batches",
             "errors",
             "explain",
-            "retry", "cancel", "prioritize", "queues", "workers", "watch", "export", "check", "worker",
+            "retry", "cancel", "prioritize", "queues", "workers", "watch", "metrics", "export", "check", "worker",
             "coordinator", "up", "down", "doctor", "migrate", "config", "help", "completion",
         ]
         #expect(words(offer("")) == all)
