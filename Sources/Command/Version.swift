@@ -7,6 +7,12 @@ enum Version {
     /// The current release, or the next one during development.
     static let number = "0.2.0-dev"
 
+    /// The version of libavcodec: `59.37.100`.
+    static var codecLibrary: String {
+        let prefix = "libavcodec "
+        return RoomLibraries.versions.first { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) } ?? ""
+    }
+
     static var lines: [String] { lines(releaseWarning: RoomLibraries.releaseWarning) }
 
     /// `releaseWarning` is about the release of libav.

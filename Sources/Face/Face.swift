@@ -15,6 +15,8 @@ public final class Face: Sendable {
         /// Whether it may listen on addresses that other machines reach, without TLS.
         public var allowsInsecure = false
         public var version = ""
+        /// The version of libavcodec that this binary uses.
+        public var libavcodec = ""
         /// How many connections to the ledger it may have.
         public var connections = 8
 
@@ -48,7 +50,11 @@ public final class Face: Sendable {
         }
         let ledger = try JobLedger(ledgerConfiguration)
         self.ledger = ledger
-        let operations = try Self.operations(version: configuration.version, hub: hub)
+        let operations = try Self.operations(
+            version: configuration.version,
+            libavcodec: configuration.libavcodec,
+            hub: hub
+        )
         server = try HTTPServer(
             addresses,
             environment: environment,
@@ -72,10 +78,18 @@ public final class Face: Sendable {
     }
 
     /// All that programs can ask for.
-    static func operations(version: String, hub: EventHub = EventHub()) throws -> [Operation] {
+    static func operations(
+        version: String,
+        libavcodec: String = "",
+        hub: EventHub = EventHub()
+    ) throws -> [Operation] {
         let operations =
             ReadingOperations.all + [SubmittingOperation.value] + ChangingOperations.all
-            + [EventOperation.value(hub), HealthOperations.alive, HealthOperations.ready]
+            + [
+                EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),
+                HealthOperations.alive,
+                HealthOperations.ready,
+            ]
         let named = operations + [HealthOperations.description { "" }]
         let text = try APIDescription.text(named, version: version) + "\n"
         return operations + [HealthOperations.description { text }]

@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import subprocess
+import time
 
 import httpx
 import pytest
@@ -269,3 +270,17 @@ def test_refuses_to_listen(ledger, words, why):
         [str(SLUICE), "coordinator", *words], env=environment(**ledger.variables), capture_output=True, text=True
     )
     assert ended.returncode != 0 and why in ended.stderr.replace("\n       ", " "), ended.stderr
+
+
+def test_serves_metrics(face, operator):
+    face.post("/api/v1/batches", {"queue": "metered", "jobs": jobs(3)})
+    plain = operator.client.get("/metrics")
+    assert plain.headers["content-type"].startswith("text/plain; version=0.0.4")
+    end = time.monotonic() + 30
+    while 'sluice_jobs{queue="metered",state="waiting"} 3' not in operator.client.get("/metrics").text:
+        assert time.monotonic() < end
+        # Housekeeping folds the counts about once a second.
+        time.sleep(0.1)
+    modern = operator.client.get("/metrics", headers={"accept": "application/openmetrics-text;version=1.0.0,*/*;q=0.1"})
+    assert modern.headers["content-type"].startswith("application/openmetrics-text") and modern.text.endswith("# EOF\n")
+    problem(face.ask("GET", "/metrics"), 403, "role_not_fit")

@@ -354,7 +354,7 @@ extension GuardedCall {
         [
             "counts()", "demand()", "demand('default')", "status()", "list_queues()", "list_batches()",
             "find_batches('a')", "find_batches(null)",
-            "list_failures()",
+            "list_failures()", "ledger_metrics()",
             #"count_jobs('{"states":["failed"]}')"#,
         ]
         .map { function in

@@ -39,6 +39,7 @@ enum FaceOptions {
         configuration.openRole = invocation[openRole]
         configuration.allowsInsecure = invocation[insecure]
         configuration.version = Version.number
+        configuration.libavcodec = Version.codecLibrary
         do {
             return try Face(
                 LedgerOptions.configuration(invocation),

@@ -17,7 +17,7 @@ struct CompleterTests {
             "batches",
             "errors",
             "explain",
-            "retry", "cancel", "prioritize", "queues", "workers", "tokens", "tenants", "audit", "watch", "export",
+            "retry", "cancel", "prioritize", "queues", "workers", "tokens", "tenants", "audit", "watch", "metrics", "export",
             "check", "worker",
             "coordinator", "up", "down", "doctor", "migrate", "config", "help", "completion",
         ]

@@ -29,6 +29,25 @@ struct OverviewTests {
         #expect(try bench.run("batches", "5").status == .exited(4))
     }
 
+    // MARK: - Metrics
+
+    @Test func metricsArePrintedInBothFormats() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(4)
+        let fences = try await bench.claim(2, for: bench.worker())
+        try await bench.complete(fences[0])
+        try await bench.fail(fences[1])
+        func masked(_ text: String) -> String {
+            text.replacing(#/(seconds(_sum)?|seconds\{queue="default"\}|dead_rows\{[^}]*\}) [0-9.e-]+\n/#) {
+                "\($0.output.1) N\n"
+            }
+            .replacing(#/(seconds_bucket\{le="[0-9.]+"\}) [01-9]\n/#) { "\($0.output.1) N\n" }
+            .replacing(#/libavcodec="[0-9.]+"/#) { _ in "libavcodec=\"V\"" }
+        }
+        try Golden.expect(masked(bench.output("metrics")), is: "metrics.txt")
+        try Golden.expect(masked(bench.output("metrics", "--openmetrics")), is: "metrics-openmetrics.txt")
+    }
+
     // MARK: - Queues
 
     @Test func queuesArePausedResumedLimitedAndWeighed() async throws {
