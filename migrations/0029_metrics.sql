@@ -688,6 +688,7 @@ end $$;
 create function ledger_metrics() returns table (meter text, queue text, key text, class text, amount double precision)
 language sql volatile security definer set search_path from current set jit = off
 as $$
+    select refuse_tenants('read the metrics');
     with live as materialized (
         select w.slots, w.status, case
                    when w.wish <> 'run' then w.wish::text
