@@ -1,0 +1,68 @@
+"""The examples of docs/api.md and docs/examples, as they stand there."""
+
+import json
+import re
+import subprocess
+import sys
+import wave
+
+import pytest
+
+from coordinators import Coordinator
+from terminal import HOUSE, environment
+from test_access import token
+from test_operations import jobs, lines
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", (HOUSE / "docs/api.md").read_text(), re.DOTALL)
+
+
+@pytest.fixture
+def guarded(ledger):
+    with Coordinator(ledger) as face:
+        yield face
+
+
+def test_every_call_of_the_page_works(ledger, guarded):
+    secret = token(ledger, "submitter")["authorization"].removeprefix("Bearer ")
+    (ledger.folder / "jobs.ndjson").write_text(lines(jobs(3)))
+    calls = [block for block in blocks("sh") if block.startswith("curl")]
+    assert len(calls) >= 4
+    for call in calls:
+        # A stream has no end.
+        script = call.replace("localhost:8080", f"127.0.0.1:{guarded.port}").replace("--no-buffer", "--max-time 3")
+        done = subprocess.run(
+            ["sh", "-c", script.replace("curl ", "curl --silent --show-error --fail-with-body ", 1)],
+            cwd=ledger.folder, env=environment(SLUICE_TOKEN=secret), capture_output=True, text=True
+        )
+        if "--max-time" in script:
+            assert "event: queue" in done.stdout, done
+        else:
+            assert done.returncode == 0 and json.loads(done.stdout), done
+
+
+def test_the_client_submits_and_waits(ledger, guarded, tmp_path):
+    secret = token(ledger, "submitter")["authorization"].removeprefix("Bearer ")
+    for name in ["in", "out"]:
+        (tmp_path / name).mkdir()
+    with wave.open(str(tmp_path / "in/talk.wav"), "wb") as file:
+        file.setparams((1, 2, 8000, 0, "NONE", ""))
+        file.writeframes(bytes(16_000))
+    (tmp_path / "in/broken.wav").write_bytes(b"no sound at all")
+    worker = ledger.start("worker", "--root", f"in={tmp_path}/in", "--root", f"out={tmp_path}/out", "--slots", "1")
+    try:
+        def run(*pairs):
+            return subprocess.run(
+                [sys.executable, str(HOUSE / "docs/examples/submit_and_wait.py"), *pairs],
+                env=environment(SLUICE_URL=guarded.url, SLUICE_TOKEN=secret), capture_output=True, text=True, timeout=60
+            )
+
+        done = run("in:talk.wav=out:talk.flac", "in:broken.wav=out:broken.flac")
+        assert done.returncode == 1 and done.stdout.splitlines()[-1].startswith("in:broken.wav: "), done
+        assert (tmp_path / "out/talk.flac").read_bytes()[:4] == b"fLaC"
+        wrong = run("/etc/passwd=out:x.flac")
+        assert wrong.returncode == 1 and "the body is not right" in wrong.stderr, wrong
+    finally:
+        worker.terminate()
+        assert worker.wait(30) == 0
