@@ -100,7 +100,7 @@ actor SimulatedWorker {
         case .publisher(let step): Task { report(await carryOut(step)) }
         case .tell(.leaseOverdue): measurement.count { $0.overdueLeases += 1 }
         case .tell(.leaseLost): measurement.count { $0.lostLeases += 1 }
-        case .discard, .close, .tell, .end: break
+        case .giveUpFileCalls, .discard, .close, .tell, .end: break
         }
     }
 

@@ -14,6 +14,9 @@ public struct DuePublication: Sendable, Hashable {
         self.orders = orders
     }
 
+    /// The names of the roots that the files lie in.
+    var roots: Set<String> { Set(orders.compactMap { $0?.location.root }) }
+
     /// From a row of the ledger. Throws if the row holds no valid location or digest, or not one for each output.
     public init(_ row: UnfinishedPublication) throws(StorageError) {
         let files = [SkippedOutput.isMeant(by: row) ? nil : row.file] + row.further

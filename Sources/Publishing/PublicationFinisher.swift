@@ -1,7 +1,6 @@
 import Conversion
 public import Ledger
 public import Storage
-import System
 
 /// Carries out the ledger's publish orders: gives outputs their names, then reports that to the ledger.
 ///
@@ -9,9 +8,13 @@ import System
 /// for jobs whose worker left them unfinished.
 public struct PublicationFinisher: Sendable {
     private let ledger: JobLedger
-    private let queue = BlockingQueue("publishing")
+    private let files: FileCalls
 
-    public init(_ ledger: JobLedger) { self.ledger = ledger }
+    public init(_ ledger: JobLedger) { self.init(ledger, files: FileCalls()) }
+
+    /// `files` gives up the orders of roots that do not answer. They are postponed then, and may still be carried out:
+    /// that harms no more than a process that was stopped in the middle of one.
+    package init(_ ledger: JobLedger, files: FileCalls) { (self.ledger, self.files) = (ledger, files) }
 
     /// Carries out each order as far as possible, and returns the results in the same order. Throws the ledger's
     /// errors; the ledger then hands out the remaining orders again.
@@ -20,7 +23,7 @@ public struct PublicationFinisher: Sendable {
         in roots: StorageRoots,
         within limit: Duration? = nil
     ) async throws -> [PublicationEnding] {
-        let named = await queue.run { Self.name(due, in: roots) }
+        let named = await name(due, in: roots)
         var endings: [PublicationEnding] = named.map { step in
             switch step {
             case .named(let outcomes): .finished(outcomes.together)
@@ -67,6 +70,32 @@ public struct PublicationFinisher: Sendable {
         /// The order failed for good, and the files of the attempt are removed.
         case spoiled(Failure)
         case kept(Failure)
+    }
+
+    /// Carries out the orders of each set of roots by itself, so that a root that does not answer holds up no other.
+    private func name(_ due: [DuePublication], in roots: StorageRoots) async -> [Step] {
+        let groups = Dictionary(grouping: due.indices) { due[$0].roots }
+        if groups.count == 1, let touched = groups.keys.first { return await name(due, touching: touched, in: roots) }
+        return await withTaskGroup(of: ([Int], [Step]).self) { tasks in
+            for (touched, places) in groups {
+                tasks.addTask { (places, await name(places.map { due[$0] }, touching: touched, in: roots)) }
+            }
+            var steps: [Int: Step] = [:]
+            for await (places, done) in tasks { for (place, step) in zip(places, done) { steps[place] = step } }
+            return due.indices.compactMap { steps[$0] }
+        }
+    }
+
+    private func name(
+        _ due: [DuePublication],
+        touching touched: Set<String>,
+        in roots: StorageRoots
+    ) async -> [Step] {
+        if let steps = await files.run(in: touched, { Self.name(due, in: roots) }) { return steps }
+        let root = files.silent(of: touched)
+        let detail = root.map { "the file system of the root \($0) does not answer" } ?? "this process is being stopped"
+        let error = StorageError(.storageUnavailable, at: .publish, "publish", detail, place: root)
+        return due.map { _ in .kept(error.failure) }
     }
 
     private static func name(_ due: [DuePublication], in roots: StorageRoots) -> [Step] {

@@ -30,4 +30,7 @@ package struct BlockingQueue: Sendable {
             queue.async { continuation.resume(returning: body()) }
         }
     }
+
+    /// Runs `body` after the calls before it, and does not wait for it.
+    package func start(_ body: @escaping @Sendable () -> Void) { queue.async { body() } }
 }

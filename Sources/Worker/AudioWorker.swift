@@ -78,8 +78,11 @@ public final class AudioWorker: Sendable {
         }
         let stages = Stages(configuration, tell: tell)
         await run(stages, rooms, roots, calls, heartbeat)
+        // All at once: a room that waits in the kernel takes its time.
+        for room in rooms { room.dismiss() }
         for room in rooms { await room.close() }
         await sayGoodbye(calls)
+        await stages.files.settle(within: .seconds(2))
         await heartbeat.close()
         await calls.ledger.close()
         stages.beater.end()
@@ -96,9 +99,13 @@ public final class AudioWorker: Sendable {
         _ heartbeat: Heartbeat
     ) async {
         let beater = stages.beater
-        let storage = StorageHealth(configuration, roots: roots, dispatcher, beater, tell: tell)
-        let finisher = PublicationFinisher(calls.ledger)
-        let sweeper = Sweeper(age: configuration.sweepAge, interval: configuration.sweepInterval)
+        let storage = StorageHealth(configuration, roots: roots, files: stages.files, dispatcher, beater, tell: tell)
+        let finisher = PublicationFinisher(calls.ledger, files: stages.files)
+        let sweeper = Sweeper(
+            age: configuration.sweepAge,
+            interval: configuration.sweepInterval,
+            files: stages.files
+        )
         let level = ReachedLevel()
         await withDiscardingTaskGroup { group in
             let pulse = Pulse(
@@ -150,23 +157,21 @@ public final class AudioWorker: Sendable {
                 room: configuration.room
             )
             for (slot, room) in rooms.enumerated() {
-                let files = BlockingQueue("files of slot \(slot)")
                 for jobs in stages.starts(in: slot) {
-                    let pipeline = SlotPipeline(jobs: jobs, room: room, slot: slot, files: files, services: services)
+                    let pipeline = SlotPipeline(jobs: jobs, room: room, slot: slot, services: services)
                     group.addTask { await pipeline.run() }
                 }
-                let digests = BlockingQueue("digests \(slot)")
                 let digester = Digester(
                     jobs: stages.digests,
                     outputs: stages.outputs,
                     dispatcher: dispatcher,
-                    files: digests
+                    storage: storage
                 )
                 group.addTask { await digester.run() }
             }
             let publisher = Publisher(stages.steps, stages.outputs, calls, dispatcher, storage, finisher)
             group.addTask { await publisher.run() }
-            let discarder = Discarder(stages.discards, roots, tell: tell)
+            let discarder = Discarder(outputs: stages.discards, storage: storage, tell: tell)
             group.addTask { await discarder.run() }
             let caretaker = Caretaker(
                 configuration: configuration,
@@ -180,12 +185,16 @@ public final class AudioWorker: Sendable {
             group.addTask { await caretaker.tidy() }
             group.addTask { await caretaker.watchDisks() }
             group.addTask { await caretaker.watchMounts() }
-            for root in roots.names { group.addTask { await caretaker.watch(root) } }
+            for root in roots.names {
+                group.addTask { await caretaker.watch(root) }
+                group.addTask { await caretaker.listen(to: root) }
+            }
             if configuration.keepsHouse { group.addTask { await caretaker.keepHouse() } }
 
             dispatcher.begin(stages)
             await stages.end.wait(since: 0)
             group.cancelAll()
+            stages.files.stop()
         }
     }
 

@@ -45,6 +45,8 @@ public struct WorkerConfiguration: Sendable, Hashable {
     /// How long the worker waits after it has paused itself. The wait doubles each time, up to `longestPause`.
     public var firstPause: Duration = .seconds(5)
     public var longestPause: Duration = .seconds(300)
+    /// How long the file system of a root may take to answer before the worker sets the root aside.
+    public var silenceLimit: Duration = .seconds(10)
 
     public init() {}
 
@@ -87,6 +89,7 @@ public struct WorkerConfiguration: Sendable, Hashable {
         try require(sweepAge >= .zero, "sweepAge must be at least 0, not \(sweepAge)")
         try require(sweepInterval > .zero, "sweepInterval must be more than 0, not \(sweepInterval)")
         try require(firstPause > .zero, "firstPause must be more than 0, not \(firstPause)")
+        try require(silenceLimit > .zero, "silenceLimit must be more than 0, not \(silenceLimit)")
         try require(longestPause >= firstPause, "longestPause must be at least firstPause, which is \(firstPause)")
     }
 

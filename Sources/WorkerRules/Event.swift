@@ -35,8 +35,8 @@ extension WorkerState {
         case progressed(Fence, ConversionProgress)
         /// The job has left its pipeline.
         case ended(Fence, JobResult)
-        /// The output has its digest; a failure says why it has none.
-        case digested(Fence, AttemptFailure?)
+        /// The output has its digest; the result says why it has none.
+        case digested(Fence, JobResult?)
 
         // MARK: Publishing and reporting
 
@@ -51,8 +51,9 @@ extension WorkerState {
 
         // MARK: The machine
 
-        /// The roots that are set aside, and why. A change with a lower number than an earlier one is out of date.
-        case rootsChanged(absent: [String: String], change: Int)
+        /// The roots that are set aside, and why, and those of them that do not answer. A change with a lower number than
+        /// an earlier one is out of date.
+        case rootsChanged(absent: [String: String], silent: Set<String> = [], change: Int)
         /// A stop was ordered, by `deadline` at the latest if there is one.
         case stopAsked(deadline: Moment?)
         /// Nothing happened but that time has passed.
@@ -69,6 +70,8 @@ extension WorkerState {
 
         case start(HeldJob, Pipeline)
         case cancelConversion(Fence)
+        /// Give up the file calls that are under way and do not end at once: the time of a stop is over.
+        case giveUpFileCalls
         case digest(Fence)
         case publisher(PublisherStep)
         /// Remove these outputs.

@@ -66,6 +66,8 @@ package enum StopReason: Sendable, Hashable {
     case draining
     /// A user cancelled the job.
     case cancelled
+    /// A root of the job does not answer: the job is handed back to workers that have the root.
+    case rootSilent(String)
     /// The ledger gave it to another worker, or took it back.
     case lost
     /// The ledger has ended the worker's lease, or has not answered for too long.
@@ -102,4 +104,7 @@ package struct HandBack: Sendable, Hashable {
         self.hold = hold
         self.message = message
     }
+
+    /// For jobs whose root this worker cannot use now.
+    package static func without(_ root: String) -> HandBack { HandBack(.unable, need: AbilityWord.root(root)) }
 }

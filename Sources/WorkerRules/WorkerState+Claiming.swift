@@ -106,15 +106,21 @@ extension WorkerState {
     private var areAllRootsAway: Bool { !absentRoots.isEmpty && absentRoots.count == settings.roots.count }
 
     /// A root was set aside, so that the ledger gives its jobs to other workers, or is back. Without any root the
-    /// worker pauses.
-    mutating func changeRoots(_ absent: [String: String], _ change: Int, at now: Moment) {
+    /// worker pauses. A `silent` root also stops the jobs under way that need it: they would wait in the kernel.
+    mutating func changeRoots(_ absent: [String: String], _ silent: Set<String>, _ change: Int, at now: Moment) {
         guard change > rootsChange else { return }
         let (before, wereAllAway) = (absentRoots, areAllRootsAway)
         (absentRoots, rootsChange) = (absent, change)
         abilities = Self.abilities(settings, absent: Set(absent.keys))
         for root in absent.keys.sorted() where before[root] == nil {
-            handBackQueued(HandBack(.unable, need: AbilityWord.root(root))) { $0.claim.recipe.concerns(root: root) }
+            handBackQueued(.without(root)) { $0.claim.recipe.concerns(root: root) }
         }
+        for root in silent.sorted() where !silentRoots.contains(root) {
+            for job in stop(.rootSilent(root), { $0.claim.recipe.concerns(root: root) }) {
+                ready.add(.handedBack(.without(root)), of: job.fence)
+            }
+        }
+        silentRoots = silent
         if areAllRootsAway, !wereAllAway, let reason = reasonForAbsence {
             announce(health.fail(because: reason, at: now))
         }

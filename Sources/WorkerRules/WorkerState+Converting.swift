@@ -47,7 +47,12 @@ extension WorkerState {
         switch result {
         case .output: actions.append(.digest(fence))
         case .stopped where job.stop == .cancelled: ready.add(.failed(job.cancelledReport), of: fence)
-        case .stopped: ready.add(.handedBack(HandBack(.draining)), of: fence)
+        case .stopped:
+            if case .rootSilent(let root) = job.stop {
+                ready.add(.handedBack(.without(root)), of: fence)
+            } else {
+                ready.add(.handedBack(HandBack(.draining)), of: fence)
+            }
         case .existing, .failed, .handedBack: ready.add(result, of: fence)
         }
     }
@@ -72,11 +77,11 @@ extension WorkerState {
         return job
     }
 
-    mutating func digested(_ fence: Fence, _ failure: AttemptFailure?, at now: Moment) {
+    mutating func digested(_ fence: Fence, _ problem: JobResult?, at now: Moment) {
         guard jobs[fence] != nil else { return }
-        if let failure {
+        if let problem {
             actions.append(.discard([fence]))
-            ready.add(.failed(failure), of: fence)
+            ready.add(problem, of: fence)
         } else {
             ready.add(.output, of: fence)
         }

@@ -47,6 +47,7 @@ extension WorkerState {
             if stopping.isCuttingShort {
                 stopping.hasEnded = true
             } else {
+                actions.append(.giveUpFileCalls)
                 for job in stop(.draining, { _ in true }) { ready.add(.handedBack(HandBack(.draining)), of: job.fence) }
                 (stopping.isCuttingShort, stopping.deadline) = (true, now + Self.lastWords)
             }

@@ -60,6 +60,8 @@ package struct WorkerState: Sendable {
     var health: HealthWatch
     /// The roots that are set aside, and why.
     var absentRoots: [String: String] = [:]
+    /// Those of them whose file systems do not answer.
+    var silentRoots: Set<String> = []
     var rootsChange = -1
     /// What this worker can do now, in the ledger's ability words. Kept, because every event compares it.
     package internal(set) var abilities: [String]
@@ -123,7 +125,7 @@ package struct WorkerState: Sendable {
         case .began(let fence): if jobs[fence]?.stop != nil { actions.append(.cancelConversion(fence)) }
         case .progressed(let fence, let progress): jobs[fence]?.progressed(progress, at: now)
         case .ended(let fence, let result): end(fence, result, at: now)
-        case .digested(let fence, let failure): digested(fence, failure, at: now)
+        case .digested(let fence, let problem): digested(fence, problem, at: now)
 
         case .linked(let linked, let others): hearLinked(linked, others, at: now)
         case .published(let answers): hearPublished(answers, at: now)
@@ -131,7 +133,7 @@ package struct WorkerState: Sendable {
         case .failuresReported(let reports, let answers): hearFailures(reports, answers, at: now)
         case .handedBack(let fences, let reason, let answers): hearHandedBack(fences, reason, answers)
 
-        case .rootsChanged(let absent, let change): changeRoots(absent, change, at: now)
+        case .rootsChanged(let absent, let silent, let change): changeRoots(absent, silent, change, at: now)
         case .stopAsked(let deadline): stop(by: deadline)
         case .timePassed: break
         }

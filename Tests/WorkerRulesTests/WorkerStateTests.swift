@@ -264,6 +264,33 @@ struct WorkerStateTests {
         #expect(life.state.abilities == ["root:in", "root:out"])
     }
 
+    @Test func jobsUnderWayInASilentRootGoBack() {
+        var life = WorkerLife(slots: 2)
+        life.claim(1, 2)
+        life.report(.ended(WorkerLife.fence(1), .output))
+        life.report(.rootsChanged(absent: ["in": "silent"], silent: ["in"], change: 1))
+        #expect(life.cancelled == [2])
+        life.report(.ended(WorkerLife.fence(2), .stopped))
+        #expect(life.step == "hand back [2] root:in")
+        life.report(.handedBack([WorkerLife.fence(2)], .without("in"), [.done]))
+        // The digest of the first was given up.
+        life.report(.digested(WorkerLife.fence(1), .handedBack(.without("in"))))
+        #expect(life.step == "hand back [1] root:in")
+        life.report(.handedBack([WorkerLife.fence(1)], .without("in"), [.done]))
+        #expect(life.closings == [1: .released, 2: .released])
+    }
+
+    @Test func jobsOfOtherRootsGoOnWhileOneIsSilent() {
+        var life = WorkerLife(slots: 2)
+        life.claim(1)
+        life.claim(2, root: "out")
+        life.report(.rootsChanged(absent: ["in": "silent"], silent: ["in"], change: 1))
+        #expect(life.cancelled == [1])
+        // Only the change stops jobs.
+        life.report(.rootsChanged(absent: ["in": "still silent"], silent: ["in"], change: 2))
+        #expect(life.cancelled == [])
+    }
+
     @Test func workerWithoutRootsPausesAndThenTriesOneJob() {
         var life = WorkerLife(slots: 2)
         life.claim()

@@ -154,8 +154,10 @@ struct WorkerLine: JournalRecord {
             "\(paint("paused", .careful)): \(reason.bounded); next check in \(Figures.duration(seconds: wait.seconds))"
         case .resumed: "\(paint("resumed", .good)): jobs succeed again"
         case .rootLost(let root, let reason, let wait):
-            "\(paint("paused", .careful)) for root \(root.bounded): \(reason.bounded); next check in "
-                + Figures.duration(seconds: wait.seconds)
+            "\(paint("paused", .careful)) for root \(root.bounded): \(reason.bounded); "
+                + (wait == .zero
+                    ? "it is used again as soon as it answers"
+                    : "next check in \(Figures.duration(seconds: wait.seconds))")
         case .rootBack(let root, let note):
             "\(paint("resumed", .good)): root \(root.bounded) is available again"
                 + (note.map { "; \($0.bounded)" } ?? "")

@@ -52,13 +52,16 @@ public final class RoomSlot: Sendable {
         RoomProbeOutcome(await answer(to: RoomWork(probing: source, options), report))
     }
 
-    /// Measures what a conversion would encode. Reporting and cancelling work as in `run`.
+    /// Measures what a conversion would encode. `sourceBytes` is as for `RoomWork`. Reporting and cancelling work as
+    /// in `run`.
     public func measure(
         _ recipe: Recipe,
         from sources: [Int32],
+        sourceBytes: Int64? = nil,
         report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
     ) async -> RoomMeasureOutcome {
-        RoomMeasureOutcome(await answer(to: RoomWork(measuring: recipe, from: sources), report))
+        let work = RoomWork(measuring: recipe, from: sources, sourceBytes: sourceBytes)
+        return RoomMeasureOutcome(await answer(to: work, report))
     }
 
     private func answer(

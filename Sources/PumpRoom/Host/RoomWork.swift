@@ -14,7 +14,8 @@ public struct RoomWork: Sendable {
     let kind: Kind
     /// Open for reading, in the order of the recipe.
     let sources: [Int32]
-    /// The size of the sources together, if known. It caps the time that a job can earn by reporting progress.
+    /// The size of the sources together, if known. It caps the time that a job can earn by reporting progress. Without it
+    /// the slot's thread asks the file system for the size, which must answer.
     public var sourceBytes: Int64?
     /// Whether the room must end before the outcome is returned. On file systems that do not report writers, only
     /// this ensures that no process can still write to the destination.
@@ -40,9 +41,10 @@ public struct RoomWork: Sendable {
     }
 
     /// Measures what a conversion of `recipe` would encode, for its album.
-    init(measuring recipe: Recipe, from sources: [Int32]) {
+    init(measuring recipe: Recipe, from sources: [Int32], sourceBytes: Int64? = nil) {
         kind = .measure(recipe)
         self.sources = sources
+        self.sourceBytes = sourceBytes
     }
 
     /// Describes the file behind `source`.
@@ -96,7 +98,7 @@ public struct RoomWork: Sendable {
         switch kind {
         case .convert(let recipe, _, _) where recipe.timeline != nil, .measure(let recipe) where recipe.timeline != nil:
             JobBounds(limits, source: nil)
-        case .convert, .measure, .probe: JobBounds(limits, source: sources[0])
+        case .convert, .measure, .probe: JobBounds(limits, source: sources[0], byteCount: sourceBytes)
         }
     }
 

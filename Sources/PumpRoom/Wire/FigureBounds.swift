@@ -48,13 +48,14 @@ struct JobBounds {
     init() {}
 
     /// `limits` are those that the room was given. `source` is a descriptor, examined only for its size; a pipe has
-    /// none. Without it, the size of sources sets no bound: a timeline may repeat them.
-    init(_ limits: Recipe.Limits, source: Int32?) {
+    /// none. It is not examined if its size is known: the file system may not answer. Without both, the size of sources
+    /// sets no bound: a timeline may repeat them.
+    init(_ limits: Recipe.Limits, source: Int32?, byteCount: Int64? = nil) {
         let concealed = Double(max(0, limits.concealSeconds ?? 0)) + Self.freeSeconds
         if let decoded = limits.decodedSeconds {
             seconds = min(seconds, Self.slack * Double(max(0, decoded)) + concealed)
         }
-        if let ratio = limits.expansionRatio, let size = source.flatMap(Self.size) {
+        if let ratio = limits.expansionRatio, let size = byteCount ?? source.flatMap(Self.size) {
             let decodedBytes = max(Double(size) * max(0, ratio), Self.freeBytes)
             let most = Self.slack * decodedBytes + concealed * Self.highestRateHz
             if most < Double(frames) { frames = Int64(most) }

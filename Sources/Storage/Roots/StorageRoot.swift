@@ -7,7 +7,7 @@ public final class StorageRoot: Sendable {
     public let name: String
     public let path: String
     public let rules: RootRules
-    private let descriptor: Int32
+    let descriptor: Int32
     let identity: FileIdentity
     private let beneath: Beneath
     /// The folder's path when it was opened, with links resolved, and the mount that it lay on.

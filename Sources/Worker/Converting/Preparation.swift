@@ -22,7 +22,8 @@ enum Preparation: Sendable {
         in roots: StorageRoots,
         codecs: Set<Codec>,
         _ disks: DiskKeeper,
-        _ mounts: MountKeeper
+        _ mounts: MountKeeper,
+        _ calls: FileCalls
     ) -> Preparation {
         let recipe = claim.recipe
         let mountChanges = mounts.watch.refresh()
@@ -100,7 +101,8 @@ enum Preparation: Sendable {
                     as: plan,
                     sourceRoots: from.map(\.root),
                     madeOf: work,
-                    mountChanges: mountChanges
+                    mountChanges: mountChanges,
+                    files: calls
                 )
             )
         } catch {

@@ -1,4 +1,5 @@
 import Conversion
+import Glibc
 import Ledger
 import Publishing
 import PumpRoom
@@ -33,8 +34,12 @@ final class PreparedJob: Sendable {
     let work: UInt64
     /// The mount table's change counter before the files were opened.
     private let mountChanges: Int
-    private let sourceFiles: Mutex<SourceFiles?>
-    private let outputs: Mutex<OutputSet?>
+    /// All roots in which it has files.
+    let roots: Set<String>
+    private let open: OpenFiles
+    private let files: FileCalls
+    /// Whether nobody has closed the files yet, or promised to.
+    private let isOpen = Atomic<Bool>(true)
 
     init(
         _ sourceFiles: SourceFiles,
@@ -42,7 +47,8 @@ final class PreparedJob: Sendable {
         as plan: [PlannedOutput],
         sourceRoots: [String],
         madeOf work: UInt64,
-        mountChanges: Int
+        mountChanges: Int,
+        files: FileCalls
     ) {
         sources = sourceFiles.descriptors
         sourceBytes = sourceFiles.byteCounts.reduce(0, &+)
@@ -51,9 +57,13 @@ final class PreparedJob: Sendable {
         self.sourceRoots = sourceRoots
         self.work = work
         self.mountChanges = mountChanges
-        self.sourceFiles = Mutex(sourceFiles)
-        self.outputs = Mutex(consume outputs)
+        self.files = files
+        let written = plan.compactMap { if case .written(let location) = $0 { location.root } else { nil } }
+        roots = Set(sourceRoots + written)
+        open = OpenFiles(sourceFiles, outputs)
     }
+
+    deinit { discard() }
 
     /// Where the outputs that are written will be.
     var locations: [Location] {
@@ -67,35 +77,34 @@ final class PreparedJob: Sendable {
         return recipe
     }
 
-    /// Closes the sources once the conversion no longer needs them.
-    func closeSources() { sourceFiles.withLock { $0 = nil } }
-
-    /// Gives up write access to an output and describes it, including whether another process can still write to it.
+    /// Closes the sources, gives up write access to the outputs, and describes each, including whether another process
+    /// can still write to it. Blocks.
     ///
     /// A room closes its descriptors before it reports the end. But a process that the worker is just starting
     /// holds, for a moment, a copy of every descriptor; the retries outlast that moment.
-    func seal(_ index: Int) async throws(StorageError) -> OutputEvidence {
-        var hasWriters = try sealOnce(index)
-        for milliseconds in Self.sealingPauses where hasWriters {
-            // A cancelled worker does not wait.
-            try? await Task.sleep(for: .milliseconds(milliseconds))
-            hasWriters = try sealOnce(index)
-        }
-        return try outputs.withLock { outputs throws(StorageError) in
-            guard let written = try outputs?.written(index) else { throw thrownAway }
-            return OutputEvidence(
-                byteCount: written.byteCount,
-                hasHoles: written.hasHoles,
-                hasWriters: hasWriters
+    func seal() throws(StorageError) -> [OutputEvidence] {
+        open.closeSources()
+        var evidence: [OutputEvidence] = []
+        for index in destinations.indices {
+            var hasWriters = try sealOnce(index)
+            for milliseconds in Self.sealingPauses where hasWriters {
+                usleep(milliseconds * 1_000)
+                hasWriters = try sealOnce(index)
+            }
+            let written = try open.outputs.withLock { outputs throws(StorageError) in try outputs?.written(index) }
+            guard let written else { throw thrownAway }
+            evidence.append(
+                OutputEvidence(byteCount: written.byteCount, hasHoles: written.hasHoles, hasWriters: hasWriters)
             )
         }
+        return evidence
     }
 
     /// About half a second in all.
-    private static let sealingPauses = [1, 2, 5, 10, 20, 50, 100, 300]
+    private static let sealingPauses: [UInt32] = [1, 2, 5, 10, 20, 50, 100, 300]
 
     private func sealOnce(_ index: Int) throws(StorageError) -> Bool {
-        try outputs.withLock { outputs throws(StorageError) in
+        try open.outputs.withLock { outputs throws(StorageError) in
             guard outputs != nil else { throw thrownAway }
             // If the file system cannot show writers, the room has ended before this.
             return outputs?.seal(index) ?? false
@@ -107,22 +116,28 @@ final class PreparedJob: Sendable {
         return StorageError(.attemptLost, at: .publish, "read back", "the output was already discarded", place: place)
     }
 
-    /// Closes the files, which also deletes unpublished outputs.
+    /// Has the files closed, which also deletes unpublished outputs. Does not wait for it.
     func discard() {
-        closeSources()
-        outputs.withLock { $0 = nil }
+        guard isOpen.exchange(false, ordering: .relaxed) else { return }
+        files.leave(in: roots) { [open] in open.close() }
+    }
+
+    /// The same at once. Blocks.
+    func discardNow() {
+        isOpen.store(false, ordering: .relaxed)
+        open.close()
     }
 
     /// Whether the outputs' file systems are still mounted. Blocks.
     func isMounted(_ watch: MountWatch) -> Bool {
         guard watch.refresh() != mountChanges else { return true }
-        let descriptors = outputs.withLock { $0?.descriptors ?? [] }
+        let descriptors = open.outputs.withLock { $0?.descriptors ?? [] }
         return descriptors.allSatisfy(watch.isMounted)
     }
 
     /// Length and SHA-256 of each output. Blocks.
     func fingerprints() throws(StorageError) -> [Fingerprint] {
-        try outputs.withLock { outputs throws(StorageError) in
+        try open.outputs.withLock { outputs throws(StorageError) in
             var fingerprints: [Fingerprint] = []
             for index in destinations.indices {
                 guard let fingerprint = try outputs?.fingerprint(index) else { throw thrownAway }
@@ -132,10 +147,11 @@ final class PreparedJob: Sendable {
         }
     }
 
-    /// Moves the outputs into a group. Returns false if they were discarded.
+    /// Moves the outputs of a sealed job into a group. Returns false if they were discarded.
     func add(to group: inout OutputGroup, as attempt: AttemptName, with fingerprints: [Fingerprint]) -> Bool {
-        var taken = outputs.withLock { $0.take() }
+        var taken = open.outputs.withLock { $0.take() }
         guard let files = taken.take() else { return false }
+        isOpen.store(false, ordering: .relaxed)
         group.add(files, as: attempt, with: fingerprints, madeOf: work)
         return true
     }

@@ -11,7 +11,6 @@ struct SlotPipeline: Sendable {
     let jobs: Channel<HeldJob>
     let room: RoomSlot
     let slot: Int
-    let files: BlockingQueue
     let services: PipelineServices
 
     func run() async {
@@ -23,7 +22,12 @@ struct SlotPipeline: Sendable {
     private func work(on job: HeldJob) async -> JobResult {
         let (claim, storage, codecs) = (job.claim, services.storage, services.codecs)
         let (roots, disks, mounts) = (storage.roots.usable, storage.disks, storage.mounts)
-        switch await files.run({ Preparation.of(claim, in: roots, codecs: codecs, disks, mounts) }) {
+        let files = storage.files
+        let preparation = await files.run(in: claim.roots) {
+            Preparation.of(claim, in: roots, codecs: codecs, disks, mounts, files)
+        }
+        switch preparation {
+        case nil: return .handedBack(storage.givenUp(claim.roots))
         case .ready(let prepared):
             for location in prepared.locations { services.sweeper.use(location, for: job.fence) }
             await tellBeginning(of: job)
@@ -33,7 +37,7 @@ struct SlotPipeline: Sendable {
         case .unable(let need): return .handedBack(HandBack(.unable, need: need))
         case .failed(let error, let root):
             let report = AttemptFailure(job.fence, error.failure, facts: facts())
-            return await storage.diagnose(report, claim, [root].compactMap(\.self), on: files)
+            return await storage.diagnose(report, claim, [root].compactMap(\.self))
         case .fileSystemFull(let facts): return .handedBack(storage.putOff(facts))
         case .fileSystemMissing(let lost): return .handedBack(storage.putOff(lost))
         }
@@ -59,12 +63,15 @@ struct SlotPipeline: Sendable {
 
     func convert(_ job: HeldJob, _ prepared: PreparedJob, of album: AlbumLoudness? = nil) async -> JobResult {
         let outcome = await outcome(of: job, prepared, album)
-        prepared.closeSources()
         if case .converted(let reports, let cost) = outcome,
             reports.allSatisfy({ $0.plannedFrames == $0.writtenFrames })
         {
             let facts = AttemptFacts(reports, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
-            guard let problem = await objection(to: reports, job.claim, prepared) else {
+            guard let sealed = await sealed(prepared) else {
+                prepared.discard()
+                return .handedBack(services.storage.givenUp(prepared.roots))
+            }
+            guard let problem = objection(to: reports, sealed, job.claim) else {
                 services.outputs.add(
                     FinishedOutput(claim: job.claim, plan: prepared.plan, facts: facts, prepared: prepared)
                 )
@@ -128,26 +135,31 @@ struct SlotPipeline: Sendable {
 
     /// Removes the output and finds out whether the storage is to blame.
     func diagnosed(_ report: AttemptFailure, _ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
-        prepared.discard()
         let roots = prepared.sourceRoots + prepared.locations.map(\.root)
-        return await services.storage.diagnose(report, job.claim, roots, on: files)
+        return await services.storage.diagnose(report, job.claim, roots) { prepared.discardNow() }
     }
 
-    /// Why the room's outputs cannot be published; `nil` if they can. Seals them first, which shows whether a process
-    /// can still write to one.
+    /// Closes the sources and seals the outputs. `nil` if that was given up.
+    private func sealed(_ prepared: PreparedJob) async -> Result<[OutputEvidence], StorageError>? {
+        await services.storage.files.run(in: prepared.roots) {
+            Result { () throws(StorageError) in try prepared.seal() }
+        }
+    }
+
+    /// Why the room's outputs cannot be published; `nil` if they can. Sealing them has shown whether a process can still
+    /// write to one.
     private func objection(
         to reports: [ConversionReport],
-        _ claim: Claim,
-        _ prepared: PreparedJob
-    ) async -> OutputObjection? {
-        do throws(StorageError) {
-            for (index, report) in reports.enumerated() {
-                let evidence = try await prepared.seal(index)
+        _ sealed: Result<[OutputEvidence], StorageError>,
+        _ claim: Claim
+    ) -> OutputObjection? {
+        switch sealed {
+        case .success(let evidence):
+            for (evidence, report) in zip(evidence, reports) {
                 if let problem = evidence.objection(to: report, services.limits(for: claim)) { return problem }
             }
             return nil
-        } catch {
-            return OutputObjection(failure: error.failure, isLie: false)
+        case .failure(let error): return OutputObjection(failure: error.failure, isLie: false)
         }
     }
 
@@ -168,4 +180,17 @@ struct PipelineServices: Sendable {
     let room: RoomConfiguration
 
     func limits(for claim: Claim) -> Recipe.Limits { room.limits(for: claim.recipe.limits) }
+}
+
+extension Claim {
+    /// The names of the roots in which the job has files.
+    var roots: Set<String> {
+        var roots: Set<String> = []
+        for place in recipe.sources.map(\.location) + recipe.outputs.map(\.location) {
+            // As in a location. One without a colon is invalid, and nothing is opened for it.
+            let letters = place.unicodeScalars
+            if let colon = letters.firstIndex(of: ":") { roots.insert(String(letters[..<colon])) }
+        }
+        return roots
+    }
 }

@@ -1,5 +1,7 @@
 import Conversion
+import Storage
 import Synchronization
+import System
 import WorkerRules
 
 /// The inboxes of the stages, by which actions reach them.
@@ -8,6 +10,7 @@ struct Stages: Sendable {
     let beater = Beater()
     let conversions = RunningConversions()
     let outputs = FinishedOutputs()
+    let files = FileCalls()
     /// The abilities to register the worker with.
     let registrations = Channel<[String]>()
     let questions = Channel<WorkerState.Question>()
@@ -43,6 +46,7 @@ struct Stages: Sendable {
             guard let jobs = starts[pipeline] else { preconditionFailure("there is no \(pipeline)") }
             jobs.put(job)
         case .cancelConversion(let fence): conversions.cancel(fence)
+        case .giveUpFileCalls: files.giveUp(after: .seconds(1))
         case .digest(let fence): digests.put(fence)
         case .publisher(let step): steps.put(step)
         case .discard(let fences): discards.put(fences.compactMap(outputs.discard))

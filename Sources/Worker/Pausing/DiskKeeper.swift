@@ -1,6 +1,7 @@
 import Ledger
 import Storage
 import Synchronization
+import System
 
 /// Tracks full file systems below the worker's roots. The worker puts off jobs that write to them, without spending
 /// an attempt, and uses the rest of the root.

@@ -2,6 +2,7 @@ import Conversion
 import Ledger
 import Storage
 import Synchronization
+import System
 
 /// Tracks unmounted file systems below the worker's roots. The worker puts off jobs whose files lie there, without
 /// spending an attempt, and uses the rest of the root.

@@ -15,6 +15,8 @@ final class RootKeeper: Sendable {
         var reason: String
         /// The facts of its file system if that is full. The root can be used again once there is space.
         var full: FileSystemFacts?
+        /// Whether its file system does not answer. It can be used again once it does.
+        var isSilent = false
         let since: ContinuousClock.Instant
         /// Checks that found no change.
         var looks: Int
@@ -56,8 +58,9 @@ final class RootKeeper: Sendable {
     }
 
     private let state: Mutex<State>
-    /// One queue for each root, because a mount whose server is gone may block the thread that checks it.
-    private let queues: [String: BlockingQueue]
+    /// One thread for each root, because a mount whose server is gone blocks the thread that checks it.
+    private let lines: [String: RootLine]
+    private let silenceLimit: Duration
     private let firstPause: Duration
     private let longestPause: Duration
     /// Signalled when a root is set aside or comes back.
@@ -72,7 +75,8 @@ final class RootKeeper: Sendable {
         let all = try StorageRoots(roots)
         let named = Dictionary(roots.map { ($0.name, $0) }) { first, _ in first }
         state = Mutex(State(roots: named, all: all, usable: all))
-        queues = named.mapValues { BlockingQueue("root \($0.name)") }
+        lines = named.mapValues { RootLine("root \($0.name)") }
+        silenceLimit = configuration.silenceLimit
         (firstPause, longestPause) = (configuration.firstPause, configuration.longestPause)
     }
 
@@ -84,7 +88,13 @@ final class RootKeeper: Sendable {
 
     /// The roots that are set aside, for the worker's decisions.
     var changed: WorkerState.Event {
-        state.withLock { .rootsChanged(absent: $0.absent.mapValues(\.reason), change: $0.changes) }
+        state.withLock { state in
+            .rootsChanged(
+                absent: state.absent.mapValues(\.reason),
+                silent: Set(state.absent.filter(\.value.isSilent).keys),
+                change: state.changes
+            )
+        }
     }
 
     var absences: [String: Absence] { state.withLock { $0.absent } }
@@ -114,6 +124,34 @@ final class RootKeeper: Sendable {
         return wait
     }
 
+    /// Records that a root does not answer. Returns the failure that says so, or `nil` if that is known.
+    func setAsideSilent(_ name: String) -> Failure? {
+        let failure = state.withLock { state -> Failure? in
+            guard let root = state.roots[name], state.absent[name]?.isSilent != true else { return nil }
+            let failure = Self.silence(of: root, for: silenceLimit).failure
+            let (now, before) = (ContinuousClock.now, state.absent[name])
+            // The check is due at once: it returns when the root answers.
+            state.absent[name] = Absence(
+                reason: "\(failure.code): \(failure.message)",
+                full: before?.full,
+                isSilent: true,
+                since: before?.since ?? now,
+                looks: before?.looks ?? 0,
+                due: now
+            )
+            state.changes += 1
+            state.sort()
+            return failure
+        }
+        if failure != nil { signal.send() }
+        return failure
+    }
+
+    private static func silence(of root: StorageRoot, for limit: Duration) -> StorageError {
+        let detail = "the file system at \(root.path) has not answered for \(limit / .seconds(1)) s"
+        return StorageError(.storageUnavailable, at: .open, "use the root", detail, place: root.name)
+    }
+
     private func pause(after looks: Int) -> Duration { min(longestPause, firstPause * (1 << min(looks, 16))) }
 
     // MARK: - Checking again
@@ -121,10 +159,12 @@ final class RootKeeper: Sendable {
     /// When to check the root next; `nil` if it is not set aside.
     func due(_ name: String) -> ContinuousClock.Instant? { state.withLock { $0.absent[name]?.due } }
 
-    /// Checks whether a root that was set aside can be used again. If so, the worker uses it from now on.
-    func look(for name: String) async -> Finding {
-        guard let queue = queues[name] else { return .away }
-        let seen = await queue.run { self.see(name) }
+    /// Checks whether a root that was set aside can be used again. If so, the worker uses it from now on. `beforehand`
+    /// is done between the root's answer and its use.
+    func look(for name: String, beforehand: () async -> Void) async -> Finding {
+        guard let line = lines[name], let seen = await line.ask({ self.see(name) }) else { return .away }
+        await beforehand()
+        if Task.isCancelled { return .away }
         let finding = state.withLock { state -> Finding in
             guard var absence = state.absent[name] else { return .away }
             let now = ContinuousClock.now
@@ -132,6 +172,7 @@ final class RootKeeper: Sendable {
                 if case .refused(let reason?) = seen { absence.reason = reason }
                 if case .full(let facts) = seen { absence.full = facts }
                 absence.looks += 1
+                absence.isSilent = false
                 absence.due = now + pause(after: absence.looks)
                 state.absent[name] = absence
                 state.changes += 1
@@ -157,6 +198,7 @@ final class RootKeeper: Sendable {
     private func see(_ name: String) -> Sight {
         let known = state.withLock { ($0.roots[name], $0.absent[name]) }
         guard case (let root?, let absence?) = known else { return .refused(nil) }
+        root.awaitAnswer()
         var note: String?
         if problem(of: name) == nil {
             state.withLock { _ = $0.lost.removeValue(forKey: name) }
@@ -170,14 +212,14 @@ final class RootKeeper: Sendable {
         return .present(note: note)
     }
 
-    /// The first usable root that is not accessible; `nil` if all are.
-    func findLost() async -> (name: String, error: StorageError)? {
-        for name in usable.names {
-            guard let queue = queues[name] else { continue }
-            if let error = await queue.run({ self.problem(of: name) }) { return (name, error) }
-        }
-        return nil
+    /// Whether the root's file system answers in time.
+    func answers(_ name: String) async -> Bool {
+        guard let line = lines[name], let root = state.withLock({ $0.roots[name] }) else { return true }
+        return await line.ask(within: silenceLimit) { root.awaitAnswer() } != nil || Task.isCancelled
     }
+
+    /// Why a root is not accessible; `nil` if it is. Only for a root that answers.
+    func check(_ name: String) async -> StorageError? { await lines[name]?.ask { self.problem(of: name) } ?? nil }
 
     /// Why the root `name` is not accessible; `nil` if it is. Blocks.
     func problem(of name: String) -> StorageError? {

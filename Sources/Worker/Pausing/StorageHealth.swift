@@ -10,6 +10,7 @@ final class StorageHealth: Sendable {
     let roots: RootKeeper
     let disks: DiskKeeper
     let mounts: MountKeeper
+    let files: FileCalls
     private let configuration: WorkerConfiguration
     private let dispatcher: Dispatcher
     private let beater: Beater
@@ -18,12 +19,14 @@ final class StorageHealth: Sendable {
     init(
         _ configuration: WorkerConfiguration,
         roots: RootKeeper,
+        files: FileCalls,
         _ dispatcher: Dispatcher,
         _ beater: Beater,
         tell: @escaping @Sendable (WorkerEvent) -> Void
     ) {
         self.configuration = configuration
         self.roots = roots
+        self.files = files
         self.dispatcher = dispatcher
         self.beater = beater
         self.tell = tell
@@ -34,17 +37,21 @@ final class StorageHealth: Sendable {
     // MARK: - Diagnosing
 
     /// Diagnoses a failed job by checking the roots concerned, and returns how to report it. Sets aside a root that
-    /// is lost or full, or a full file system below one.
+    /// is lost, silent or full, or a full file system below one. `first` is done before the checks.
     func diagnose(
         _ report: AttemptFailure,
         _ job: Claim,
         _ concerned: [String],
-        on files: BlockingQueue
+        first: @escaping @Sendable () -> Void = {}
     ) async -> JobResult {
-        let (roots, disks, mounts) = (roots, disks, mounts)
-        let diagnosis = await files.run {
-            RootDiagnosis.of(report.failure, of: job, roots: concerned, in: roots, disks, mounts)
+        let (roots, disks, mounts, touched) = (roots, disks, mounts, job.roots)
+        // A room also stalls on files of a root that does not answer.
+        if report.failure.known == .roomStalled { for root in touched { await listen(to: root) } }
+        let diagnosis = await files.run(in: touched) {
+            first()
+            return RootDiagnosis.of(report.failure, of: job, roots: concerned, in: roots, disks, mounts)
         }
+        guard let diagnosis else { return .handedBack(givenUp(touched)) }
         if let root = diagnosis.root {
             setAside(root, because: diagnosis.failure, full: diagnosis.full)
         } else if let full = diagnosis.full {
@@ -75,7 +82,23 @@ final class StorageHealth: Sendable {
         return HandBack(.fileSystemMissing, hold: configuration.hold(since: since), message: lost.words)
     }
 
+    /// Why a job is handed back whose file calls below these roots were given up: one of them is silent, or the worker
+    /// is being stopped.
+    func givenUp(_ roots: Set<String>) -> HandBack {
+        files.silent(of: roots).map { HandBack(.unable, need: AbilityWord.root($0)) } ?? HandBack(.draining)
+    }
+
     // MARK: - Roots
+
+    /// Sets a root aside if it does not answer. Takes up to the time that a root has for its answer.
+    func listen(to root: String) async {
+        guard files.silent(of: [root]) == nil, await !roots.answers(root) else { return }
+        guard let failure = roots.setAsideSilent(root) else { return }
+        tell(.rootLost(root, because: "\(failure.code): \(failure.message)", wait: .zero))
+        // First the worker's state, so that it knows why jobs come back.
+        dispatcher.report(roots.changed)
+        files.silence(root)
+    }
 
     /// Sets a root aside. Reports each loss, because each return is reported, too, and the roots may come back at
     /// different times.
@@ -86,16 +109,25 @@ final class StorageHealth: Sendable {
         dispatcher.report(roots.changed)
     }
 
-    /// Checks a root that is set aside. If it is back, the worker uses it again.
+    /// Checks a root that is set aside. If it is back, the worker uses it again. Waits for a root that does not answer.
     func look(for root: String) async {
-        if case .back(let note) = await roots.look(for: root) { tell(.rootBack(root, note: note)) }
+        await listen(to: root)
+        let isBack = await roots.look(for: root) { [files] in
+            await files.haveReturned(from: root)
+        }
+        if roots.absences[root]?.isSilent != true { files.resume(root) }
+        if case .back(let note) = isBack { tell(.rootBack(root, note: note)) }
         // The reason may have changed.
         dispatcher.report(roots.changed)
     }
 
     /// Sets aside all roots that are not accessible.
     func checkRoots() async {
-        while let lost = await roots.findLost() { setAside(lost.name, because: lost.error.failure) }
+        for root in roots.usable.names {
+            await listen(to: root)
+            guard files.silent(of: [root]) == nil, let problem = await roots.check(root) else { continue }
+            setAside(root, because: problem.failure)
+        }
     }
 
     // MARK: - For the worker's status in the ledger

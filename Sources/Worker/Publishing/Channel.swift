@@ -1,4 +1,5 @@
 import Synchronization
+import System
 
 /// An asynchronous queue from one stage of the worker to the next.
 final class Channel<Item: Sendable>: Sendable {

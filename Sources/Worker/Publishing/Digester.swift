@@ -10,18 +10,22 @@ struct Digester: Sendable {
     let jobs: Channel<Fence>
     let outputs: FinishedOutputs
     let dispatcher: Dispatcher
-    let files: BlockingQueue
+    let storage: StorageHealth
 
     func run() async {
         while let fence = await jobs.take(upTo: 1)?.first {
             guard let output = outputs[fence], let prepared = output.prepared else { continue }
-            let result = await files.run { Result { () throws(StorageError) in try prepared.fingerprints() } }
+            let result = await storage.files.run(in: prepared.roots) {
+                Result { () throws(StorageError) in try prepared.fingerprints() }
+            }
             switch result {
+            case nil: dispatcher.report(.digested(fence, .handedBack(storage.givenUp(prepared.roots))))
             case .success(let fingerprints):
                 outputs.change(fence) { $0.fingerprints = fingerprints }
                 dispatcher.report(.digested(fence, nil))
             case .failure(let error):
-                dispatcher.report(.digested(fence, AttemptFailure(fence, error.failure, facts: output.facts)))
+                let report = AttemptFailure(fence, error.failure, facts: output.facts)
+                dispatcher.report(.digested(fence, .failed(report)))
             }
         }
     }

@@ -1,42 +1,43 @@
 import Conversion
 import Publishing
 import Storage
-import System
 
 /// Removes outputs that must not be published.
 struct Discarder: Sendable {
     let outputs: Channel<FinishedOutput>
-    let roots: RootKeeper
+    let storage: StorageHealth
     let tell: @Sendable (WorkerEvent) -> Void
-    private let files = BlockingQueue("discarding")
-
-    init(_ outputs: Channel<FinishedOutput>, _ roots: RootKeeper, tell: @escaping @Sendable (WorkerEvent) -> Void) {
-        (self.outputs, self.roots, self.tell) = (outputs, roots, tell)
-    }
 
     func run() async {
-        while let group = await outputs.take(upTo: 1_000) { await remove(group) }
-    }
-
-    private func remove(_ group: [FinishedOutput]) async {
-        let roots = roots.roots
-        let problem = await files.run { () -> StorageError? in
-            var problem: StorageError?
+        while let group = await outputs.take(upTo: 1_000) {
             for output in group {
                 guard let prepared = output.prepared else { continue }
-                prepared.discard()
-                guard output.isLinked else { continue }
-                for location in prepared.locations {
-                    do throws(StorageError) {
-                        try roots.discard(output.attempt, of: location)
-                    } catch {
-                        problem = error
-                    }
-                }
+                // One after the other for the same roots, and not before these answer.
+                storage.files.leave(in: prepared.roots) { remove(output, prepared) }
             }
-            return problem
         }
-        // The sweeper removes the file later: its fence is no longer valid.
-        if let problem { tell(.trouble(problem.failure)) }
+    }
+
+    /// Blocks.
+    private func remove(_ output: FinishedOutput, _ prepared: PreparedJob) {
+        prepared.discardNow()
+        guard output.isLinked else { return }
+        do throws(StorageError) {
+            try storage.roots.roots.discard(output.attempt, of: prepared.locations)
+        } catch {
+            // The sweeper removes the file later: its fence is no longer valid.
+            tell(.trouble(error.failure))
+        }
+    }
+}
+
+extension StorageRoots {
+    /// Removes the files of an attempt as far as possible, then throws the last error. Blocks.
+    func discard(_ attempt: AttemptName, of locations: [Location]) throws(StorageError) {
+        var problem: StorageError?
+        for location in locations {
+            do throws(StorageError) { try discard(attempt, of: location) } catch { problem = error }
+        }
+        if let problem { throw problem }
     }
 }

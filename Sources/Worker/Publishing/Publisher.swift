@@ -3,7 +3,6 @@ import Ledger
 import Publishing
 import PumpRoom
 import Storage
-import System
 import WorkerRules
 
 /// Publishes outputs and reports results to the ledger, one step after the other, as the worker's state decides.
@@ -14,7 +13,6 @@ struct Publisher: Sendable {
     let dispatcher: Dispatcher
     let storage: StorageHealth
     let finisher: PublicationFinisher
-    private let files = BlockingQueue("linking")
 
     init(
         _ steps: Channel<WorkerState.PublisherStep>,
@@ -48,51 +46,79 @@ struct Publisher: Sendable {
 
     // MARK: - Linking
 
+    /// What came of linking a job's outputs.
+    private enum Linking: Sendable {
+        case linked
+        /// Their file system was unmounted in the meantime, so that no process could reach them.
+        case unmounted(MountWatch.Lost?)
+        case failed(StorageError)
+        /// One of their roots does not answer.
+        case givenUp
+    }
+
     /// Makes the outputs durable under their attempts' names.
     private func link(_ fences: [Fence]) async -> WorkerState.Event {
-        var others: [Fence: JobResult] = [:]
-        let mounted = await keepMounted(fences.map(outputs.output), &others)
-        let results = await files.run { () -> [Result<Void, StorageError>] in
-            var group = OutputGroup()
-            let isMember = mounted.map { output in
-                guard let prepared = output.prepared, let fingerprints = output.fingerprints else { return false }
-                return prepared.add(to: &group, as: output.attempt, with: fingerprints)
-            }
-            var results = group.link().makeIterator()
-            return isMember.map { isMember in
-                if isMember, let result = results.next() { return result }
-                return .failure(StorageError(.attemptLost, at: .publish, "publish", "the output was already discarded"))
-            }
-        }
-        var linked: [Fence] = []
-        for (output, result) in zip(mounted, results) {
-            switch result {
-            case .success:
+        var (linked, others): ([Fence], [Fence: JobResult]) = ([], [:])
+        for (output, linking) in await link(fences.map(outputs.output)) {
+            switch linking {
+            case .linked:
                 outputs.change(output.fence) { $0.isLinked = true }
                 linked.append(output.fence)
-            case .failure(let error):
+            case .unmounted(let lost):
+                others[output.fence] = .handedBack(lost.map(storage.putOff) ?? HandBack(.fileSystemMissing))
+            case .failed(let error):
                 let failure = AttemptFailure(output.fence, error.failure, facts: output.facts)
                 let roots = output.prepared?.locations.map(\.root) ?? []
-                others[output.fence] = await storage.diagnose(failure, output.claim, roots, on: files)
+                others[output.fence] = await storage.diagnose(failure, output.claim, roots)
+            case .givenUp: others[output.fence] = .handedBack(storage.givenUp(output.prepared?.roots ?? []))
             }
         }
         return .linked(linked, not: others)
     }
 
-    /// Discards outputs whose file system was unmounted in the meantime, because no process could
-    /// reach them. Returns the others.
-    private func keepMounted(
-        _ wanted: [FinishedOutput],
-        _ others: inout [Fence: JobResult]
-    ) async -> [FinishedOutput] {
-        let (mounts, roots) = (storage.mounts, storage.roots.roots)
-        let isMounted = await files.run { wanted.map { $0.prepared?.isMounted(mounts.watch) ?? true } }
-        for (output, isMounted) in zip(wanted, isMounted) where !isMounted {
-            output.prepared?.discard()
-            let lost = await files.run { mounts.lost(for: output.claim, in: roots) }
-            others[output.fence] = .handedBack(lost.map(storage.putOff) ?? HandBack(.fileSystemMissing))
+    /// Links the outputs in each set of roots by themselves, so that a root that does not answer holds up no other.
+    private func link(_ wanted: [FinishedOutput]) async -> [(FinishedOutput, Linking)] {
+        let groups = Dictionary(grouping: wanted) { $0.prepared?.roots ?? [] }
+        if groups.count == 1, let roots = groups.keys.first { return await link(wanted, in: roots) }
+        return await withTaskGroup(of: [(FinishedOutput, Linking)].self) { tasks in
+            for (roots, members) in groups { tasks.addTask { await link(members, in: roots) } }
+            return await tasks.reduce(into: []) { $0 += $1 }
         }
-        return zip(wanted, isMounted).filter(\.1).map(\.0)
+    }
+
+    private func link(_ wanted: [FinishedOutput], in touched: Set<String>) async -> [(FinishedOutput, Linking)] {
+        let (watch, roots) = (storage.mounts, storage.roots.roots)
+        let linkings = await storage.files.run(in: touched) {
+            Self.link(wanted, watch, roots)
+        } late: { linkings in
+            // The jobs were handed back, so nothing relies on the files. What cannot be removed is swept later.
+            for (output, linking) in zip(wanted, linkings) {
+                if case .linked = linking { try? roots.discard(output.attempt, of: output.prepared?.locations ?? []) }
+            }
+        }
+        return Array(zip(wanted, linkings ?? wanted.map { _ in .givenUp }))
+    }
+
+    /// Blocks.
+    private static func link(_ wanted: [FinishedOutput], _ mounts: MountKeeper, _ roots: StorageRoots) -> [Linking] {
+        var group = OutputGroup()
+        // `nil` for members of the group.
+        let others = wanted.map { output -> Linking? in
+            if let prepared = output.prepared, let fingerprints = output.fingerprints {
+                if !prepared.isMounted(mounts.watch) {
+                    prepared.discardNow()
+                    return .unmounted(mounts.lost(for: output.claim, in: roots))
+                }
+                if prepared.add(to: &group, as: output.attempt, with: fingerprints) { return nil }
+            }
+            return .failed(StorageError(.attemptLost, at: .publish, "publish", "the output was already discarded"))
+        }
+        var results = group.link().makeIterator()
+        return others.map { other in
+            if let other { return other }
+            guard case .failure(let error)? = results.next() else { return .linked }
+            return .failed(error)
+        }
     }
 
     // MARK: - Publishing
@@ -137,7 +163,8 @@ struct Publisher: Sendable {
     /// An output found space, so one earlier job that did not says nothing about the file system.
     private func noteSpace(for claim: Claim) async {
         let (roots, disks) = (storage.roots, storage.disks)
-        await files.run {
+        // What a silent root would say is found out by the next job.
+        _ = await storage.files.run(in: claim.roots) {
             for place in RootDiagnosis.destinations(of: claim, in: roots) { disks.noteSpace(on: place.facts.device) }
         }
     }

@@ -15,7 +15,8 @@ public enum WorkerEvent: Sendable, Hashable {
     /// It claims no jobs because of this problem, and checks again after `wait`.
     case paused(because: String, wait: Duration)
     case resumed
-    /// It leaves the jobs of this root to other workers, and checks the root after `wait`.
+    /// It leaves the jobs of this root to other workers, and checks the root after `wait`; at once and until it
+    /// answers, if that is zero.
     case rootLost(String, because: String, wait: Duration)
     /// `note` names what is mounted there now, if it differs from before.
     case rootBack(String, note: String?)

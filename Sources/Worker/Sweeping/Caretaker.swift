@@ -53,6 +53,15 @@ struct Caretaker: Sendable {
         }
     }
 
+    /// Asks a root in use from time to time for an answer, and sets it aside if it gives none.
+    func listen(to root: String) async {
+        while !Task.isCancelled {
+            await rest(configuration.silenceLimit / 2)
+            // `watch` checks a root that is set aside.
+            if storage.roots.due(root) == nil { await storage.listen(to: root) }
+        }
+    }
+
     /// Checks full file systems until they have space, and then recalls the jobs that were put off.
     func watchDisks() async {
         let (disks, queue) = (storage.disks, BlockingQueue("full file systems"))

@@ -3,7 +3,6 @@ import Ledger
 import Publishing
 import Storage
 import Synchronization
-import System
 
 /// Removes files that dead workers left in the folders that this worker writes to.
 final class Sweeper: Sendable {
@@ -22,13 +21,15 @@ final class Sweeper: Sendable {
     }
 
     private let visits = Mutex<[Folder: Visit]>([:])
-    private let queue = BlockingQueue("sweeping")
+    private let files: FileCalls
     private let age: Duration
     private let interval: Duration
     /// The most folders to remember; an archive may have more.
     private static let memory = 10_000
 
-    init(age: Duration, interval: Duration) { (self.age, self.interval) = (age, interval) }
+    init(age: Duration, interval: Duration, files: FileCalls) {
+        (self.age, self.interval, self.files) = (age, interval, files)
+    }
 
     /// Notes that an attempt writes its output to `place`, whose folder may hold files of earlier attempts.
     func use(_ place: Location, for fence: Fence) {
@@ -51,18 +52,21 @@ final class Sweeper: Sendable {
         }
     }
 
-    /// Sweeps the folders that are due. Returns the number of removed files for each folder.
+    /// Sweeps the folders that are due, except those in roots that do not answer. Returns the number of removed files for each folder.
     func sweepDue(in roots: StorageRoots, _ ledger: JobLedger) async throws -> [String: Int] {
         let now = ContinuousClock.now
         let due = visits.withLock { visits in visits.values.filter { $0.due.map { $0 <= now } ?? false } }
         var removed: [String: Int] = [:]
-        for visit in due where !Task.isCancelled {
+        for visit in due where !Task.isCancelled && files.silent(of: [visit.place.root]) == nil {
             let folder = Folder(root: visit.place.root, path: visit.place.folder)
             visits.withLock { visits in
                 visits[folder]?.due = nil
                 visits[folder]?.last = now
             }
-            let count = try await sweep(visit, in: roots, ledger)
+            guard let count = try await sweep(visit, in: roots, ledger) else {
+                visits.withLock { $0[folder]?.due = now }
+                continue
+            }
             if count > 0 { removed["\(folder.root):\(folder.path)"] = count }
         }
         return removed
@@ -70,10 +74,10 @@ final class Sweeper: Sendable {
 
     /// Lists the files first and asks the ledger afterwards. A file created in between is not on the list, and a
     /// listed file whose fence is no longer valid will never be used. Files of other ledgers are left alone, because
-    /// this ledger knows nothing about them.
-    private func sweep(_ visit: Visit, in roots: StorageRoots, _ ledger: JobLedger) async throws -> Int {
+    /// this ledger knows nothing about them. `nil` if the root does not answer.
+    private func sweep(_ visit: Visit, in roots: StorageRoots, _ ledger: JobLedger) async throws -> Int? {
         let (age, place, mark) = (age, visit.place, visit.ledger)
-        let listed = try await queue.run { () -> Result<[AttemptName], StorageError> in
+        let listed = try await files.run(in: [place.root]) { () -> Result<[AttemptName], StorageError> in
             Result { () throws(StorageError) in
                 var names: [AttemptName] = []
                 _ = try roots.root(of: place).sweep(folder: place.folder, olderThan: age) { name in
@@ -82,16 +86,17 @@ final class Sweeper: Sendable {
                 }
                 return names
             }
-        }.get()
+        }?.get()
+        guard let listed else { return nil }
         guard !listed.isEmpty else { return 0 }
         let fences = Dictionary(listed.compactMap { name in Fence(name).map { ($0, name) } }) { first, _ in first }
         let standing = try await ledger.standing(Array(fences.keys))
         let litter = Set(fences.filter { !standing.contains($0.key) }.values)
-        return try await queue.run { () -> Result<Int, StorageError> in
+        return try await files.run(in: [place.root]) { () -> Result<Int, StorageError> in
             Result { () throws(StorageError) in
                 try roots.root(of: place).sweep(folder: place.folder, olderThan: age) { !litter.contains($0) }
                     .count { AttemptName(fileName: $0) != nil }
             }
-        }.get()
+        }?.get()
     }
 }

@@ -15,6 +15,8 @@ extension World {
         guard me.goodbye == nil else { return }
         switch action {
         case .register(let abilities): me.registration = .init(abilities: abilities)
+        // In the model, no file call lasts.
+        case .giveUpFileCalls: break
         // Beats come when the seed says so.
         case .beat: break
         case .ask(let question): me.asking = .init(question: question)

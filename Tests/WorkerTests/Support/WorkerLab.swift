@@ -181,14 +181,18 @@ final class WorkerLab: Sendable {
         try await wait("\(count) jobs are \(state)", location) { try truth()[state] == count }
     }
 
-    /// Calls `body` while no job can reach its end in the ledger: another session keeps the table of ended jobs locked.
-    func whilePublicationsWait<Result>(_ body: () async throws -> Result) async throws -> Result {
+    /// Calls `body` while no job can reach its end in the ledger: another session keeps the table of ended jobs locked, or
+    /// another `table`.
+    func whilePublicationsWait<Result>(
+        on table: String = "finished",
+        _ body: () async throws -> Result
+    ) async throws -> Result {
         try sql("create table \(schema).gate as select true as is_closed")
         // A session cannot wait until a row is gone, so this one polls.
         let look = "while exists (select from \(schema).gate) loop perform pg_sleep(0.01); end loop"
-        let hold = "do $$ begin lock table \(schema).finished in share mode; \(look); end $$"
+        let hold = "do $$ begin lock table \(schema).\(table) in share mode; \(look); end $$"
         async let session = SeparateThread.run { [server, database] in try server.run(hold, database: database) }
-        let locks = "select count(*) from pg_locks where relation = '\(schema).finished'::regclass and granted"
+        let locks = "select count(*) from pg_locks where relation = '\(schema).\(table)'::regclass and granted"
         try await wait("the table is locked") { try sql("\(locks) and mode = 'ShareLock'") == "1" }
         let result: Swift.Result<Result, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// A signal that tasks wait for. A task that reads `count` before it checks the state misses no signal.
-final class WakeSignal: Sendable {
+package final class WakeSignal: Sendable {
     private struct State {
         var count: UInt64 = 0
         var lastNumber: UInt64 = 0
@@ -10,10 +10,12 @@ final class WakeSignal: Sendable {
 
     private let state = Mutex(State())
 
-    /// The number of signals so far. Read it before checking the state that the signal is about.
-    var count: UInt64 { state.withLock { $0.count } }
+    package init() {}
 
-    func send() {
+    /// The number of signals so far. Read it before checking the state that the signal is about.
+    package var count: UInt64 { state.withLock { $0.count } }
+
+    package func send() {
         let woken = state.withLock { state in
             state.count &+= 1
             defer { state.waiting = [:] }
@@ -23,7 +25,7 @@ final class WakeSignal: Sendable {
     }
 
     /// Returns when the signal was given since `seen`, or the task is cancelled.
-    func wait(since seen: UInt64) async {
+    package func wait(since seen: UInt64) async {
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
@@ -44,7 +46,7 @@ final class WakeSignal: Sendable {
     }
 
     /// Like `wait(since:)`, but returns at `deadline` at the latest.
-    func wait(since seen: UInt64, until deadline: ContinuousClock.Instant) async {
+    package func wait(since seen: UInt64, until deadline: ContinuousClock.Instant) async {
         let timer = Task {
             do { try await Task.sleep(until: deadline, clock: .continuous) } catch { return }
             self.send()
