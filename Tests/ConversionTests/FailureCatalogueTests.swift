@@ -41,7 +41,10 @@ import Testing
     }
 
     @Test func pageShowsTheCatalogue() throws {
-        #expect(try GeneratedPage.difference(of: "errors.md", from: FailureSection.markdown, between: "<!-- failures: ") == nil)
+        #expect(
+            try GeneratedPage.difference(of: "errors.md", from: FailureSection.markdown, between: "<!-- failures: ")
+                == nil
+        )
     }
 
     /// SQL cannot use the enumeration: each code that a function records must have the class and a stage of its entry.

@@ -102,7 +102,9 @@ import Testing
 
     // A single test for both, because both rewrite the same file.
     @Test func pageShowsTheTableAndThePresets() throws {
-        #expect(try GeneratedPage.difference(of: "formats.md", from: FormatTable.markdown, between: "<!-- formats: ") == nil)
+        #expect(
+            try GeneratedPage.difference(of: "formats.md", from: FormatTable.markdown, between: "<!-- formats: ") == nil
+        )
         #expect(try GeneratedPage.difference(of: "formats.md", from: Preset.markdown, between: "<!-- presets: ") == nil)
     }
 }

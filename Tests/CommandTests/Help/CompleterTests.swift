@@ -17,7 +17,8 @@ struct CompleterTests {
             "batches",
             "errors",
             "explain",
-            "retry", "cancel", "prioritize", "queues", "workers", "tokens", "tenants", "audit", "watch", "metrics", "export",
+            "retry", "cancel", "prioritize", "queues", "workers", "tokens", "tenants", "audit", "watch", "metrics",
+            "export",
             "check", "worker",
             "coordinator", "up", "down", "doctor", "migrate", "config", "help", "completion",
         ]
