@@ -43,7 +43,7 @@ HOSTILE = {
     "an escaped zero": b"GET /healthz%00 HTTP/1.1\r\nHost: a\r\n\r\n",
     "bytes that are not UTF-8": b"GET /healthz?a=%ff HTTP/1.1\r\nHost: a\r\n\r\n",
 }
-# The library reads these two as the sender may have meant them. They carry no second request.
+# libmicrohttpd 0.9 reads these two as the sender may have meant them, and 1.0 refuses them. They carry no second request.
 LENIENT = {
     "lines ended by LF": b"GET /healthz HTTP/1.1\nHost: a\n\n",
     "NUL in a value": b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: a\0b\r\n\r\n",
@@ -76,7 +76,7 @@ def test_refuses_and_closes(shared, name):
 
 @pytest.mark.parametrize("name", LENIENT)
 def test_answers_once(shared, name):
-    assert exchange(shared, LENIENT[name])[0] == [200]
+    assert exchange(shared, LENIENT[name])[0] in [[200], [400]]
 
 
 def test_keeps_a_connection(shared):
