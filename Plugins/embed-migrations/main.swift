@@ -38,6 +38,16 @@ for (index, name) in names.enumerated() {
     if let scalar = sql.unicodeScalars.first(where: { $0.value < 32 && $0 != "\n" && $0 != "\t" }) {
         refuse(name, "it holds the control character \(scalar.value)")
     }
+    // The ledger would take a line that is spelled wrongly for a comment, and end all workers at this migration.
+    var isStated = false
+    for (place, line) in sql.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    where line.lowercased().contains("compatible from:") {
+        let mark = "-- Compatible from: "
+        guard !isStated, line.hasPrefix(mark), let stated = Int(line.dropFirst(mark.count)),
+            (1...version).contains(stated)
+        else { refuse("\(name):\(place + 1)", "write once \"\(mark)N\", with N from 1 to \(version)") }
+        isStated = true
+    }
     // The delimiter has one more # than any run of them after a quotation mark or backslash in the text.
     var fence = "#"
     while sql.contains("\"\(fence)") || sql.contains("\\\(fence)") { fence += "#" }

@@ -33,6 +33,19 @@ struct EmbeddingTests {
         #expect(source.isEmpty)
     }
 
+    @Test(arguments: [
+        "-- Compatible from: x", "-- Compatible from: 2", "-- Compatible from: 0", "-- compatible from: 1",
+        " -- Compatible from: 1", "-- Compatible from:1", "-- Compatible from: 1 ",
+        "-- Compatible from: 1\n-- Compatible from: 1",
+    ])
+    func aLineAboutEarlierBinariesThatWouldNotBeReadEndsTheBuild(line: String) throws {
+        let (run, source) = try embed(["0001_a.sql": "select 1;\n\(line)\nselect 2;"])
+        #expect(run.status == .exited(1))
+        #expect(run.outputText.contains("0001_a.sql:\(line.contains("\n") ? 3 : 2): error: "))
+        #expect(source.isEmpty)
+        #expect(try embed(["0001_a.sql": "select 1;\n-- Compatible from: 1\n"]).run.succeeded)
+    }
+
     @Test func aTextIsQuotedSoThatNothingInItEndsTheLiteral() throws {
         let text = "select '\"\"\"#', '\\(x)', '\\#(x)', '\"##', E'\\\\n';"
         let (run, source) = try embed(["0001_a.sql": text + "\r\nselect 2;", "README.md": "# Migrations"])
