@@ -1,6 +1,7 @@
 """What reaches the server: requests that lie about their length, host or shape, slow ones, and too many."""
 
 import re
+import resource
 import socket
 import threading
 import time
@@ -144,6 +145,8 @@ def test_cuts_clients_that_send_too_slowly(shared):
 
 def test_serves_beside_thousands_of_idle_connections(shared):
     idle = []
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
         for _ in range(3_000):
             idle.append(socket.create_connection(("127.0.0.1", shared.port)))
