@@ -22,6 +22,8 @@ actor Doorkeeper {
     /// For requests without a token; `nil` refuses them.
     private let unnamed: Guest?
     private var known: [AccessToken: Known] = [:]
+    /// Look-ups under way. Requests with the same token share one.
+    private var lookUpsUnderWay: [AccessToken: Task<Guest, any Error>] = [:]
     private var used: Set<Int32> = []
     private var notedAt = ContinuousClock.now
     /// How many more tokens that are not known may be looked up, refilled with time.
@@ -66,8 +68,16 @@ actor Doorkeeper {
             used.insert(earlier.number)
             return earlier.guest
         }
-        // A token that was valid some seconds ago does not wait behind those that somebody tries.
+        if let underWay = lookUpsUnderWay[token] { return try await underWay.value }
+        // The limit is for unknown tokens, so guesses do not delay the holder of one that was valid some seconds ago.
         if earlier == nil { try spendLookUp(now) }
+        let lookUp = Task { try await find(token, earlier, now) }
+        lookUpsUnderWay[token] = lookUp
+        defer { lookUpsUnderWay[token] = nil }
+        return try await lookUp.value
+    }
+
+    private func find(_ token: AccessToken, _ earlier: Known?, _ now: ContinuousClock.Instant) async throws -> Guest {
         guard let record = try await ledger.find(token) else {
             known[token] = nil
             throw Problem(.badToken, "the ledger does not know it")

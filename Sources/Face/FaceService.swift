@@ -131,7 +131,7 @@ struct FaceService: RequestService {
         }
     }
 
-    /// Tells contents apart: FNV-1a. Nobody gains anything by two answers with the same tag.
+    /// An FNV-1a hash. It need not resist attacks: a client that forges a tag deceives only itself.
     private static func tag(of bytes: [UInt8]) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -88,6 +88,19 @@ def test_bounds_guesses(ledger, guarded, server):
     assert guarded.get("/api/v1/jobs", headers=good) == {"jobs": []}
 
 
+def test_a_new_token_may_be_used_by_many_at_once(ledger, guarded):
+    good = token(ledger, "viewer")
+    connections = [guarded.connect() for _ in range(200)]
+    for connection in connections:
+        fields = f"Host: a\r\nConnection: close\r\nAuthorization: {good['authorization']}"
+        connection.sendall(f"GET /api/v1/jobs HTTP/1.1\r\n{fields}\r\n\r\n".encode())
+    statuses = []
+    for connection in connections:
+        with connection, connection.makefile("rb") as answer:
+            statuses.append(answer.readline().split()[1])
+    assert statuses == [b"200"] * 200
+
+
 def test_a_tenant_sees_and_changes_its_own_only(ledger, guarded):
     for name in ["acme", "zenith"]:
         ledger.run("tenants", "create", name)

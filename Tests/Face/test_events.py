@@ -54,6 +54,21 @@ def test_tells_the_state_and_what_changes(face):
     stream.close()
 
 
+def test_tells_nothing_twice(face):
+    receipt = face.post("/api/v1/batches", {"jobs": jobs(2)}).json()
+    stream = Stream(face, f"job={receipt['firstJob']}&batch={receipt['batch']}")
+    assert sorted(stream.next()[0] for _ in range(2)) == ["batch", "job"]
+    # Several rounds, in which nothing changes for this subscriber and something does for others.
+    for number in range(3):
+        face.post("/api/v1/batches", {"jobs": jobs(1, f"other{number}")})
+        # Longer than a round.
+        time.sleep(1.2)
+    face.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [receipt["firstJob"]]}})
+    _, state = stream.next()
+    assert state.get("state") == "cancelled" or state["jobs"]["cancelled"] == 1, state
+    stream.close()
+
+
 def test_a_subscriber_continues_at_another_coordinator(face, operator):
     receipt = face.post("/api/v1/batches", {"jobs": jobs(1)}).json()
     query = f"batch={receipt['batch']}"

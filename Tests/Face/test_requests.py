@@ -118,6 +118,29 @@ def test_refuses_a_body_that_is_too_long_before_it_comes(face):
     assert statuses == [413] and is_closed
 
 
+def test_bounds_the_memory_of_all_bodies_together(face):
+    def resident():
+        status = open(f"/proc/{face.process.pid}/status").read()
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1])
+
+    before, size = resident(), 8 << 20
+    head = f"POST /api/v1/changes HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
+    connections = [face.connect() for _ in range(20)]
+    for connection in connections:
+        connection.sendall(head.encode())
+    assert face.client.get("/healthz").status_code == 200
+    for connection in connections:
+        try:
+            # All but the last byte, so that the body is kept.
+            connection.sendall(b" " * (size - 1))
+        except ConnectionError:
+            pass  # cut, because it is one too many
+    assert face.client.get("/healthz").status_code == 200
+    assert resident() - before < 100 << 10
+    for connection in connections:
+        connection.close()
+
+
 def test_cuts_clients_that_send_too_slowly(shared):
     """A byte now and then keeps a connection busy, but not for ever. Meanwhile others are served."""
     slow = [shared.connect() for _ in range(50)]

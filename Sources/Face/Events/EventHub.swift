@@ -17,6 +17,13 @@ actor EventHub {
         var queues = false
     }
 
+    /// The state of one thing, as subscribers get it.
+    private struct Event {
+        var text: [UInt8]
+        /// Equal for the same state; the text also has the time.
+        var mark: Int
+    }
+
     private struct Subscriber {
         let channel: EventChannel
         let wishes: Wishes
@@ -30,7 +37,7 @@ actor EventHub {
         var subscribers: [UInt64: Subscriber] = [:]
         /// What the ledger said last, and the events made of it.
         var counts: [String: JobCounts] = [:]
-        var events: [String: [UInt8]] = [:]
+        var events: [String: Event] = [:]
         /// Whether a subscriber waits for its first events.
         var hasNew = true
     }
@@ -88,14 +95,16 @@ actor EventHub {
         do {
             counts = try await circle.ledger.counts()
             if circle.hasNew || counts != circle.counts {
-                events = try await look(circle)
+                // Before the look, during which others may subscribe.
                 circles[caller]?.hasNew = false
+                events = try await look(circle)
             } else {
                 // Progress changes no count.
                 for (name, event) in try await jobs(circle) { events[name] = event }
             }
         } catch {
-            // The ledger is away, which its health says. Subscribers learn what has changed when it is back.
+            // The ledger is away, which its health says. The next round looks at everything again.
+            circles[caller]?.hasNew = true
         }
         circles[caller]?.events = events
         circles[caller]?.counts = counts
@@ -103,9 +112,9 @@ actor EventHub {
         for (number, subscriber) in circles[caller]?.subscribers ?? [:] {
             var (sent, text) = (subscriber.sent, [UInt8]())
             for name in subscriber.wishes.names {
-                guard let event = events[name], sent[name] != event.hashValue else { continue }
-                sent[name] = event.hashValue
-                text += event
+                guard let event = events[name], sent[name] != event.mark else { continue }
+                sent[name] = event.mark
+                text += event.text
             }
             if text.isEmpty, ping { text = Array(": ping\n\n".utf8) }
             // What did not fit is sent again in the next round.
@@ -116,15 +125,11 @@ actor EventHub {
 
     // MARK: - Asking the ledger
 
-    private func look(_ circle: Circle) async throws -> [String: [UInt8]] {
+    private func look(_ circle: Circle) async throws -> [String: Event] {
         var events = try await jobs(circle)
         if circle.subscribers.values.contains(where: \.wishes.queues) {
-            for queue in try await circle.ledger.queues() {
-                events["queue \(queue.name)"] = try Self.event("queue", QueueRecord(queue))
-            }
-            var all: [UInt8] = []
-            for name in events.keys.filter({ $0.hasPrefix("queue ") }).sorted() { all += events[name] ?? [] }
-            events["queues"] = all
+            let queues = try await circle.ledger.queues().map { try Self.event("queue", QueueRecord($0)) }
+            events["queues"] = Event(text: queues.flatMap(\.text), mark: queues.map(\.mark).hashValue)
         }
         for id in Set(circle.subscribers.values.flatMap(\.wishes.batches)) {
             guard let batch = try await circle.ledger.batch(id) else { continue }
@@ -133,10 +138,10 @@ actor EventHub {
         return events
     }
 
-    private func jobs(_ circle: Circle) async throws -> [String: [UInt8]] {
+    private func jobs(_ circle: Circle) async throws -> [String: Event] {
         let ids = Set(circle.subscribers.values.flatMap(\.wishes.jobs))
         guard !ids.isEmpty else { return [:] }
-        var (events, cursor): ([String: [UInt8]], JobCursor?) = ([:], nil)
+        var (events, cursor): ([String: Event], JobCursor?) = ([:], nil)
         repeat {
             let page = try await circle.ledger.jobs(
                 matching: JobFilter(ids: ids.sorted()),
@@ -149,9 +154,10 @@ actor EventHub {
         return events
     }
 
-    private static func event(_ name: String, _ value: some Encodable) throws -> [UInt8] {
+    private static func event(_ name: String, _ value: some Encodable) throws -> Event {
         let number = UInt64(max(0, Date().timeIntervalSince1970 * 1_000))
-        return Array("event: \(name)\nid: \(number)\ndata: \(try JSONText.line(value))\n\n".utf8)
+        let state = try JSONText.line(value)
+        return Event(text: Array("event: \(name)\nid: \(number)\ndata: \(state)\n\n".utf8), mark: state.hashValue)
     }
 }
 

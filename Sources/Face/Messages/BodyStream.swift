@@ -61,7 +61,7 @@ package final class BodyStream: AsyncSequence, Sendable {
         if isComplete { taker?.resume(returning: nil) } else { taker?.resume(throwing: Interrupted()) }
     }
 
-    /// Nobody takes the rest: the server drops it.
+    /// The task has ended: the server drops the rest.
     func abandon() {
         let isHeld = state.withLock { state in
             if state.end == .open { state.end = .unwanted }

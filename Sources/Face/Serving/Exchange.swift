@@ -26,7 +26,7 @@ final class Exchange {
     /// Whether all of the body has arrived.
     var isComplete = false
     var body: [UInt8] = []
-    /// Bytes of the body that nobody wants.
+    /// Bytes that were read of a refused body.
     var dropped = 0
     var task: Task<Void, Never>?
 

@@ -30,7 +30,7 @@ package enum ListenAddress: Sendable, Hashable {
     package var isLocal: Bool {
         switch self {
         case .local: true
-        // Whoever wrote the socket unit has decided.
+        // The administrator decided that in the socket unit.
         case .inherited: true
         case .network(let host, _): host == "::1" || host.hasPrefix("127.")
         }

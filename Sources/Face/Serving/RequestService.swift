@@ -26,7 +26,7 @@ package struct ServerLimits: Sendable {
     package var patience: Duration = .seconds(30)
     /// Bytes of a request line and its fields.
     package var headerBytes = 32 << 10
-    /// Bytes of a body that nobody wants before its connection is cut.
+    /// Bytes of a refused body that are read before its connection is cut.
     package var droppedBytes = 1 << 20
 
     package init() {}

@@ -31,9 +31,7 @@ extension ServerLoop {
                 answer(exchange) { await run([]) }
                 return .YES
             }
-            guard collectedBytes + Int(head.bodyLength) <= limits.collectedBytes else {
-                return refuse(exchange, .serviceUnavailable, "too many large requests at once")
-            }
+            exchange.body.reserveCapacity(Int(head.bodyLength))
             exchange.phase = .collecting(limit: limit, run: run)
             visitor(exchange.connection)?.deadline = .now + limits.patience
             return .YES
@@ -51,8 +49,16 @@ extension ServerLoop {
         switch exchange.phase {
         case .collecting(let limit, _):
             guard exchange.body.count + piece.count <= limit else { return .NO }
-            exchange.body += piece
-            collectedBytes += piece.count
+            if collectedBytes + piece.count > limits.collectedBytes {
+                var answer = setup.service.refusal(.serviceUnavailable, "too many large requests at once")
+                answer.closes = true
+                exchange.phase = .answered(answer)
+                collectedBytes -= exchange.body.count
+                exchange.body = []
+            } else {
+                exchange.body += piece
+                collectedBytes += piece.count
+            }
             taken()
         case .streaming(let body):
             if body.offer(piece) { taken() } else { suspend(exchange) }
@@ -138,7 +144,7 @@ extension ServerLoop {
 
 /// Gives the library the events of one subscriber.
 private final class EventFeed {
-    private unowned let loop: ServerLoop
+    private let loop: ServerLoop
     private let exchange: Exchange
     private let channel: EventChannel
 

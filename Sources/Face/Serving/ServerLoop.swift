@@ -52,6 +52,7 @@ final class ServerLoop {
         func option(_ name: MHD_OPTION, _ value: Int, _ pointer: UnsafeMutableRawPointer? = nil) -> MHD_OptionItem {
             MHD_OptionItem(option: name, value: value, ptr_value: pointer)
         }
+        // The library takes its callbacks as integers of a pointer's size. Their types are those that it calls.
         var options = [
             option(.LISTEN_SOCKET, Int(socket)),
             option(.CONNECTION_LIMIT, limits.connections),

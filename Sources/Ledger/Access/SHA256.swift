@@ -8,6 +8,7 @@ enum SHA256 {
 
     /// The digest of at most `longest` bytes.
     static func digest(ofShort message: [UInt8]) -> [UInt8] {
+        // All callers pass a secret of 32 bytes, with a prefix of 4 at most.
         precondition(message.count <= longest, "the message needs more than one block")
         var block = message + [0x80]
         block += [UInt8](repeating: 0, count: 62 - block.count)

@@ -20,7 +20,7 @@ package final class FileCalls: Sendable {
         /// The roots of calls that were given up and have not returned.
         var stuck: [UInt64: Set<String>] = [:]
         var silent: Set<String> = []
-        /// What nobody waits for, by the roots that it touches.
+        /// Work without a waiting caller, by the roots that it touches.
         var left: [Set<String>: [@Sendable () -> Void]] = [:]
         /// The roots for which a thread runs what was left.
         var clearing: Set<Set<String>> = []
@@ -59,7 +59,7 @@ package final class FileCalls: Sendable {
             guard let number = begin(call) else { return continuation.resume(returning: nil) }
             threads.run {
                 let value = body()
-                // Whoever takes the call off the list resumes the caller.
+                // A call is taken off the list once, by this thread or by `giveUp`, and that resumes the caller.
                 if self.state.withLock({ $0.awaited.removeValue(forKey: number) }) != nil {
                     continuation.resume(returning: value)
                 } else {

@@ -38,7 +38,7 @@ final class PreparedJob: Sendable {
     let roots: Set<String>
     private let open: OpenFiles
     private let files: FileCalls
-    /// Whether nobody has closed the files yet, or promised to.
+    /// Whether the files are still open, with no call under way that closes them.
     private let isOpen = Atomic<Bool>(true)
 
     init(
