@@ -48,6 +48,7 @@ let package = Package(
             pkgConfig: "libmicrohttpd",
             providers: [.apt(["libmicrohttpd-dev"])]
         ),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // The modules, from the bottom up.
@@ -62,6 +63,7 @@ let package = Package(
             plugins: ["EmbedMigrations"]
         ),
         .target(name: "Storage", dependencies: ["Conversion", "System", "CCrypto"], swiftSettings: house),
+        .target(name: "WebClient", dependencies: ["CCurl"], swiftSettings: house),
         .target(name: "PumpRoom", dependencies: ["Media", "Conversion", "System", "CSandbox"], swiftSettings: house),
         .target(name: "Publishing", dependencies: ["Storage", "Ledger", "Conversion", "System"], swiftSettings: house),
         // Decides what a worker does, also in the lease model, which takes millions of steps: optimised in debug builds,
@@ -207,6 +209,7 @@ let package = Package(
             ],
             swiftSettings: house
         ),
+        .testTarget(name: "WebClientTests", dependencies: ["WebClient", "TestSupport"], swiftSettings: house),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion", "TestSupport"], swiftSettings: house),
         // Millions of steps of a model: optimised in debug builds too, which reduces a minute to two seconds.
         .testTarget(

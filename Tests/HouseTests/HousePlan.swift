@@ -6,6 +6,7 @@ enum HousePlan {
     static let arrows: [String: Set<String>] = [
         "System": [],
         "Conversion": [],
+        "WebClient": [],
         "Media": ["Conversion", "System"],
         "Ledger": ["Conversion", "System"],
         "Storage": ["Conversion", "System"],
@@ -35,6 +36,7 @@ enum HousePlan {
         "CSandbox": "Sources/PumpRoom/Sandbox",
         "CSystem": "Sources/System",
         "CMicroHTTPD": "Sources/Face/Serving",
+        "CCurl": "Sources/WebClient/LibCurl",
     ]
 
     /// The names of the C library on several systems.
@@ -43,7 +45,7 @@ enum HousePlan {
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
         "Sources/Media/LibAV", "Sources/Media/Loudness", "Sources/Ledger/LibPQ", "Sources/PumpRoom", "Sources/Storage",
-        "Sources/Worker", "Sources/Face/Serving", "Sources/LocalCluster", "Sources/Console", "Sources/Command",
+        "Sources/Worker", "Sources/Face/Serving", "Sources/WebClient/LibCurl", "Sources/LocalCluster", "Sources/Console", "Sources/Command",
         "Sources/sluice",
         "Sources/System",
     ]
