@@ -44,8 +44,9 @@ enum HousePlan {
 
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
-        "Sources/Media/LibAV", "Sources/Media/Loudness", "Sources/Ledger/LibPQ", "Sources/PumpRoom", "Sources/Storage",
-        "Sources/Worker", "Sources/Face/Serving", "Sources/WebClient/LibCurl", "Sources/LocalCluster", "Sources/Console", "Sources/Command",
+        "Sources/Media/LibAV", "Sources/Media/Loudness", "Sources/Ledger/LibPQ", "Sources/WebClient/LibCurl",
+        "Sources/PumpRoom", "Sources/Storage",
+        "Sources/Worker", "Sources/Face/Serving", "Sources/LocalCluster", "Sources/Console", "Sources/Command",
         "Sources/sluice",
         "Sources/System",
     ]

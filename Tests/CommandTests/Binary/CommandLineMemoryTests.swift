@@ -26,6 +26,6 @@ struct CommandLineMemoryTests {
         #expect(seen.contains("\0--database\0"))
         #expect(seen.contains("password=***") && !seen.contains("hunter2"))
         try await bench.ledger.apply(.cancel, to: JobFilter(ids: jobs))
-        #expect(try following.end() == .exited(0))
+        try following.ends(with: .exited(0))
     }
 }

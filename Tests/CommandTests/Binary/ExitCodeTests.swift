@@ -102,7 +102,7 @@ struct ExitCodeTests {
     func signalsEndTheProcessByTheSignal(sent: Int32, seen: Int32, number: Int) throws {
         let running = try HalvedWAV().begin(["out.flac"], in: material.folder)
         running.signal(sent)
-        #expect(try running.end() == .signalled(seen))
+        try running.ends(with: .signalled(seen))
         #expect(ExitCode(rawValue: Int32(number)) != nil)
     }
 
@@ -116,7 +116,7 @@ struct ExitCodeTests {
         try running.feed(HalvedWAV().first)
         try running.waitForTalk("\"state\":\"running\"")
         running.signal(signal, wholeGroup: true)
-        #expect(try running.end() == .exited(0))
+        try running.ends(with: .exited(0))
         #expect(running.outputText == "\(number)\n")
     }
 

@@ -17,7 +17,7 @@ struct InterruptionTests {
         let running = try sound.begin([name], in: folder)
         #expect(try folder.names() == [])
         running.signal(signal)
-        #expect(try running.end() == .signalled(signal == SIGHUP ? SIGTERM : signal))
+        try running.ends(with: .signalled(signal == SIGHUP ? SIGTERM : signal))
         #expect(try folder.names() == [])
         #expect(running.outputText.isEmpty)
         if signal == SIGKILL { return }
@@ -30,7 +30,7 @@ struct InterruptionTests {
         try Bytes.write(Array("old".utf8), to: folder.path("out.flac"))
         let running = try sound.begin(["out.flac", "--on-conflict", "replace"], in: folder)
         running.signal(signal)
-        #expect(try running.end() == .signalled(signal))
+        try running.ends(with: .signalled(signal))
         #expect(try Bytes.read(folder.path("out.flac")) == Array("old".utf8))
         #expect(try folder.names() == ["out.flac"])
     }
@@ -45,14 +45,14 @@ struct InterruptionTests {
         running.signal(SIGINT)
         try running.feed(sound.second)
         running.endFeed()
-        #expect(try running.end() == .exited(0))
+        try running.ends(with: .exited(0))
         #expect(try folder.names() == ["out.flac"])
     }
 
     @Test func interruptedConversionIsCancelledForPrograms() throws {
         let running = try sound.begin(["out.flac", "--json"], in: folder)
         running.signal(SIGINT)
-        #expect(try running.end() == .signalled(SIGINT))
+        try running.ends(with: .signalled(SIGINT))
         #expect(running.outputText == #"{"destination":"out.flac","source":"-","state":"cancelled"}"# + "\n")
     }
 
@@ -67,7 +67,7 @@ struct InterruptionTests {
             for: "starting to work"
         )
         running.signal(SIGINT)
-        #expect(try running.end() == .signalled(SIGINT))
+        try running.ends(with: .signalled(SIGINT))
         #expect(try folder.names() == ["pipe"])
     }
 
@@ -97,7 +97,7 @@ struct InterruptionTests {
         try running.waitForTalk("progress=continue\n")
         try running.feed(sound.second)
         running.endFeed()
-        #expect(try running.end() == .exited(0))
+        try running.ends(with: .exited(0))
         let blocks = running.errorText.split(separator: #/progress=.*\n/#, omittingEmptySubsequences: false)
         #expect(blocks.count >= 3 && blocks.last == "")
         let lines = running.errorText.split(separator: "\n").map { $0.split(separator: "=", maxSplits: 1) }
@@ -116,7 +116,7 @@ struct InterruptionTests {
         let running = try sound.begin(["out.flac"], in: folder)
         try running.feed(sound.second)
         running.endFeed()
-        #expect(try running.end() == .exited(0))
+        try running.ends(with: .exited(0))
         let events = try running.errorText.split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }
@@ -135,7 +135,7 @@ struct InterruptionTests {
         try running.waitForTalk("\"state\":\"running\"")
         try running.feed(sound.second)
         running.endFeed()
-        #expect(try running.end() == .exited(0))
+        try running.ends(with: .exited(0))
         #expect(running.errorText.split(separator: "\n").last?.contains("\"state\":\"completed\"") == true)
         #expect(running.outputText.contains("480,000 frames decoded, no damage"))
     }

@@ -80,7 +80,7 @@ struct CheckTests {
         let worker = try bench.startWorker()
         _ = try bench.run(Self.submit + ["--wait"]).checked()
         worker.signal(SIGTERM)
-        #expect(try worker.end() == .exited(0))
+        try worker.ends(with: .exited(0))
         try FileManager.default.removeItem(atPath: output("a"))
         _ = try bench.run("check", "--all", "--repair", "--yes")
         let again = try bench.run("check", "--all", "--repair", "--yes")

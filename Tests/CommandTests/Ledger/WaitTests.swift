@@ -15,7 +15,7 @@ struct WaitTests {
         try await bench.complete(fences[0])
         try running.waitForTalk("\"completed\":1")
         try await bench.complete(fences[1])
-        #expect(try running.end() == .exited(0))
+        try running.ends(with: .exited(0))
         #expect(running.outputText == "batch 1 \"two\"  2 completed\n")
         #expect(running.errorText.split(separator: "\n").last?.hasPrefix("{\"jobs\":{") == true)
         #expect(running.errorText.hasSuffix("\"state\":\"completed\"}\n"))
@@ -68,7 +68,7 @@ struct WaitTests {
         let running = try bench.start("wait", "--any", "\(jobs[0])", "\(jobs[1])", "--progress", "plain", "--json")
         try running.waitForTalk("running=2\n")
         try await bench.complete(fences[1])
-        #expect(try running.end() == .exited(0))
+        try running.ends(with: .exited(0))
         let lines = running.outputText.split(separator: "\n")
         #expect(lines.count == 1 && lines[0].contains("\"id\":\(jobs[1]),"))
         #expect(running.errorText.hasSuffix("completed=1\nskipped=0\nfailed=0\ncancelled=0\nprogress=end\n"))
@@ -85,7 +85,7 @@ struct WaitTests {
         try await bench.ledger.setPaused(false, queue: "default")
         try running.waitForTalk("note:  nothing runs: no workers are running; start one with \"sluice worker\"\n")
         try await bench.complete(bench.claim(for: bench.worker())[0])
-        #expect(try running.end() == .exited(0))
+        try running.ends(with: .exited(0))
         // On a slow machine the job may also wait for its turn, until the worker claims it.
         let notes = running.errorText.split(separator: "\n").filter {
             $0.hasPrefix("note:") && !$0.contains("its turn")
@@ -102,7 +102,7 @@ struct WaitTests {
         try running.waitForTalk("delayed=1\n")
         try await bench.ledger.apply(.retry, to: JobFilter(ids: [job]))
         try await bench.complete(bench.claim(for: worker)[0])
-        #expect(try running.end() == .exited(0))
+        try running.ends(with: .exited(0))
     }
 
     @Test func outageIsWaitedThrough() async throws {
@@ -117,10 +117,10 @@ struct WaitTests {
         for running in [waiting, following] { try running.waitForTalk("note:  the ledger is unreachable (ledger_") }
         try bench.server.start()
         try await bench.ledger.apply(.cancel, to: JobFilter(ids: jobs))
-        #expect(try waiting.end() == .exited(3))
+        try waiting.ends(with: .exited(3))
         #expect(waiting.outputText == "job \(jobs[0])  cancelled\n")
         #expect(waiting.errorText.contains("note:  the ledger is reachable again\n"))
-        #expect(try following.end() == .exited(0))
+        try following.ends(with: .exited(0))
         #expect(following.outputText == "\(jobs[1])\n\(jobs[0])\n")
     }
 
@@ -139,7 +139,7 @@ struct WaitTests {
         let running = try bench.start("wait", "--batch", "1", "--progress", "plain")
         try running.waitForTalk("waiting=1\n")
         running.signal(sent)
-        #expect(try running.end() == .signalled(seen))
+        try running.ends(with: .signalled(seen))
         #expect(running.outputText.isEmpty)
         #expect(running.errorText.hasSuffix("the jobs continue; \"sluice wait --batch 1\" waits for them again\n"))
         #expect(try await bench.state(1) == .waiting)

@@ -144,7 +144,7 @@ struct SubmitAgainTests {
         )
         try waiting.waitForOutput("nothing to submit: 4 already waiting or running\n")
         let worker = try bench.startWorker()
-        #expect(try waiting.end() == .exited(0))
+        try waiting.ends(with: .exited(0))
         #expect(waiting.outputText.hasSuffix("batch 1  3 completed\nbatch 2  1 completed\n"))
         #expect(try await bench.ledger.batches().map(\.jobs.total) == [1, 3])
         withExtendedLifetime(worker) {}
@@ -230,10 +230,10 @@ struct SubmitAgainTests {
         _ = try submit("--wait").checked()
         for name in ["a.flac", "b.flac"] { try FileManager.default.removeItem(atPath: output(name)) }
         worker.signal(SIGTERM)
-        #expect(try worker.end() == .exited(0))
+        try worker.ends(with: .exited(0))
         let (run, folder, environment) = (Self.words, bench.folder, bench.environment)
         let runs = try (0..<4).map { _ in try RunningSluice(run, in: folder, environment: environment) }
-        for run in runs { #expect(try run.end() == .exited(0)) }
+        for run in runs { try run.ends(with: .exited(0)) }
         #expect(try await bench.ledger.batches().map(\.jobs.total) == [2, 3])
     }
 
@@ -241,7 +241,7 @@ struct SubmitAgainTests {
         let worker = try bench.startWorker()
         _ = try submit("--wait").checked()
         worker.signal(SIGTERM)
-        #expect(try worker.end() == .exited(0))
+        try worker.ends(with: .exited(0))
         try bench.forgetJobs()
         #expect(try submit().status == .exited(1))
         #expect(try submit("--on-conflict", "missing").checked().outputText == "nothing to submit: 3 skipped\n")

@@ -232,7 +232,7 @@ struct SubmitTests {
         let fences = try await bench.claim(2, for: bench.worker(abilities: ["root:local", "codec:mp3"]))
         try await bench.complete(fences[0])
         try await bench.fail(fences[1])
-        #expect(try running.end() == .exited(3))
+        try running.ends(with: .exited(3))
         #expect(running.outputText == "batch 1  2 jobs\nbatch 1  1 completed, 1 failed\n")
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// A running `sluice`: the test feeds its standard input, reads its output, and sends it signals.
 ///
@@ -85,6 +86,12 @@ final class RunningSluice {
 
     /// Sends a signal to the process, or to its whole group.
     func signal(_ number: Int32, wholeGroup: Bool = false) { kill(wholeGroup ? -child.id : child.id, number) }
+
+    /// Waits for the end, which must be this one. The failure tells what the process said.
+    func ends(with expected: Run.Status, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let status = try end()
+        #expect(status == expected, "it said: \(errorText.suffix(4_000))", sourceLocation: sourceLocation)
+    }
 
     /// Waits for the end, reads the rest of the output, and returns the status.
     func end() throws -> Run.Status {
