@@ -50,6 +50,7 @@ enum Bench {
                 case .poison: [try await PoisonBench.run(bench())]
                 case .ledger: try await LedgerBench.run(isQuick: options.isQuick)
                 case .singles: try await LedgerBench.runSingles(isQuick: options.isQuick)
+                case .http: [try await HTTPBench.run(isQuick: options.isQuick)]
                 case .lines: try await LinesBench.run(isQuick: options.isQuick)
                 case .scale: [try await ScaleBench.run(isQuick: options.isQuick)]
                 case .held: [try await HeldBench.run(isQuick: options.isQuick)]
@@ -70,8 +71,8 @@ enum Bench {
 /// The options on the command line.
 struct Options {
     enum SectionName: String, CaseIterable {
-        case start, clips, hour, edit, memory, slots, soak, cluster, lock, poison, ledger, singles, lines, scale, held
-        case fleet, backup
+        case start, clips, hour, edit, memory, slots, soak, cluster, lock, poison, ledger, singles, lines, http, scale
+        case held, fleet, backup
 
         /// All sections except those that fill a disk or the memory, which run only if named.
         static var all: [SectionName] { allCases.filter { ![.scale, .held, .fleet, .backup].contains($0) } }
@@ -91,8 +92,8 @@ struct Options {
     private(set) var only: String?
 
     static let usage =
-        "usage: bench [start|clips|hour|edit|memory|slots|soak|cluster|lock|poison|ledger|singles|lines|scale|held"
-        + "|fleet|backup|all]... [--quick] [--rounds N] [--only FLEET] [--json FILE]"
+        "usage: bench [start|clips|hour|edit|memory|slots|soak|cluster|lock|poison|ledger|singles|lines|http|scale"
+        + "|held|fleet|backup|all]... [--quick] [--rounds N] [--only FLEET] [--json FILE]"
 
     init(_ words: [String]) throws {
         var rest = words[...]

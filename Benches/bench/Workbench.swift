@@ -23,7 +23,7 @@ struct Workbench {
         rounds = options.rounds
         let here = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
         ours = try Self.find("bench-ours", beside: here, "swift build -c release --product bench-ours")
-        sluice = try Self.find("sluice", beside: here, "swift build -c release --product sluice --static-swift-stdlib")
+        sluice = try Self.builtSluice()
         floor = try Self.find("floor", beside: here, "make -C Benches/floor")
         core = try Self.lastCore()
         largeFolder = try BenchFolder.create(in: ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp")
@@ -44,10 +44,15 @@ struct Workbench {
         throw SupportError("find the program \(name)", "build it first: \(command)")
     }
 
-    /// A test program, which only some sections need.
-    func built(_ name: String) throws -> String {
+    /// The command, for sections that need nothing else.
+    static func builtSluice() throws -> String { try built("sluice") }
+
+    /// A program that only some sections need.
+    func built(_ name: String) throws -> String { try Self.built(name) }
+
+    private static func built(_ name: String) throws -> String {
         let here = URL(filePath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-        return try Self.find(name, beside: here, "swift build -c release --product \(name) --static-swift-stdlib")
+        return try find(name, beside: here, "swift build -c release --product \(name) --static-swift-stdlib")
     }
 
     /// The last core that this process may use: the first one serves more interrupts.

@@ -11,6 +11,8 @@ public struct JobLedger: Sendable {
     let news = WorkNews()
     /// Submissions of one job that share calls.
     let singles: SingleSubmissions
+    /// Reads of one job that share calls.
+    let stories: SharedReads<JobStory>
     /// Whom this ledger's calls act for; `nil`: the login itself.
     public let principal: Principal?
     /// What each transaction begins with.
@@ -20,14 +22,16 @@ public struct JobLedger: Sendable {
     public init(_ configuration: LedgerConfiguration) throws {
         source = try ConnectionSource(configuration)
         singles = SingleSubmissions(connections: configuration.connectionLimit)
+        stories = SharedReads(connections: configuration.connectionLimit)
         (principal, opening) = (nil, nil)
     }
 
     /// The same ledger, for calls on behalf of `principal`.
     init(_ ledger: JobLedger, for principal: Principal) {
         source = ledger.source
-        // Submissions that share a call have one submitter.
+        // What shares a call has one principal.
         singles = SingleSubmissions(connections: ledger.configuration.connectionLimit)
+        stories = SharedReads(connections: ledger.configuration.connectionLimit)
         self.principal = principal
         opening = principal.opening
     }

@@ -2,8 +2,12 @@ import Conversion
 import FoundationEssentials
 
 extension JobLedger {
-    /// Everything about a job; `nil` if no job has that number.
-    public func story(of job: Int64) async throws -> JobStory? { try await stories(of: [job]).first }
+    /// Everything about a job; `nil` if no job has that number. Reads at the same time share calls.
+    public func story(of job: Int64) async throws -> JobStory? {
+        try await stories.value(of: job) { jobs in
+            Dictionary(uniqueKeysWithValues: try await stories(of: jobs).map { ($0.summary.job, $0) })
+        }
+    }
 
     /// Everything about some jobs, in the order of their numbers. Jobs that do not exist are left out.
     ///
@@ -13,15 +17,19 @@ extension JobLedger {
             // Each query runs by itself. In one transaction they would hold `finished` while waiting for `attempt`,
             // against the lock order.
             var stories: [Int64: JobStory] = [:]
+            var amended: [Int64] = []
             try connection.forEachRow("select * from \(schema).show_jobs(\(jobs))") { row in
                 let story = try JobStory(row)
                 stories[story.summary.job] = story
+                if try row["is_amended"] { amended.append(story.summary.job) }
             }
             try connection.forEachRow("select * from \(schema).list_attempts(\(jobs))") { row in
                 stories[try row["job"]]?.attempts.append(try AttemptRecord(row))
             }
-            try connection.forEachRow("select * from \(schema).list_amendments(\(jobs))") { row in
-                stories[try row["job"]]?.amendments.append(try RecipeAmendment(row))
+            if !amended.isEmpty {
+                try connection.forEachRow("select * from \(schema).list_amendments(\(amended))") { row in
+                    stories[try row["job"]]?.amendments.append(try RecipeAmendment(row))
+                }
             }
             let unable = stories.filter { $0.value.waitingFor == .unable }.keys
             if !unable.isEmpty {
