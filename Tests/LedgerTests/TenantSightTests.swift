@@ -32,6 +32,8 @@ struct TenantSightTests {
             let worker = try await lab.worker("w-\(name)")
             let claims = try await lab.claim(6, for: worker)
             #expect(claims.count == 6)
+            #expect(claims.allSatisfy { $0.tenant == name })
+            #expect(try await lab.ledger.held(by: worker.worker).jobs.map(\.tenant) == claims.map(\.tenant))
             let fences = claims.map(\.fence)
             #expect(try await lab.ledger.publish(fences[..<2].map(LedgerLab.publication)) == [.done, .done])
             #expect(try await lab.ledger.finish([fences[0]]) == [.done])

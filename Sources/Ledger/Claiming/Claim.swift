@@ -10,6 +10,8 @@ public struct Claim: Sendable, Hashable {
     public var priority: Int
     public var cost: Int
     public var labels: [String: String]
+    /// The tenant that submitted the job, if one did. Tenants do not share rooms.
+    public var tenant: String?
     /// The number of this attempt among those that count, from 1.
     public var attempt: Int
     public var maxAttempts: Int
@@ -61,6 +63,7 @@ extension ClaimedRow {
             row["attempt"], row["max_attempts"], row["lost"], row["room_deaths"]
         )
         let workersLost: Int = try row["workers_lost"]
+        let tenant: String? = try row["tenant"]
         self.fence = fence
         recipeText = text
         recipe = reader.recipe(text)
@@ -73,6 +76,7 @@ extension ClaimedRow {
                 priority: priority,
                 cost: cost,
                 labels: labels,
+                tenant: tenant,
                 attempt: attempt,
                 maxAttempts: maxAttempts,
                 losses: losses,

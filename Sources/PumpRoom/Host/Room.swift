@@ -30,6 +30,8 @@ final class Room {
     var inFlight: [JobWatch] = []
     /// Messages that its socket has not accepted yet.
     private var outbox: [(job: Int64, bytes: [UInt8], descriptors: [Int32])] = []
+    /// For whom it works, once it has been given a job.
+    private var party: String?
     /// Jobs that it was given.
     private(set) var takenCount = 0
     /// Jobs that it began and finished itself.
@@ -71,6 +73,12 @@ final class Room {
         _ = Datagram.send(rules, to: ours.number, waits: false)
     }
 
+    /// Whether it may work for this party: it has worked for none, or for this one only.
+    func serves(_ party: String?) -> Bool { takenCount == 0 || self.party == party }
+
+    /// Lets it end after the jobs that it has.
+    func takeNoMore() { hasLastJob = true }
+
     /// Whether it can be given another job now.
     var takesJobs: Bool {
         isReady && !isHungUp && !isSpent && outbox.isEmpty && inFlight.count < configuration.inFlightLimit
@@ -107,6 +115,7 @@ final class Room {
             return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges or pieces"))
         }
         takenCount += 1
+        party = job.work.party
         hasLastJob = job.work.endsRoom
         let limits = configuration.limits(for: job.work.limits)
         inFlight.append(JobWatch(job, bounds: job.work.bounds(limits)))

@@ -52,15 +52,17 @@ public final class RoomSlot: Sendable {
         RoomProbeOutcome(await answer(to: RoomWork(probing: source, options), report))
     }
 
-    /// Measures what a conversion would encode. `sourceBytes` is as for `RoomWork`. Reporting and cancelling work as
-    /// in `run`.
+    /// Measures what a conversion would encode. `sourceBytes` and `party` are as for `RoomWork`. Reporting and
+    /// cancelling work as in `run`.
     public func measure(
         _ recipe: Recipe,
         from sources: [Int32],
         sourceBytes: Int64? = nil,
+        for party: String? = nil,
         report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
     ) async -> RoomMeasureOutcome {
-        let work = RoomWork(measuring: recipe, from: sources, sourceBytes: sourceBytes)
+        var work = RoomWork(measuring: recipe, from: sources, sourceBytes: sourceBytes)
+        work.party = party
         return RoomMeasureOutcome(await answer(to: work, report))
     }
 

@@ -20,6 +20,8 @@ public struct RoomWork: Sendable {
     /// Whether the room must end before the outcome is returned. On file systems that do not report writers, only
     /// this ensures that no process can still write to the destination.
     public var endsRoom = false
+    /// For whom the room works. A room that has worked for one party never works for another.
+    public var party: String?
     /// How loud the album is that the recipe refers to.
     public var album: AlbumLoudness?
 

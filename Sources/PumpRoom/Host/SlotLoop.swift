@@ -117,6 +117,8 @@ final class SlotLoop {
 
     private func startRooms() {
         guard !isClosing else { return }
+        // A file that has taken a room over must not meet another party's sound.
+        if let current, let job = waiting.first, !current.serves(job.work.party) { current.takeNoMore() }
         // A killed room stays `current` until it has ended: only then is it known which jobs move to the next room.
         if let spent = current, spent.isSpent, spent.endReason == nil, spent.inFlight.isEmpty {
             spent.dismiss()
@@ -161,7 +163,10 @@ final class SlotLoop {
     private func giveJobs() {
         guard !isClosing, let current else { return }
         if current.endedCount > 0 { uselessCount = 0 }
-        while current.takesJobs, let job = waiting.popFirst() { current.give(job) }
+        while current.takesJobs, let job = waiting.first, current.serves(job.work.party) {
+            _ = waiting.popFirst()
+            current.give(job)
+        }
     }
 
     /// Moves or hands back the jobs that an ended room did not begin.

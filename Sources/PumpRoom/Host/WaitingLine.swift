@@ -7,6 +7,8 @@ struct WaitingLine<Element> {
 
     var isEmpty: Bool { head == places.count }
 
+    var first: Element? { isEmpty ? nil : places[head] }
+
     mutating func append(_ element: Element) { places.append(element) }
 
     /// Puts `elements` before all others, keeping their order.

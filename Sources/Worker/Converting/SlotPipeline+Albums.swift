@@ -28,10 +28,10 @@ extension SlotPipeline {
 
     private func measure(_ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
         // The whole recipe: which of the outputs exist already must not change what is measured.
-        let (recipe, sources) = (job.claim.recipe, prepared.sources)
+        let (recipe, sources, party) = (job.claim.recipe, prepared.sources, job.claim.tenant)
         let bytes = recipe.timeline == nil ? prepared.sourceBytes : nil
         let outcome = await inRoom(job) { [room] in
-            await room.measure(recipe, from: sources, sourceBytes: bytes, report: $0)
+            await room.measure(recipe, from: sources, sourceBytes: bytes, for: party, report: $0)
         }
         let (ledger, fence) = (services.ledger, job.fence)
         let isWorthIt = { services.dispatcher.stopReason(of: fence) == nil }

@@ -117,6 +117,7 @@ struct SlotPipeline: Sendable {
         work.sourceBytes = job.claim.recipe.timeline == nil ? prepared.sourceBytes : nil
         work.endsRoom = !prepared.canBeSealed
         work.album = album
+        work.party = job.claim.tenant
         return await inRoom(job) { [room, work] in await room.run(work, report: $0) }
     }
 

@@ -47,6 +47,37 @@ import Testing
         await slot.close()
     }
 
+    @Test(arguments: [1, 8]) func roomWorksForOnePartyOnly(jobsInRoom: Int) async throws {
+        let parties = ["a", "a", "a", "b", "b", nil, nil, "a", "b", "a", nil, "a", "a"]
+        let works = try parties.indices.map { try bench.short("\($0).wav") }
+        // Post to the keeper from one thread, as `run` does, so that the jobs have an order.
+        let keeper = RoomKeeper(1, SlotBench.configuration { $0.inFlightLimit = jobsInRoom })
+        let (ended, continuation) = AsyncStream<(Int, RoomAnswer)>.makeStream()
+        for (place, (work, party)) in zip(works, parties).enumerated() {
+            var wanted = work.room
+            wanted.party = party
+            let finish: @Sendable (RoomAnswer) -> Void = { continuation.yield((place, $0)) }
+            keeper.post(
+                .run(RoomJob(id: Int64(place), work: wanted, report: { _ in }, finish: finish, ticket: RoomTicket()))
+            )
+        }
+        var rooms: [Int32] = []
+        for await (place, answer) in ended.prefix(works.count) {
+            guard case .converted(_, let cost) = answer, let process = cost.process else {
+                Issue.record("job \(place) ended otherwise: \(answer)")
+                return
+            }
+            rooms.append(process)
+        }
+        // A change of party is a change of room, and nothing else is.
+        let changes = zip(parties, parties.dropFirst()).map { $0 != $1 }
+        #expect(zip(rooms, rooms.dropFirst()).map { $0 != $1 } == changes)
+        #expect(Set(rooms).count == 1 + changes.count { $0 })
+        await withCheckedContinuation { closed in
+            #expect(keeper.post(.close({ closed.resume() })))
+        }
+    }
+
     @Test func jobsEndInTheOrderInWhichTheyCame() async throws {
         let works = try (0..<40).map { try bench.short("\($0).wav") }
         // Post to the keeper from one thread, as `run` does, so that the jobs have an order.
