@@ -27,11 +27,16 @@ def free_port():
 
 
 class Proxy:
-    """A proxy with the configuration of docs/api.md, without TLS."""
+    """A proxy with the configuration of docs/api.md, without TLS, before one coordinator or three."""
 
-    def __init__(self, name, face, folder):
+    def __init__(self, name, ports, folder):
         self.port = free_port()
-        text = re.search(rf"```{name}\n(.*?)```", PAGE, re.DOTALL)[1].replace("127.0.0.1:8080", f"127.0.0.1:{face.port}")
+        text, *more = re.findall(rf"```{name}\n(.*?)```", PAGE, re.DOTALL)
+        if len(ports) > 1:
+            text = more[0] + text.replace("http://127.0.0.1:8080", "http://sluice")
+        for number, port in enumerate(ports):
+            assert f"127.0.0.1:{8080 + number}" in text
+            text = text.replace(f"127.0.0.1:{8080 + number}", f"127.0.0.1:{port}")
         if name == "nginx":
             text = re.sub(r"listen .*", f"listen 127.0.0.1:{self.port};", re.sub(r" *ssl_.*\n", "", text))
             whole = f"daemon off; pid {folder}/pid; error_log {folder}/errors; events {{}}\nhttp {{\n"
@@ -74,7 +79,7 @@ class Proxy:
 
 @pytest.fixture(params=["nginx", "caddy"])
 def proxy(request, face, tmp_path_factory):
-    proxy = Proxy(request.param, face, pathlib.Path(tmp_path_factory.mktemp(request.param)))
+    proxy = Proxy(request.param, [face.port], pathlib.Path(tmp_path_factory.mktemp(request.param)))
     yield proxy
     proxy.stop()
 
