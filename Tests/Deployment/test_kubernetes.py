@@ -17,7 +17,7 @@ import yaml
 HOUSE = pathlib.Path(__file__).resolve().parents[2]
 MANIFESTS = HOUSE / "deploy/kubernetes"
 SLUICE = HOUSE / ".build/debug/sluice"
-FOLDERS = ["base", "autoscaled", "jobs", "keda", "migrate"]
+FOLDERS = ["base", "api", "autoscaled", "jobs", "keda", "migrate"]
 KUBERNETES = "1.37"
 
 
@@ -228,15 +228,33 @@ def test_the_autoscaler_owns_the_number_of_workers(rendered):
     assert ("PodDisruptionBudget", "sluice-coordinator") in names
 
 
+def test_probes_and_service_lead_to_the_api(rendered):
+    description = (HOUSE / "docs/api.md").read_text()
+    pod = dict(pods(rendered["api"]))["sluice-coordinator"]
+    [container] = pod["spec"]["containers"]
+    [port] = container["ports"]
+    assert container["args"][1:3] == ["--listen", f"0.0.0.0:{port['containerPort']}"]
+    for probe in ["readinessProbe", "livenessProbe"]:
+        asked = container[probe]["httpGet"]
+        assert asked["port"] == port["name"] and f"`GET {asked['path']}` | no token needed" in description, probe
+    service = one(rendered["api"], "Service")
+    policy = one(rendered["api"], "NetworkPolicy", "sluice-api")
+    assert service["spec"]["ports"][0]["targetPort"] == port["name"]
+    assert policy["spec"]["ingress"][0]["ports"][0]["port"] == port["name"]
+    for wanted in [service["spec"]["selector"], policy["spec"]["podSelector"]["matchLabels"]]:
+        matching = [name for name, each in pods(rendered["api"]) if wanted.items() <= each["metadata"]["labels"].items()]
+        assert matching == ["sluice-coordinator"]
+
+
 def test_selectors_find_the_pods(rendered):
-    for folder in ["base", "autoscaled"]:
+    for folder in ["base", "api", "autoscaled"]:
         for each in rendered[folder]:
             if each["kind"] in ("Deployment", "PodDisruptionBudget"):
                 wanted = each["spec"]["selector"]["matchLabels"].items()
                 matching = [name for name, pod in pods(rendered[folder]) if wanted <= pod["metadata"]["labels"].items()]
                 assert matching == [each["metadata"]["name"]], f"{folder}: {each['kind']}"
     for folder in ["base", "jobs", "migrate"]:
-        wanted = one(rendered["base"], "NetworkPolicy")["spec"]["podSelector"]["matchLabels"].items()
+        wanted = one(rendered["base"], "NetworkPolicy", "sluice")["spec"]["podSelector"]["matchLabels"].items()
         assert all(wanted <= pod["metadata"]["labels"].items() for _, pod in pods(rendered[folder])), folder
 
 

@@ -1,6 +1,7 @@
-"""Several coordinators behind one address, of which one after the other is killed under load."""
+"""Coordinators as they are installed: with a login of their own, several behind one address, killed under load."""
 
 import http.client
+import os
 import pathlib
 import random
 import threading
@@ -11,11 +12,30 @@ import pytest
 
 from coordinators import Coordinator
 from terminal import PATIENCE
+from test_access import token
 from test_events import Stream
 from test_operations import jobs
 from test_proxies import Proxy, free_port
 
 SUBMITTERS, BATCHES, JOBS, KILLS = 4, 40, 5, 9
+
+
+def test_a_login_of_its_own_is_enough(ledger):
+    login = f"face_{os.urandom(4).hex()}"
+    ledger.query(f"create role {login} login in role sluice_face")
+    own = {"SLUICE_DATABASE_URL": ledger.variables["SLUICE_DATABASE_URL"].replace("postgres@", f"{login}@")}
+    other = type(ledger)(ledger.server, ledger.name, ledger.folder)
+    other.variables = own
+    with Coordinator(other) as face:
+        face.client.headers.update(token(ledger, "submitter"))
+        receipt = face.post("/api/v1/batches", {"jobs": jobs(3)}).json()
+        assert face.get(f"/api/v1/jobs/{receipt['firstJob']}")["state"] == "waiting"
+        end = time.monotonic() + PATIENCE
+        while ledger.query("select count(*) from sluice.count_delta") != "0":
+            assert time.monotonic() < end, "nobody keeps house"
+            # Housekeeping tells nobody what it has folded.
+            time.sleep(0.1)
+    assert '"trouble"' not in face.said(), face.said()
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ import Testing
 struct UnitTests {
     private static let names = ["sluice-worker.service", "sluice-worker@.service", "sluice-coordinator.service"]
 
+    private static let socket = "sluice-coordinator.socket"
+
     private static func path(_ name: String) throws -> String {
         try SourceTree().root.appending(path: "deploy/systemd/\(name)").path
     }
@@ -16,7 +18,7 @@ struct UnitTests {
     }
 
     @Test func everyUnitIsTested() throws {
-        #expect(try SourceTree().names(in: "deploy/systemd") == Self.names.sorted())
+        #expect(try SourceTree().names(in: "deploy/systemd") == (Self.names + [Self.socket]).sorted())
     }
 
     @Test(arguments: names)
@@ -30,7 +32,7 @@ struct UnitTests {
         #expect(run.outputText.contains("Overall exposure level"))
     }
 
-    @Test(arguments: names)
+    @Test(arguments: names + [socket])
     func systemdUnderstandsEveryLine(name: String) throws {
         let run = try Run.program("systemd-analyze", ["--no-pager", "--man=no", "verify", Self.path(name)])
         // The program is not installed where tests run.
