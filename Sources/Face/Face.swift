@@ -6,6 +6,7 @@ public final class Face: Sendable {
     private let server: HTTPServer
     private let ledger: JobLedger
     private let hub = EventHub()
+    private let runner: BulkChangeRunner
 
     public struct Configuration: Sendable {
         /// Where it listens, in the words of `ListenAddress`.
@@ -50,10 +51,12 @@ public final class Face: Sendable {
         }
         let ledger = try JobLedger(ledgerConfiguration)
         self.ledger = ledger
+        runner = BulkChangeRunner(ledger, complain: complain)
         let operations = try Self.operations(
             version: configuration.version,
             libavcodec: configuration.libavcodec,
-            hub: hub
+            hub: hub,
+            hurry: runner.hurry
         )
         server = try HTTPServer(
             addresses,
@@ -65,6 +68,7 @@ public final class Face: Sendable {
                 complain: complain
             )
         )
+        runner.start()
     }
 
     /// Where it listens.
@@ -73,6 +77,7 @@ public final class Face: Sendable {
     /// Answers what was asked, and ends.
     public func stop() async {
         await hub.stop()
+        await runner.stop()
         await server.stop()
         await ledger.close()
     }
@@ -81,10 +86,12 @@ public final class Face: Sendable {
     static func operations(
         version: String,
         libavcodec: String = "",
-        hub: EventHub = EventHub()
+        hub: EventHub = EventHub(),
+        hurry: @escaping @Sendable () -> Void = {}
     ) throws -> [Operation] {
         let operations =
             ReadingOperations.all + [SubmittingOperation.value] + ChangingOperations.all
+            + BulkChangeOperations.all(hurry)
             + [
                 EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),
                 HealthOperations.alive,

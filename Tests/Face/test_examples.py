@@ -33,13 +33,14 @@ def test_every_call_of_the_page_works(ledger, guarded):
         # A stream has no end.
         script = call.replace("localhost:8080", f"127.0.0.1:{guarded.port}").replace("--no-buffer", "--max-time 3")
         done = subprocess.run(
-            ["sh", "-c", script.replace("curl ", "curl --silent --show-error --fail-with-body ", 1)],
+            ["sh", "-ec", re.sub("^curl ", "curl --silent --show-error --fail-with-body ", script, flags=re.MULTILINE)],
             cwd=ledger.folder, env=environment(SLUICE_TOKEN=secret), capture_output=True, text=True
         )
         if "--max-time" in script:
             assert "event: queue" in done.stdout, done
         else:
-            assert done.returncode == 0 and json.loads(done.stdout), done
+            assert done.returncode == 0 and done.stdout, done
+            assert all(json.loads(line) for line in done.stdout.splitlines()), done
 
 
 def test_the_client_submits_and_waits(ledger, guarded, tmp_path):

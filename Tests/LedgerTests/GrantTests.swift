@@ -12,7 +12,8 @@ struct GrantTests {
         "find_batches",
         "list_workers", "find_jobs", "count_jobs", "count_containing", "list_jobs", "show_jobs", "list_attempts",
         "list_failures",
-        "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers", "count_spans",
+        "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers", "count_spans", "list_changes",
+        "show_change",
     ]
 
     /// For each role, the functions that it may call. Only the owner may touch a table.
@@ -25,17 +26,18 @@ struct GrantTests {
         ],
         "sluice_submitter": looking.union([
             "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs",
-            "find_batch", "find_earlier",
+            "find_batch", "find_earlier", "start_change", "wish_change", "step_change", "fail_change",
         ]),
         "sluice_operator": looking.union([
             "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue",
             "weigh_submitter", "wish_worker", "create_token", "list_tokens", "revoke_token", "create_tenant",
-            "list_tenants", "list_audit", "limit_tenant", "ledger_metrics", "oldest_snapshot_age",
+            "list_tenants", "list_audit", "limit_tenant", "ledger_metrics", "oldest_snapshot_age", "start_change",
+            "wish_change", "step_change", "fail_change",
         ]),
         "sluice_viewer": looking.union(["ledger_metrics", "oldest_snapshot_age"]),
         "sluice_face": [
             "ledger_time", "begin_tick", "do_chore", "shrink_chore", "take_unfinished", "finish", "fail",
-            "standing_fences", "find_token", "touch_tokens",
+            "standing_fences", "find_token", "touch_tokens", "take_changes",
         ],
     ]
 

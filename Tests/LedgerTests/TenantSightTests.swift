@@ -47,6 +47,7 @@ struct TenantSightTests {
             #expect(try await ledger.apply(.cancel, to: JobFilter(batch: receipts[1].batch)).changed == 3)
             receipts.append(try await submit("waiting", waiting))
             receipts.append(try await submit("delayed", 2, at: .now + 86_400))
+            _ = try await ledger.begin(.prioritize(5), on: JobFilter(sourcePrefix: "in:\(name)/"))
             batches = receipts.map(\.batch)
             jobs = receipts.flatMap { Array($0.firstJob...$0.lastJob) }
         }
@@ -106,6 +107,7 @@ struct TenantSightTests {
         ],
         "list_unable": ["list_unable()"],
         "list_makers": ["list_makers(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'])"],
+        "list_changes": ["list_changes()"], "show_change": ["show_change(1)", "show_change(2)"],
         "find_earlier": ["find_earlier(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'], true)"],
     ]
     /// Calls with a filter.
@@ -130,7 +132,7 @@ struct TenantSightTests {
     /// What tells nothing of jobs, or changes them: see the next test.
     private static let silent: Set<String> = [
         "ledger_time", "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs",
-        "prioritize_jobs",
+        "prioritize_jobs", "start_change", "wish_change", "step_change", "fail_change",
     ]
 
     private static func fill(_ call: String, _ other: Holding) -> String {

@@ -215,6 +215,29 @@ enum Shapes {
         ])
     )
 
+    static let bulkChange = Schema.named(
+        "BulkChange",
+        .object([
+            .must("number", .id, "its number"),
+            .must("change", .choice(["retry", "cancel", "prioritize"]), ""),
+            .must("phase", choice(BulkChange.Phase.self), ""),
+            .must("expected", .whole(), "how many jobs there were when it began"),
+            .must("seen", .whole(), "jobs looked at so far"),
+            .must("changed", .whole(), ""),
+            .must("askedToStop", .whole(), "running jobs whose workers were asked to stop them"),
+            .must("publishing", .whole(), "jobs that are publishing: too late to cancel"),
+            .must("undone", .whole(), "how many of the changed jobs were changed back"),
+            .may("priority", .whole(), "for prioritize"),
+            .may("onDamage", choice(DamageMode.self), ""),
+            .may("concealLimit", .whole(), ""),
+            .may("error", .text(), "why it failed"),
+            .must("submitter", .text(), "whose jobs it changes"),
+            .must("token", .text(), "who asked for it"),
+            .must("createdAt", .moment, ""),
+            .may("endedAt", .moment, ""),
+        ])
+    )
+
     static let change = Schema.named(
         "Change",
         .object([

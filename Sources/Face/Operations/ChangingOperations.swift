@@ -6,7 +6,7 @@ import Records
 enum ChangingOperations {
     private static let filter = Schema.named("JobFilter", .object(JobSelection.fields))
 
-    private static let change = Schema.object([
+    static let change = Schema.object([
         .must("change", .choice(["retry", "cancel", "prioritize"]), "what to do"),
         .must("filter", filter, "the jobs; an empty filter selects all on which the change has an effect"),
         .may("preview", .truth, "only count"),
@@ -57,11 +57,9 @@ enum ChangingOperations {
     ]
 
     @Sendable private static func changeJobs(_ call: Call) async throws -> HTTPAnswer {
-        let members = call.body?.members ?? [:]
-        let (verb, wanted) = try changeOf(members)
-        var filter = JobSelection.filter(members["filter"]?.members ?? [:])
-        if verb == "retry", filter.states == nil, filter.ids == nil { filter.states = [.failed] }
-        if members["preview"]?.truth == true {
+        let (wanted, filter) = try wanted(call)
+        let verb = call.body?.members?["change"]?.text ?? ""
+        if call.body?.members?["preview"]?.truth == true {
             let count = try await call.ledger.count(of: wanted, matching: filter)
             return try .json(ChangeRecord(verb, wanted, count: count, tally: nil))
         }
@@ -69,7 +67,16 @@ enum ChangingOperations {
         return try .json(ChangeRecord(verb, wanted, count: tally.seen, tally: tally))
     }
 
-    private static func changeOf(_ members: [String: JSONValue]) throws(Problem) -> (String, JobChange) {
+    /// The change that a request asks for, and the jobs.
+    static func wanted(_ call: Call) throws(Problem) -> (JobChange, JobFilter) {
+        let members = call.body?.members ?? [:]
+        let change = try changeOf(members)
+        var filter = JobSelection.filter(members["filter"]?.members ?? [:])
+        if members["change"]?.text == "retry", filter.states == nil, filter.ids == nil { filter.states = [.failed] }
+        return (change, filter)
+    }
+
+    private static func changeOf(_ members: [String: JSONValue]) throws(Problem) -> JobChange {
         func refuse(_ pointer: String, _ detail: String) -> Problem {
             Problem(.badBody, mistakes: [.init(pointer: pointer, detail: detail)])
         }
@@ -80,12 +87,12 @@ enum ChangingOperations {
         if verb != "retry", mode != nil { throw refuse("/onDamage", "belongs to retry") }
         if mode != .conceal, limit != nil { throw refuse("/concealLimit", "needs onDamage conceal") }
         switch verb {
-        case "cancel": return (verb, .cancel)
+        case "cancel": return .cancel
         case "prioritize":
             guard let priority else { throw refuse("/priority", "is missing") }
-            return (verb, .prioritize(Int32(priority)))
+            return .prioritize(Int32(priority))
         default:
-            return (verb, mode.map { .retryWithDamage($0, concealSeconds: limit.map { Int($0) }) } ?? .retry)
+            return mode.map { .retryWithDamage($0, concealSeconds: limit.map { Int($0) }) } ?? .retry
         }
     }
 

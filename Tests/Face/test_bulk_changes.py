@@ -1,0 +1,153 @@
+"""Changes that the ledger keeps: whoever asked may go away, coordinators may die, and what waits can be taken back."""
+
+import time
+
+import pytest
+
+from coordinators import Coordinator
+from terminal import PATIENCE
+from test_access import token
+from test_operations import jobs, lines, problem
+
+
+@pytest.fixture
+def guarded(ledger):
+    with Coordinator(ledger) as face:
+        face.client.headers.update(token(ledger, "submitter", name="ci"))
+        yield face
+
+
+def submit(face, count, **query):
+    answer = face.client.post(
+        "/api/v1/batches", params=query, content=lines(jobs(count)), headers={"content-type": "application/x-ndjson"}
+    )
+    assert answer.status_code == 201, answer.text
+    return answer.json()["batch"]
+
+
+def begin(face, change, filter, **more):
+    answer = face.post("/api/v1/bulk-changes", {"change": change, "filter": filter, **more})
+    assert answer.status_code == 202, answer.text
+    return answer.json()["number"]
+
+
+def ended(face, number, *phases):
+    end = time.monotonic() + PATIENCE
+    while (bulk := face.get(f"/api/v1/bulk-changes/{number}"))["phase"] not in phases:
+        assert time.monotonic() < end, bulk
+        # Nothing tells when it has ended.
+        time.sleep(0.05)
+    return bulk
+
+
+def counts(face, batch):
+    return {state: count for state, count in face.get(f"/api/v1/batches/{batch}")["jobs"].items() if count}
+
+
+def priorities(ledger):
+    return ledger.query(
+        "select l.priority || ' ' || count(*) from sluice.waiting w join sluice.lane l on l.id = w.lane group by l.priority order by 1"
+    ).split("\n")
+
+
+def test_cancels_and_takes_it_back(guarded):
+    batch = submit(guarded, 2_500)
+    other = submit(guarded, 3)
+    number = begin(guarded, "cancel", {"batch": batch})
+    bulk = ended(guarded, number, "done")
+    assert (bulk["expected"], bulk["seen"], bulk["changed"], bulk["undone"]) == (2_500, 2_500, 2_500, 0)
+    assert (bulk["submitter"], bulk["token"], bulk["change"]) == ("token:ci", "ci", "cancel")
+    assert counts(guarded, batch)["cancelled"] == 2_500 and counts(guarded, other)["waiting"] == 3
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 2_500
+    assert counts(guarded, batch) == {"waiting": 2_500}
+    # Nothing is undone twice.
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 2_500
+
+
+def test_gives_back_the_earlier_priorities(guarded, ledger):
+    for count, priority in [(1_200, -3), (800, 4), (5, 9)]:
+        submit(guarded, count, priority=priority)
+    number = begin(guarded, "prioritize", {}, priority=9)
+    assert ended(guarded, number, "done")["changed"] == 2_000
+    assert priorities(ledger) == ["9 2005"]
+    # Some of them are no longer waiting.
+    guarded.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [1, 2, 1201]}})
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 1_997
+    assert priorities(ledger) == ["-3 1198", "4 799", "9 5"]
+
+
+def test_takes_back_retries_that_still_wait(guarded):
+    batch = submit(guarded, 10)
+    guarded.post("/api/v1/changes", {"change": "cancel", "filter": {"batch": batch}})
+    number = begin(guarded, "retry", {"batch": batch, "state": ["cancelled"]})
+    assert ended(guarded, number, "done")["changed"] == 10
+    assert counts(guarded, batch) == {"waiting": 10}
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 10
+    assert counts(guarded, batch) == {"cancelled": 10}
+
+
+def test_another_coordinator_goes_on(ledger, guarded):
+    batch = submit(guarded, 30_000)
+    with Coordinator(ledger) as doomed:
+        doomed.client.headers.update(guarded.client.headers)
+        number = begin(doomed, "cancel", {"batch": batch})
+        end = time.monotonic() + PATIENCE
+        while not doomed.get(f"/api/v1/bulk-changes/{number}")["seen"]:
+            assert time.monotonic() < end
+        doomed.process.kill()
+        doomed.process.wait(PATIENCE)
+        bulk = ended(guarded, number, "done")
+        assert (bulk["seen"], bulk["changed"]) == (30_000, 30_000)
+        assert counts(guarded, batch) == {"cancelled": 30_000}
+        doomed.client.close()
+        doomed.__enter__()
+
+
+def test_is_seen_and_steered_by_those_who_may(ledger, guarded):
+    batch = submit(guarded, 2)
+    number = begin(guarded, "cancel", {"batch": batch})
+    ended(guarded, number, "done")
+    path = f"/api/v1/bulk-changes/{number}"
+    ledger.run("tenants", "create", "radio")
+    stranger = token(ledger, "submitter", "--tenant", "radio", name="stranger")
+    problem(guarded.ask("GET", path, headers=stranger), 404, "no_such_thing")
+    problem(guarded.post(path, {"wish": "undo"}, headers=stranger), 404, "no_such_thing")
+    assert guarded.get("/api/v1/bulk-changes", headers=stranger) == {"changes": []}
+    other = token(ledger, "submitter", name="other")
+    assert guarded.ask("GET", path, headers=other).status_code == 200
+    problem(guarded.post(path, {"wish": "undo"}, headers=other), 403, "ledger_permission_denied")
+    viewer = token(ledger, "viewer", name="looker")
+    assert [bulk["number"] for bulk in guarded.get("/api/v1/bulk-changes", headers=viewer)["changes"]] == [number]
+    # Of what others submitted, a submitter changes nothing.
+    mine = begin(guarded, "cancel", {})
+    ended(guarded, mine, "done")
+    theirs = guarded.post("/api/v1/bulk-changes", {"change": "retry", "filter": {"state": ["cancelled"]}}, headers=other)
+    assert ended(guarded, theirs.json()["number"], "done")["changed"] == 0
+    steward = token(ledger, "operator", name="steward")
+    assert guarded.post(path, {"wish": "undo"}, headers=steward).status_code == 200
+    assert ended(guarded, number, "undone")["undone"] == 2
+
+
+def test_stops(guarded):
+    batch = submit(guarded, 30_000)
+    number = begin(guarded, "cancel", {"batch": batch})
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "stop"})
+    bulk = ended(guarded, number, "stopped", "done")
+    assert counts(guarded, batch).get("cancelled", 0) == bulk["changed"]
+    if bulk["phase"] == "stopped":
+        guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+        assert ended(guarded, number, "undone")["undone"] == bulk["changed"]
+        assert counts(guarded, batch) == {"waiting": 30_000}
+
+
+def test_says_why_it_failed(guarded, ledger):
+    ledger.query("update sluice.setting set lanes_per_submitter = 2")
+    batch = submit(guarded, 2)
+    submit(guarded, 1, priority=3)
+    number = begin(guarded, "prioritize", {"batch": batch}, priority=7)
+    bulk = ended(guarded, number, "failed", "done")
+    assert bulk["phase"] == "failed" and bulk["error"] and bulk["changed"] == 0

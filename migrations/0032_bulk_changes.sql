@@ -1,0 +1,244 @@
+-- Why: a change of a million jobs takes minutes, and ended with the process that asked for it. A bulk change is kept here: any
+-- coordinator goes on with it, page by page, whoever asked may go away, and what it has changed can be undone while it still waits.
+--
+-- Coordinators make the pages, acting for whoever asked. So only callers for whom a coordinator acts may begin one.
+--
+-- Compatible from: 23
+select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
+
+create table bulk_change (
+    id bigint generated always as identity primary key,
+    -- Chosen by whoever asks, so that a repetition after a lost answer begins nothing.
+    request uuid not null unique,
+    -- On whose behalf: what a coordinator needs to act for them again.
+    submitter text collate "C" not null default caller(),
+    token text not null,
+    role_name text not null,
+    only_queue text,
+    change text not null check (change in ('cancel', 'retry', 'prioritize')),
+    -- `priority`, or `damage` and `conceal_seconds`.
+    arguments jsonb not null default '{}' check (jsonb_typeof(arguments) = 'object'),
+    filter jsonb not null check (jsonb_typeof(filter) = 'object'),
+    -- How many jobs there were when it began.
+    expected bigint not null,
+    phase text not null default 'running' check (phase in ('running', 'done', 'stopped', 'failed', 'undoing', 'undone')),
+    seen bigint not null default 0,
+    changed bigint not null default 0,
+    asked bigint not null default 0,
+    publishing bigint not null default 0,
+    undone bigint not null default 0,
+    -- Where it continues.
+    behind jsonb,
+    error text check (length(error) <= 2000),
+    created_at timestamptz not null default clock_timestamp(),
+    stepped_at timestamptz,
+    ended_at timestamptz
+) with (fillfactor = 50);
+create index bulk_change_unfinished on bulk_change (id) where phase in ('running', 'undoing');
+create index bulk_change_submitter on bulk_change (submitter, id);
+create index bulk_change_ended on bulk_change (ended_at) where ended_at is not null;
+
+-- The jobs that a page has changed, with the priorities that they had, so that it can be undone.
+create table bulk_page (
+    change bigint not null references bulk_change on delete cascade,
+    number integer not null,
+    jobs bigint[] not null,
+    priorities smallint[],
+    primary key (change, number)
+);
+
+-- Whether the caller may see a bulk change.
+create function sees_change(submitter text) returns boolean
+language plpgsql stable security definer set search_path from current
+as $$ begin return submitter = caller() or sees_all(); end $$;
+
+create function start_change(request uuid, change text, filter jsonb, arguments jsonb, expected bigint) returns setof bulk_change
+language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
+as $$
+#variable_conflict use_column
+begin
+    if acting_for() is null then
+        raise exception 'bulk changes are made by coordinators on behalf of tokens' using errcode = 'invalid_parameter_value',
+            hint = 'ask a coordinator over HTTP, or change the jobs yourself';
+    end if;
+    if (select count(*) from bulk_change b where b.submitter = caller() and b.phase in ('running', 'undoing')) >= 100 then
+        raise exception '100 bulk changes are under way' using errcode = 'invalid_parameter_value', hint = 'wait until some have ended';
+    end if;
+    -- Refuses a filter or a batch that the caller may not use, before anything is kept.
+    perform steerable(start_change.filter);
+    delete from bulk_change b where b.id in (
+        select o.id from bulk_change o where o.ended_at < clock_timestamp() - interval '30 days' order by o.ended_at limit 20);
+    insert into bulk_change (request, token, role_name, only_queue, change, filter, arguments, expected)
+    values (start_change.request, current_setting('sluice.acting_as'), current_setting('role'), only_queue(), start_change.change,
+            start_change.filter, start_change.arguments, start_change.expected)
+    on conflict do nothing;
+    return query select b.* from bulk_change b where b.request = start_change.request and b.submitter = caller();
+end $$;
+
+-- Bulk changes, newest first.
+create function list_changes(before bigint default null, page integer default 50) returns setof bulk_change
+language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
+as $$
+begin
+    if sees_all() then
+        return query select b.* from bulk_change b where before is null or b.id < before order by b.id desc limit page;
+    else
+        return query
+            select b.* from bulk_change b where b.submitter = caller() and (before is null or b.id < before)
+            order by b.id desc limit page;
+    end if;
+end $$;
+
+create function show_change(change_id bigint) returns setof bulk_change
+language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
+as $$ begin return query select b.* from bulk_change b where b.id = change_id and sees_change(b.submitter); end $$;
+
+-- Stops a bulk change, or has what it changed undone. Whoever asked for it may, and operators. Other phases stay as they are.
+create function wish_change(change_id bigint, wish text) returns setof bulk_change
+language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
+as $$
+#variable_conflict use_column
+declare
+    c bulk_change;
+begin
+    if wish not in ('stop', 'undo') then
+        raise exception 'a bulk change takes the wishes stop and undo, not "%"', wish using errcode = 'invalid_parameter_value';
+    end if;
+    select * into c from bulk_change b where b.id = change_id and sees_change(b.submitter) for update;
+    if c.id is null then
+        return;
+    end if;
+    if c.submitter <> caller() and not is_operator() then
+        raise exception 'bulk change % belongs to %', change_id, c.submitter using errcode = 'insufficient_privilege';
+    end if;
+    return query
+        update bulk_change b set
+            phase = case when wish = 'undo' and c.phase <> 'undone' then 'undoing'
+                         when wish = 'stop' and c.phase in ('running', 'undoing') then 'stopped' else c.phase end,
+            ended_at = case when wish = 'undo' and c.phase <> 'undone' then null
+                            when wish = 'stop' and c.phase in ('running', 'undoing') then clock_timestamp() else c.ended_at end,
+            stepped_at = null, error = case when wish = 'undo' then null else c.error end
+        where b.id = change_id returning *;
+end $$;
+
+-- For coordinators: the bulk changes that nobody goes on with, one coordinator for each. It goes on with them for ten seconds at least.
+create function take_changes() returns setof bulk_change
+language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+        update bulk_change b set stepped_at = clock_timestamp()
+        where b.id in (
+            select n.id from bulk_change n
+            where n.phase in ('running', 'undoing')
+              and (n.stepped_at is null or n.stepped_at < clock_timestamp() - interval '10 s')
+            order by n.id limit 10 for update skip locked
+        ) returning *;
+end $$;
+
+-- Ends a bulk change that cannot go on.
+create function fail_change(change_id bigint, why text) returns void
+language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
+as $$
+begin
+    update bulk_change b set phase = 'failed', error = left(why, 2000), ended_at = clock_timestamp()
+    where b.id = change_id and b.submitter = caller() and b.phase in ('running', 'undoing');
+end $$;
+
+-- Makes the next page of a bulk change, or undoes its last one, and notes it in the same transaction. Only for whoever asked for it.
+--
+-- The row of the bulk change is locked before all others; no other function waits for it while it holds anything.
+create function step_change(change_id bigint, page integer default 1000) returns setof bulk_change
+language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
+as $$
+#variable_conflict use_column
+declare
+    c bulk_change;
+    last bulk_page;
+    done record;
+    part record;
+    jobs_before bigint[];
+    priorities_before smallint[];
+begin
+    select * into c from bulk_change b where b.id = change_id and b.submitter = caller() for update;
+    if c.phase = 'running' then
+        -- According to the lock order: retry_jobs() shares both.
+        perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
+        perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+        if c.change = 'cancel' then
+            jobs_before := array(
+                select f.job from find_jobs(narrowed(steerable(c.filter), '{delayed,waiting,running,publishing}'), c.behind, page) f
+                where f.state in ('delayed', 'waiting'));
+            select * into done from cancel_jobs(c.filter, c.behind, page);
+            jobs_before := array(
+                select f.job from finished_rows(jobs_before) f where f.state = 'cancelled' order by f.job);
+        elsif c.change = 'retry' then
+            jobs_before := array(
+                select f.job from find_jobs(narrowed(steerable(c.filter), '{delayed,publishing,failed,cancelled}'), c.behind, page) f
+                where f.state in ('failed', 'cancelled'));
+            select r.seen, r.changed, 0::bigint as asked, r.publishing, r.next into done
+            from retry_jobs(c.filter, c.behind, page, c.arguments ->> 'damage', (c.arguments ->> 'conceal_seconds')::integer) r;
+        else
+            select array_agg(f.job), array_agg(l.priority) into jobs_before, priorities_before
+            from find_jobs(narrowed(steerable(c.filter), '{delayed,waiting}'), c.behind, page) f
+            cross join lateral (
+                select w.lane from waiting w where w.job = f.job
+                union all select d.lane from delayed d where d.job = f.job
+                limit 1
+            ) h
+            cross join lateral (select * from lane where lane.id = h.lane limit 1) l
+            where l.priority <> (c.arguments ->> 'priority')::integer;
+            select r.seen, r.changed, 0::bigint as asked, 0::bigint as publishing, r.next into done
+            from prioritize_jobs(c.filter, (c.arguments ->> 'priority')::integer, c.behind, page) r;
+        end if;
+        if cardinality(jobs_before) > 0 then
+            insert into bulk_page (change, number, jobs, priorities)
+            values (c.id, 1 + coalesce((select max(p.number) from bulk_page p where p.change = c.id), 0), jobs_before, priorities_before);
+        end if;
+        return query
+            update bulk_change b set
+                seen = b.seen + done.seen, changed = b.changed + done.changed, asked = b.asked + done.asked,
+                publishing = b.publishing + done.publishing, behind = done.next, stepped_at = clock_timestamp(),
+                phase = case when done.next is null then 'done' else 'running' end,
+                ended_at = case when done.next is null then clock_timestamp() end
+            where b.id = c.id returning *;
+    elsif c.phase = 'undoing' then
+        select * into last from bulk_page p where p.change = c.id order by p.number desc limit 1;
+        if last.change is not null then
+            for part in
+                select null::smallint as priority, last.jobs as jobs where c.change <> 'prioritize'
+                union all
+                select n.priority, array_agg(n.job) from unnest(last.jobs, last.priorities) as n (job, priority)
+                where c.change = 'prioritize' group by n.priority
+            loop
+                if c.change = 'cancel' then
+                    select r.changed into done
+                    from retry_jobs(jsonb_build_object('ids', part.jobs, 'states', '["cancelled"]'::jsonb), null, page) r;
+                elsif c.change = 'retry' then
+                    select r.changed into done
+                    from cancel_jobs(jsonb_build_object('ids', part.jobs, 'states', '["delayed", "waiting"]'::jsonb), null, page) r;
+                else
+                    select r.changed into done from prioritize_jobs(jsonb_build_object('ids', part.jobs), part.priority, null, page) r;
+                end if;
+                c.undone := c.undone + done.changed;
+            end loop;
+            delete from bulk_page p where p.change = c.id and p.number = last.number;
+        end if;
+        return query
+            update bulk_change b set
+                undone = c.undone, stepped_at = clock_timestamp(),
+                phase = case when last.change is null then 'undone' else 'undoing' end,
+                ended_at = case when last.change is null then clock_timestamp() end
+            where b.id = c.id returning *;
+    else
+        return query select b.* from bulk_change b where b.id = c.id;
+    end if;
+end $$;
+
+select allow('sluice_viewer', 'list_changes', 'show_change');
+select allow('sluice_submitter', 'list_changes', 'show_change', 'start_change', 'wish_change', 'step_change', 'fail_change');
+select allow('sluice_operator', 'list_changes', 'show_change', 'start_change', 'wish_change', 'step_change', 'fail_change');
+select allow('sluice_face', 'take_changes');
+select apply_permissions();
+select set_config('role', 'none', true);
