@@ -84,7 +84,7 @@ public final class Face: Sendable {
         hub: EventHub = EventHub()
     ) throws -> [Operation] {
         let operations =
-            ReadingOperations.all + [SubmittingOperation.value] + ChangingOperations.all
+            ReadingOperations.all + CommandOperations.all + [SubmittingOperation.value] + ChangingOperations.all
             + [
                 EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),
                 HealthOperations.alive,

@@ -26,7 +26,7 @@ def requests(description):
     """A request for each operation, with what it needs to be accepted."""
     bodies = {
         "submitBatch": {"jobs": jobs(1)}, "changeJobs": {"change": "cancel", "filter": {}, "preview": True},
-        "changeQueue": {"weight": 100}, "changeWorker": {"wish": "quiet"},
+        "findEarlierJobs": {"destinations": ["out:a.flac"]}, "changeQueue": {"weight": 100}, "changeWorker": {"wish": "quiet"},
     }
     values = {"job": "1", "batch": "1", "queue": "default", "worker": "1", "code": "truncated"}
     for path, methods in description["paths"].items():

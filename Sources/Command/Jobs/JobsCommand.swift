@@ -98,7 +98,7 @@ enum JobsCommand {
     }
 
     /// The cursor that continues after the job given with `--after`. A list sorted by source also needs its source.
-    private static func cursor(_ invocation: Invocation, _ ledger: JobLedger) async throws -> JobCursor? {
+    private static func cursor(_ invocation: Invocation, _ ledger: any CommandLedger) async throws -> JobCursor? {
         guard let job = invocation[after] else { return nil }
         struct Place: Encodable {
             let job: Int64
