@@ -15,7 +15,8 @@ package struct ChangeRecord: Codable {
     /// Where a change that looked at some of the jobs continues.
     package var next: String?
 
-    /// `tally` is `nil` if nothing was changed; `publishing` is then how many of the jobs are publishing, if that is known.
+    /// `tally` is `nil` if nothing was changed; `publishing` is then how many of the jobs are publishing, if that is
+    /// known.
     package init(_ verb: String, _ wanted: JobChange, count: Int, tally: ChangeTally?, publishing known: Int = 0) {
         (change, jobs, isDone) = (verb, count, tally != nil)
         if case .retryWithDamage(let mode, let limit) = wanted { (onDamage, concealLimit) = (mode, limit) }

@@ -87,6 +87,13 @@ def test_a_tenant_learns_nothing_of_the_jobs_of_others(ledger, guarded, tmp_path
                    SLUICE_TOKEN=tokens[name])
         # A file that the other one has asked for is new to this one.
         assert done.returncode == 0 and json.loads(done.stdout)["jobs"] == 2, done.stdout + done.stderr
+        variables = {"SLUICE_URL": guarded.url, "SLUICE_TOKEN": tokens[name]}
+        assert len(run(tmp_path, "jobs", "--quiet", **variables).stdout.split()) == 2
+        for words in [["jobs"], ["batches", "last"], ["errors"], ["queues"]]:
+            listed = run(tmp_path, *words, **variables)
+            assert listed.returncode == 0, listed.stderr
+        assert run(tmp_path, "wait", "--batch", "last", "--timeout", "1", **variables).returncode == 8
+        assert run(tmp_path, "status", **variables).returncode == 6
     asked = {"destinations": ["local:/x", f"local:{tmp_path}/out/talk-0.flac"]}
     for name, text in tokens.items():
         found = guarded.post("/api/v1/earlier", asked, headers={"authorization": f"Bearer {text}"}).json()["earlier"]

@@ -149,8 +149,8 @@ enum LedgerOptions {
 
     // MARK: - A coordinator
 
-    /// The coordinator in use; `nil` if the ledger is reached in another way. Throws if the token cannot be read, or must
-    /// not be sent.
+    /// The coordinator in use; `nil` if the ledger is reached in another way. Throws if the token cannot be read, or
+    /// must not be sent.
     static func coordinator(_ invocation: Invocation) throws -> CoordinatorPlace? {
         guard case .coordinator(let url, _) = try place(invocation) else { return nil }
         return try coordinator(

@@ -30,7 +30,8 @@ enum LedgerWork {
         return try JobLedger(try LedgerOptions.configuration(invocation))
     }
 
-    /// Returns the result of `body` on the ledger's database. The first signal cancels it; `StoppedBySignal` is thrown if `body` then fails.
+    /// Returns the result of `body` on the ledger's database. The first signal cancels it; `StoppedBySignal` is thrown if
+    /// `body` then fails.
     static func runOnDatabase<Value: Sendable>(
         _ invocation: Invocation,
         reachTimeout: Duration? = nil,

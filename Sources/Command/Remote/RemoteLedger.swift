@@ -8,8 +8,8 @@ import WebClient
 
 /// The ledger behind a coordinator's API.
 ///
-/// Its answers have the values, and its errors the codes, that the ledger's database would give. What a coordinator says
-/// is checked like the text of a stranger.
+/// Its answers have the values, and its errors the codes, that the ledger's database would give. What a coordinator
+/// says is checked like the text of a stranger.
 struct RemoteLedger: CommandLedger {
     private let connection: CoordinatorConnection
     let place: CoordinatorPlace
@@ -96,8 +96,24 @@ struct RemoteLedger: CommandLedger {
     static func text(_ date: Date) -> String { date.formatted(.iso8601WithMilliseconds) }
 }
 
+/// An item of the API's lists.
+protocol RemoteItem: Decodable, Sendable {
+    /// The name of the member that has the list.
+    static var listName: String { get }
+}
+
+extension JobRecord: RemoteItem { static var listName: String { "jobs" } }
+extension BatchRecord: RemoteItem { static var listName: String { "batches" } }
+extension FailureGroupRecord: RemoteItem { static var listName: String { "failures" } }
+extension QueueRecord: RemoteItem { static var listName: String { "queues" } }
+extension WorkerRecord: RemoteItem { static var listName: String { "workers" } }
+extension UnableRecord: RemoteItem { static var listName: String { "unable" } }
+extension ChoreStateRecord: RemoteItem { static var listName: String { "chores" } }
+extension ThroughputRecord: RemoteItem { static var listName: String { "throughput" } }
+extension Optional: RemoteItem where Wrapped == EarlierRecord { static var listName: String { "earlier" } }
+
 /// A list of an answer under its name, and where it continues.
-struct RemotePage<Item: Decodable & Sendable>: Decodable, Sendable {
+struct RemotePage<Item: RemoteItem>: Decodable, Sendable {
     let items: [Item]
     let next: String?
 
@@ -111,11 +127,7 @@ struct RemotePage<Item: Decodable & Sendable>: Decodable, Sendable {
 
     init(from decoder: any Decoder) throws {
         let page = try decoder.container(keyedBy: Key.self)
-        // The only other member is the list.
-        guard let name = page.allKeys.first(where: { $0.stringValue != "next" }) else {
-            throw DecodingError.keyNotFound(Key("items"), .init(codingPath: [], debugDescription: ""))
-        }
-        items = try page.decode([Item].self, forKey: name)
+        items = try page.decode([Item].self, forKey: Key(Item.listName))
         next = try page.decodeIfPresent(String.self, forKey: Key("next"))
     }
 }

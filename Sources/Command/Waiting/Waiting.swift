@@ -1,4 +1,5 @@
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
 import Records
@@ -145,7 +146,14 @@ struct Waiting: Sendable {
         else { return nil }
         switch reason.why {
         case .unable:
-            let lacksWorkers = WorkerCensus(try await ledger.workers(endedSince: nil), at: now).alive == 0
+            let workers: [WorkerSummary]?
+            do {
+                workers = try await ledger.workers(endedSince: nil)
+            } catch let error as LedgerError where error.code == .ledgerPermissionDenied {
+                // Tenants learn nothing of workers.
+                workers = nil
+            }
+            let lacksWorkers = workers.map { WorkerCensus($0, at: now).alive == 0 } ?? false
             return Obstacle(job: waiting, reason: reason, lacksWorkers: lacksWorkers)
         case .line where stillness < Self.patience, .album where stillness < Self.patience: return nil
         case .paused, .limit, .runAt, .backOff, .album, .line:

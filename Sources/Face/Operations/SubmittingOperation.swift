@@ -19,8 +19,8 @@ enum SubmittingOperation {
         Operation.Parameter(
             "attempt",
             .text(36...36),
-            "a UUID: when the same submission is sent again because its answer was lost, it adds nothing, and the answer "
-                + "is as if it had been sent once (JSON Lines only)"
+            "a UUID: when the same submission is sent again because its answer was lost, it adds nothing, and the "
+                + "answer is as if it had been sent once (JSON Lines only)"
         ),
         Operation.Parameter(
             "request",

@@ -9,6 +9,8 @@ struct RemoteOutputTests {
     /// A ledger with jobs in most states, two queues and three workers.
     private func filled() async throws -> RemoteBench {
         let bench = try LedgerBench()
+        // Longer than the time that passes below.
+        try bench.sql("update sluice.setting set lease = '1 hour'")
         let worker = try await bench.worker("pump-1", abilities: ["root:in", "root:out", "codec:mp3"])
         let other = try await bench.worker("pump-2", abilities: ["root:in", "root:out", "codec:mp3"])
         _ = try await bench.ledger.wish(.quiet, of: other)
@@ -32,6 +34,8 @@ struct RemoteOutputTests {
         )
         try await bench.ledger.setPaused(true, queue: "nightly")
         try await bench.ledger.setRunningLimit(7, queue: "rare")
+        // What happened some time ago is shown in the same words a moment later.
+        try bench.age(seconds: 40 * 60 + 10)
         return RemoteBench(bench)
     }
 
@@ -68,7 +72,7 @@ struct RemoteOutputTests {
             if !words.contains("--quiet"), !words.contains("wait") { try compare(words + ["--json"], remote, url) }
         }
         // Later, when the leases of the workers are over.
-        try remote.bench.age(seconds: 7_300)
+        try remote.bench.age(seconds: 2 * 86_400)
         for words in [["workers"], ["workers", "--json"], ["status"], ["status", "--json"], ["jobs"], ["batches"]] {
             try compare(words, remote, url)
         }
