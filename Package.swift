@@ -95,7 +95,7 @@ let package = Package(
             name: "Command",
             dependencies: [
                 "Face", "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger",
-                "Conversion", "System",
+                "WebClient", "Conversion", "System",
             ],
             swiftSettings: house
         ),

@@ -90,7 +90,7 @@ public final class Face: Sendable {
         hurry: @escaping @Sendable () -> Void = {}
     ) throws -> [Operation] {
         let operations =
-            ReadingOperations.all + [SubmittingOperation.value] + ChangingOperations.all
+            ReadingOperations.all + CommandOperations.all + [SubmittingOperation.value] + ChangingOperations.all
             + BulkChangeOperations.all(hurry)
             + [
                 EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),

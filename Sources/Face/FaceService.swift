@@ -115,12 +115,17 @@ struct FaceService: RequestService {
         case let problem as Problem: return problem
         case let error as LedgerError:
             let failure = error.failure
-            if error.isTransient { return Problem(failure, .serviceUnavailable) }
+            func problem(_ status: HTTPStatus) -> Problem {
+                var problem = Problem(failure, status)
+                (problem.operation, problem.sqlState) = (error.operation, error.sqlState)
+                return problem
+            }
+            if error.isTransient { return problem(.serviceUnavailable) }
             switch error.code {
-            case .ledgerPermissionDenied: return Problem(failure, .forbidden)
-            case .ledgerRefused: return Problem(failure, .unprocessableContent)
-            case .ledgerConflict: return Problem(failure, .conflict)
-            case .cancelled: return Problem(failure, .serviceUnavailable)
+            case .ledgerPermissionDenied: return problem(.forbidden)
+            case .ledgerRefused: return problem(.unprocessableContent)
+            case .ledgerConflict: return problem(.conflict)
+            case .cancelled: return problem(.serviceUnavailable)
             default:
                 complain(failure)
                 return Problem(.unexpected, "the ledger: \(failure.code)")

@@ -3,7 +3,7 @@ package import FoundationEssentials
 package import Ledger
 
 /// The JSON form of a batch.
-package struct BatchRecord: Encodable {
+package struct BatchRecord: Codable {
     package let id: Int64
     package let name: String?
     package let key: String?
@@ -26,6 +26,43 @@ package struct BatchRecord: Encodable {
         (firstJob, lastJob, jobs) = (batch.firstJob, batch.lastJob, batch.jobs)
         jobsWithRemarks = batch.jobsWithRemarks
         isDone = batch.jobs.open == 0
+    }
+
+    /// Reads a batch that another process tells of.
+    package init(from decoder: any Decoder) throws {
+        let record = try decoder.container(keyedBy: CodingKeys.self)
+        id = try record.id(.id)
+        name = try record.decodeIfPresent(String.self, forKey: .name)
+        key = try record.decodeIfPresent(String.self, forKey: .key)
+        queue = try record.decode(String.self, forKey: .queue)
+        priority = try record.small(.priority)
+        weight = try record.small(.weight)
+        labels = try record.decode([String: String].self, forKey: .labels)
+        submitter = try record.decode(String.self, forKey: .submitter)
+        createdAt = try record.decode(Date.self, forKey: .createdAt)
+        (firstJob, lastJob) = (try record.id(.firstJob), try record.id(.lastJob))
+        jobs = try record.counts(.jobs)
+        jobsWithRemarks = try record.count(.jobsWithRemarks)
+        isDone = jobs.open == 0
+    }
+
+    /// What it was made of.
+    package var summary: BatchSummary {
+        var batch = BatchSummary(
+            batch: id,
+            queue: queue,
+            priority: priority,
+            weight: weight,
+            labels: labels,
+            submitter: submitter,
+            createdAt: createdAt,
+            jobsFrom: firstJob,
+            to: lastJob,
+            jobs: jobs,
+            jobsWithRemarks: jobsWithRemarks
+        )
+        (batch.name, batch.key) = (name, key)
+        return batch
     }
 }
 

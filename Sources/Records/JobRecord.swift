@@ -3,8 +3,8 @@ package import FoundationEssentials
 package import Ledger
 
 /// The JSON form of a job in a list.
-package struct JobRecord: Encodable {
-    private let job: JobSummary
+package struct JobRecord: Codable {
+    package let job: JobSummary
 
     package init(_ job: JobSummary) { self.job = job }
 
@@ -47,12 +47,57 @@ package struct JobRecord: Encodable {
         }
     }
 
+    /// Reads a job that another process tells of.
+    package init(from decoder: any Decoder) throws {
+        let record = try decoder.container(keyedBy: CodingKeys.self)
+        var job = JobSummary(
+            job: try record.id(.id),
+            state: try record.decode(JobState.self, forKey: .state),
+            batch: try record.id(.batch),
+            queue: try record.decode(String.self, forKey: .queue),
+            priority: try record.small(.priority),
+            source: try record.decode(String.self, forKey: .source),
+            since: try record.decode(Date.self, forKey: .since),
+            attempts: try record.count(.attempts),
+            maxAttempts: try record.count(.maxAttempts)
+        )
+        job.losses = try record.count(.losses)
+        job.roomDeaths = try record.count(.roomDeaths)
+        job.code = try record.decodeIfPresent(String.self, forKey: .code)
+        job.kind = try record.decodeIfPresent(Failure.Kind.self, forKey: .kind)
+        job.stage = try record.decodeIfPresent(String.self, forKey: .stage)
+        job.readyAt = try record.decodeIfPresent(Date.self, forKey: .readyAt)
+        job.worker = try record.decodeIfPresent(String.self, forKey: .worker)
+        job.slot = try record.countIfPresent(.slot)
+        job.frames = try record.countIfPresent(.frames).map { Int64($0) }
+        job.totalFrames = try record.countIfPresent(.totalFrames).map { Int64($0) }
+        job.isToBeCancelled = try record.decodeIfPresent(Bool.self, forKey: .isToBeCancelled) ?? false
+        job.digest = try record.decodeIfPresent(String.self, forKey: .digest)
+        job.bytes = try record.countIfPresent(.bytes).map { Int64($0) }
+        job.further = try record.decodeIfPresent([PublishedFile?].self, forKey: .furtherOutputs) ?? []
+        job.placement = try record.decodeIfPresent(Placement.self, forKey: .placement)
+        if job.state == .completed, job.placement == nil { job.placement = .published }
+        job.hasRemarks = try record.decodeIfPresent(Bool.self, forKey: .hasRemarks) ?? false
+        if let remarks = try record.decodeIfPresent([Remark].self, forKey: .remarks) {
+            let damage = try record.decodeIfPresent(Damage.self, forKey: .damage)
+            job.remarks = JobRemarks(damage: damage?.report ?? DamageReport(), remarks: remarks)
+        }
+        self.job = job
+    }
+
     /// Damage without its stretches, which only the job's report lists.
-    private struct Damage: Encodable {
+    private struct Damage: Codable {
         let frames: Int64
         let stretchCount: Int
 
         init(_ damage: DamageReport) { (frames, stretchCount) = (damage.frames, damage.stretchCount) }
+
+        init(from decoder: any Decoder) throws {
+            let record = try decoder.container(keyedBy: CodingKeys.self)
+            (frames, stretchCount) = (Int64(try record.count(.frames)), try record.count(.stretchCount))
+        }
+
+        var report: DamageReport { DamageReport(frames: frames, stretchCount: stretchCount) }
     }
 }
 

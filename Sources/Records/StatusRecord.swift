@@ -3,7 +3,7 @@ package import FoundationEssentials
 package import Ledger
 
 /// The JSON form of a summary of the ledger.
-package struct StatusRecord: Encodable {
+package struct StatusRecord: Codable {
     package let context: String?
     package let ledger: String
     package let server: String?
@@ -25,7 +25,7 @@ package struct StatusRecord: Encodable {
     package let missingFileSystems: [MissingRecord]
     package let notes: [String]
 
-    package struct FullRecord: Encodable {
+    package struct FullRecord: Codable {
         let mountPoint: String
         let freeBytes: Int64
         let since: Date
@@ -33,12 +33,50 @@ package struct StatusRecord: Encodable {
         let host: String
     }
 
-    package struct MissingRecord: Encodable {
+    package struct MissingRecord: Codable {
         let mountPoint: String
         let name: String
         let since: Date
         let worker: String
         let host: String
+    }
+
+    /// Reads a summary that another process tells of.
+    package init(from decoder: any Decoder) throws {
+        let record = try decoder.container(keyedBy: CodingKeys.self)
+        context = try record.decodeIfPresent(String.self, forKey: .context)
+        ledger = try record.decode(String.self, forKey: .ledger)
+        server = try record.decodeIfPresent(String.self, forKey: .server)
+        jobs = try record.counts(.jobs)
+        oldestWaiting = try record.decodeIfPresent(Date.self, forKey: .oldestWaiting)
+        (workers, quietWorkers) = (try record.count(.workers), try record.count(.quietWorkers))
+        (slots, busySlots) = (try record.count(.slots), try record.count(.busySlots))
+        workerStates = try record.decode([String: Int].self, forKey: .workerStates)
+        completedLately = try record.count(.completedLately)
+        audioSecondsLately = try record.seconds(.audioSecondsLately)
+        paceSeconds = try record.secondsIfPresent(.paceSeconds)
+        keptHouseAt = try record.decodeIfPresent(Date.self, forKey: .keptHouseAt)
+        quietUntil = try record.decodeIfPresent(Date.self, forKey: .quietUntil)
+        time = try record.decode(Date.self, forKey: .time)
+        fullFileSystems = try record.decode([FullRecord].self, forKey: .fullFileSystems)
+        missingFileSystems = try record.decode([MissingRecord].self, forKey: .missingFileSystems)
+        notes = try record.decode([String].self, forKey: .notes)
+    }
+
+    /// What the ledger said about itself.
+    package var status: LedgerStatus {
+        var status = LedgerStatus(
+            jobs: jobs,
+            workers: workers,
+            quietWorkers: quietWorkers,
+            slots: slots,
+            completedLately: completedLately,
+            audioLately: .milliseconds(Int64((audioSecondsLately * 1_000).rounded())),
+            time: time
+        )
+        (status.oldestWaiting, status.paceSpan) = (oldestWaiting, paceSeconds.map { .seconds($0) })
+        (status.keptHouseAt, status.quietUntil) = (keptHouseAt, quietUntil)
+        return status
     }
 
     package init(_ facts: StatusFacts) {

@@ -4,8 +4,8 @@ import FoundationEssentials
 package import Ledger
 
 /// The JSON form of everything about a job: its entry in a list, then the request and the attempts.
-package struct StoryRecord: Encodable {
-    private let story: JobStory
+package struct StoryRecord: Codable {
+    package let story: JobStory
 
     package init(_ story: JobStory) { self.story = story }
 
@@ -33,7 +33,29 @@ package struct StoryRecord: Encodable {
         if !story.amendments.isEmpty { try record.encode(story.amendments, forKey: .amendments) }
     }
 
-    private struct Attempt: Encodable {
+    /// Reads a job that another process tells of.
+    package init(from decoder: any Decoder) throws {
+        let record = try decoder.container(keyedBy: CodingKeys.self)
+        var story = JobStory(
+            try JobRecord(from: decoder).job,
+            recipe: try JSONText.line(try record.decode(JSONValue.self, forKey: .recipe)),
+            submitter: try record.decode(String.self, forKey: .submitter),
+            submittedAt: try record.decode(Date.self, forKey: .submittedAt),
+            cost: try record.count(.cost)
+        )
+        story.batchName = try record.decodeIfPresent(String.self, forKey: .batchName)
+        story.runAt = try record.decodeIfPresent(Date.self, forKey: .runAt)
+        story.needs = try record.decode([String].self, forKey: .needs)
+        story.missing = try record.decodeIfPresent([String].self, forKey: .missing) ?? []
+        story.labels = try record.decode([String: String].self, forKey: .labels)
+        story.batchLabels = try record.decode([String: String].self, forKey: .batchLabels)
+        story.waitingFor = try record.decodeIfPresent(JobStory.WaitingFor.self, forKey: .waitingFor)
+        story.attempts = try record.decode([Attempt].self, forKey: .attemptRecords).map(\.record)
+        story.amendments = try record.decodeIfPresent([RecipeAmendment].self, forKey: .amendments) ?? []
+        self.story = story
+    }
+
+    private struct Attempt: Codable {
         let epoch: Int32
         let outcome: AttemptOutcome?
         let startedAt: Date
@@ -69,6 +91,51 @@ package struct StoryRecord: Encodable {
             peakBytes = attempt.facts.peakBytes
             conversion = attempt.facts.report
             furtherOutputs = attempt.facts.further.isEmpty ? nil : attempt.facts.further
+        }
+
+        init(from decoder: any Decoder) throws {
+            let record = try decoder.container(keyedBy: CodingKeys.self)
+            epoch = try record.decode(Int32.self, forKey: .epoch)
+            outcome = try record.decodeIfPresent(AttemptOutcome.self, forKey: .outcome)
+            startedAt = try record.decode(Date.self, forKey: .startedAt)
+            endedAt = try record.decodeIfPresent(Date.self, forKey: .endedAt)
+            worker = try record.id(.worker)
+            workerName = try record.decodeIfPresent(String.self, forKey: .workerName)
+            host = try record.decodeIfPresent(String.self, forKey: .host)
+            build = try record.decodeIfPresent(String.self, forKey: .build)
+            libraries = try record.decodeIfPresent(String.self, forKey: .libraries)
+            slot = try record.decodeIfPresent(Int16.self, forKey: .slot)
+            failure = try record.decodeIfPresent(Failure.self, forKey: .failure)
+            lastWords = try record.decodeIfPresent(String.self, forKey: .lastWords)
+            framesIn = try record.countIfPresent(.framesIn).map { Int64($0) }
+            framesOut = try record.countIfPresent(.framesOut).map { Int64($0) }
+            audioSeconds = try record.secondsIfPresent(.audioSeconds)
+            cpuSeconds = try record.secondsIfPresent(.cpuSeconds)
+            peakBytes = try record.countIfPresent(.peakBytes).map { Int64($0) }
+            conversion = try record.decodeIfPresent(ConversionReport.self, forKey: .conversion)
+            furtherOutputs = try record.decodeIfPresent([ConversionReport].self, forKey: .furtherOutputs)
+        }
+
+        /// What it was made of. Its times have milliseconds in the ledger, too.
+        var record: AttemptRecord {
+            func span(_ seconds: Double?) -> Duration? {
+                seconds.map { .milliseconds(Int64(($0 * 1_000).rounded())) }
+            }
+            let facts = AttemptFacts(
+                slot: slot,
+                framesIn: framesIn,
+                framesOut: framesOut,
+                audio: span(audioSeconds),
+                cpu: span(cpuSeconds),
+                peakBytes: peakBytes,
+                report: conversion,
+                further: furtherOutputs ?? []
+            )
+            var attempt = AttemptRecord(epoch: epoch, startedAt: startedAt, worker: worker, facts: facts)
+            (attempt.outcome, attempt.endedAt, attempt.workerName) = (outcome, endedAt, workerName)
+            (attempt.host, attempt.build, attempt.libraries) = (host, build, libraries)
+            (attempt.failure, attempt.lastWords) = (failure, lastWords)
+            return attempt
         }
     }
 }

@@ -29,6 +29,8 @@ package struct WebRequest: Sendable {
     package var answerLimit = 16 << 20
     /// The addresses that may be connected to.
     package var addresses = AddressRule.any
+    /// Connects to the host itself, whatever proxy the environment names.
+    package var isDirect = false
     /// Connects to this socket instead of the host that `url` names.
     package var unixSocket: String?
     /// A file with the certificates of authorities to trust, instead of the system's.

@@ -26,8 +26,8 @@ def requests(description):
     """A request for each operation, with what it needs to be accepted."""
     bodies = {
         "submitBatch": {"jobs": jobs(1)}, "changeJobs": {"change": "cancel", "filter": {}, "preview": True},
-        "beginBulkChange": {"change": "cancel", "filter": {"id": [1]}},
-        "steerBulkChange": {"wish": "stop"}, "changeQueue": {"weight": 100}, "changeWorker": {"wish": "quiet"},
+        "beginBulkChange": {"change": "cancel", "filter": {"id": [1]}}, "steerBulkChange": {"wish": "stop"},
+        "findEarlierJobs": {"destinations": ["out:a.flac"]}, "changeQueue": {"weight": 100}, "changeWorker": {"wish": "quiet"},
     }
     values = {"job": "1", "batch": "1", "queue": "default", "worker": "1", "code": "truncated",
               "change": "1"}

@@ -21,8 +21,7 @@ enum HousePlan {
         "Face": ["Records", "Console", "Storage", "Ledger", "Conversion", "System"],
         "Command": [
             "Face", "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger",
-            "Conversion",
-            "System",
+            "WebClient", "Conversion", "System",
         ],
         "sluice": ["Command"],
     ]

@@ -332,3 +332,25 @@ def test_outside_utf8_all_is_ascii(ledger):
         terminal.send("2")
         terminal.wait(lambda: re.search("^> 12 ", terminal.text(), re.M), "the mark")
         assert terminal.raw.isascii()
+
+
+def test_it_shows_and_changes_the_same_over_http(works, tmp_path):
+    """A coordinator in between makes no difference to the screen."""
+    place = tmp_path / "http"
+    coordinator = works.start("coordinator", "--listen", str(place), "--open-role", "operator")
+    remote = {"SLUICE_URL": f"unix:{place}", "SLUICE_DATABASE_URL": None}
+    try:
+        with works.terminal("watch") as direct, Terminal([SLUICE, "watch"], tmp_path, **remote) as over:
+            # The command waits for the coordinator's socket, for as long as it waits for a database.
+            for terminal in [direct, over]:
+                terminal.wait(lambda: re.search(r" [\d,]+x +\d+:\d\d", terminal.text()), "a speed and a time")
+            shown = [re.sub(r"[\d:,.]+|█|▏|▎|▍|▌|▋|▊|▉|░", "", one.text()) for one in [direct, over]]
+            assert shown[0].split() == shown[1].split()
+            over.send("3")
+            over.wait_for_text("empty_in")
+            over.send("q")
+            direct.send("q")
+            assert (over.end(), direct.end()) == (0, 0)
+    finally:
+        coordinator.send_signal(signal.SIGTERM)
+        assert coordinator.wait(timeout=60) == 0

@@ -28,7 +28,7 @@ enum AuditCommand {
             "CHANGED counts jobs, queues, workers, tokens or tenants. An operation on many jobs is one line, "
                 + "whatever its size. The ledger keeps a year (setting.keep_audit)."
         ],
-        options: [since.form, by.form, limit.form, before.form] + ListOptions.forms,
+        options: [since.form, by.form, limit.form, before.form] + ListOptions.databaseForms,
         examples: [
             Example(line: "sluice audit --since 1d", purpose: "the changes of the last day"),
             Example(line: "sluice audit --by token:ci --json", purpose: "the changes of a token, for programs"),
@@ -38,7 +38,7 @@ enum AuditCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let limit = invocation[limit]
-        let (now, page) = try LedgerWork.run(invocation) { ledger in
+        let (now, page) = try LedgerWork.runOnDatabase(invocation) { ledger in
             let now = try await ledger.time()
             // One row more than the limit shows whether there are others.
             return (

@@ -45,7 +45,7 @@ enum TenantsCommand {
             "A tenant sees and changes only the batches that were submitted with its tokens. "
                 + "An installation without tenants does not notice them."
         ],
-        options: ListOptions.forms,
+        options: ListOptions.databaseForms,
         examples: [Example(line: "sluice tenants", purpose: "all tenants")],
         children: [
             Subcommand(
@@ -78,7 +78,7 @@ enum TenantsCommand {
     )
 
     @Sendable private static func list(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let (now, tenants) = try LedgerWork.run(invocation) { ledger in
+        let (now, tenants) = try LedgerWork.runOnDatabase(invocation) { ledger in
             (try await ledger.time(), try await ledger.tenants())
         }
         if tenants.isEmpty, !invocation[ListOptions.json], !invocation[ListOptions.quiet] {
@@ -128,7 +128,7 @@ enum TenantsCommand {
 
     @Sendable private static func limit(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let name = invocation.word(name)
-        let (now, tenants) = try LedgerWork.run(invocation) { ledger in
+        let (now, tenants) = try LedgerWork.runOnDatabase(invocation) { ledger in
             let missing = Refusal(
                 message: "no such tenant \"\(name.printable)\"",
                 hint: "\"sluice tenants\" lists them",
@@ -154,7 +154,7 @@ enum TenantsCommand {
 
     @Sendable private static func create(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let name = invocation.word(name)
-        let isNew = try LedgerWork.run(invocation) { try await $0.createTenant(name) }
+        let isNew = try LedgerWork.runOnDatabase(invocation) { try await $0.createTenant(name) }
         guard isNew else { throw Refusal(message: "there is a tenant \"\(name.printable)\" already") }
         console.say("next: sluice tokens create --role submitter --tenant \(ShellWord.quoted(name)) --name NAME")
         return .success

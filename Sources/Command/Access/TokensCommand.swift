@@ -45,7 +45,7 @@ enum TokensCommand {
             "A token lets a program use the ledger through a coordinator, without a login of the database. "
                 + "The ledger stores only a hash of it."
         ],
-        options: ListOptions.forms + [ended.form],
+        options: ListOptions.databaseForms + [ended.form],
         examples: [Example(line: "sluice tokens", purpose: "all valid tokens")],
         children: [
             Subcommand(
@@ -73,7 +73,7 @@ enum TokensCommand {
     )
 
     @Sendable private static func list(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let (now, tokens) = try LedgerWork.run(invocation) { ledger in
+        let (now, tokens) = try LedgerWork.runOnDatabase(invocation) { ledger in
             (try await ledger.time(), try await ledger.tokens(withEnded: invocation[ended]))
         }
         if tokens.isEmpty, !invocation[ListOptions.json], !invocation[ListOptions.quiet] {
@@ -91,7 +91,7 @@ enum TokensCommand {
             throw UsageError("--role operator: not with --tenant; the operators of a ledger belong to no tenant")
         }
         let tenant = invocation[tenant]
-        let token = try LedgerWork.run(invocation) { ledger in
+        let token = try LedgerWork.runOnDatabase(invocation) { ledger in
             try await ledger.createToken(
                 named: name,
                 role: role,
@@ -111,7 +111,7 @@ enum TokensCommand {
 
     @Sendable private static func revoke(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let words = invocation.words(which)
-        let (now, tokens) = try LedgerWork.run(invocation) { ledger in
+        let (now, tokens) = try LedgerWork.runOnDatabase(invocation) { ledger in
             let known = try await ledger.tokens(withEnded: true)
             // All are looked up first, so that a mistyped one changes nothing.
             for word in words where !known.contains(where: { $0.name == word || "\($0.id)" == word }) {

@@ -18,7 +18,7 @@ enum BatchName: Sendable, Hashable {
     }
 
     /// Its number. Throws if there is no such batch, or if several have the label.
-    func id(on ledger: JobLedger) async throws -> Int64 {
+    func id(on ledger: any CommandLedger) async throws -> Int64 {
         switch self {
         case .id(let id):
             guard try await ledger.batch(id) != nil else { throw Refusal.missing("batch \(id)") }

@@ -37,7 +37,7 @@ enum CheckCommand {
             "--repair asks for confirmation, then submits jobs that recreate missing outputs and replace "
                 + "damaged ones.",
         ],
-        options: filters + [all.form, SubmitOptions.root.form, slots.form, repair.form] + LedgerOptions.forms
+        options: filters + [all.form, SubmitOptions.root.form, slots.form, repair.form] + LedgerOptions.databaseForms
             + [ProgressStyle.option.form, json.form, Question.yes.form],
         examples: [
             Example(line: "sluice check --batch 17", purpose: "the outputs of a batch"),
@@ -106,7 +106,7 @@ enum CheckCommand {
         let width = invocation[slots] ?? Parallel.width
         let isKept = invocation[repair]
         do {
-            let result = try LedgerWork.run(
+            let result = try LedgerWork.runOnDatabase(
                 invocation,
                 onTick: {
                     printPending()

@@ -48,7 +48,7 @@ struct CheckRepair: Sendable {
         }
         let bar = CountBar(of: items.count, "job", outlet: console.talk)
         let done = Latest(0)
-        let batches = try LedgerWork.run(invocation, onTick: { bar.show(done.value) }) { ledger in
+        let batches = try LedgerWork.runOnDatabase(invocation, onTick: { bar.show(done.value) }) { ledger in
             var batches: [(receipt: SubmissionReceipt, queue: String)] = []
             for start in stride(from: 0, to: items.count, by: Self.chunk) {
                 let chunk = Array(items[start..<min(start + Self.chunk, items.count)])

@@ -63,7 +63,7 @@ struct EffectiveSetting: Sendable, Hashable {
     /// Every setting of the commands below `root`, resolved from `invocation` and its environment.
     static func all(_ root: Subcommand, _ invocation: Invocation) throws -> [EffectiveSetting] {
         let place = try LedgerOptions.place(invocation)
-        let ledger = try [context(place)] + database(place, invocation) + [schema(place, invocation)]
+        let ledger = try [context(place)] + database(place, invocation) + schema(place, invocation)
         let file = try ServiceFile.read(invocation)
         let others =
             try options(root, invocation.environment, file) + roots(place, root) + [config(invocation)]
@@ -106,6 +106,18 @@ struct EffectiveSetting: Sendable, Hashable {
                 case .credential(let path): .file(path)
                 }
             return [EffectiveSetting(name: name, value: server, origin: origin)]
+        case .coordinator(let url, let said):
+            let origin: Origin =
+                switch said {
+                case .option(let word): .option(word, [])
+                case .variable(let variable): .variables([variable])
+                case .setting(let path, let line): .setting(path, line)
+                case .credential(let path): .file(path)
+                }
+            return [
+                EffectiveSetting(name: LedgerOptions.url.form.name, value: url.description, origin: origin),
+                token(invocation),
+            ]
         case .variables:
             let names = try LedgerConfiguration.variables(fillingIn: nil, from: environment)
             let server = try LedgerConfiguration(environment: environment).server
@@ -121,12 +133,29 @@ struct EffectiveSetting: Sendable, Hashable {
         }
     }
 
+    /// What the token for a coordinator comes from. The token itself is not shown.
+    private static func token(_ invocation: Invocation) -> EffectiveSetting {
+        let form = LedgerOptions.tokenFile.form
+        let isFile = invocation[LedgerOptions.tokenFile] != nil
+        if invocation.environment["SLUICE_TOKEN"]?.isEmpty == false, invocation.origin(of: form) != .commandLine {
+            return EffectiveSetting(name: "token", value: "***", origin: .variables(["SLUICE_TOKEN"]))
+        }
+        guard isFile else { return EffectiveSetting(name: form.name) }
+        return EffectiveSetting(
+            name: form.name,
+            value: invocation[LedgerOptions.tokenFile],
+            origin: origin(of: form, invocation)
+        )
+    }
+
     /// What decides the location of the private cluster.
     private static func folder(_ environment: [String: String]) -> Origin {
         environment["XDG_DATA_HOME"]?.hasPrefix("/") == true ? .variables(["XDG_DATA_HOME"]) : .fallback
     }
 
-    private static func schema(_ place: LedgerPlace, _ invocation: Invocation) -> EffectiveSetting {
+    /// Empty for a coordinator, which knows its schema.
+    private static func schema(_ place: LedgerPlace, _ invocation: Invocation) -> [EffectiveSetting] {
+        if case .coordinator = place { return [] }
         let form = LedgerOptions.schema.form
         let (value, said) = LedgerOptions.schemaInUse(at: place, invocation)
         let origin: Origin =
@@ -137,7 +166,7 @@ struct EffectiveSetting: Sendable, Hashable {
             case .setting(let path, let line): .setting(path, line)
             case .fallback: .fallback
             }
-        return EffectiveSetting(name: form.name, value: value.text, origin: origin)
+        return [EffectiveSetting(name: form.name, value: value.text, origin: origin)]
     }
 
     /// The roots of a context, which apply to commands that take roots and were given none.
@@ -190,7 +219,7 @@ struct EffectiveSetting: Sendable, Hashable {
         let invocation = invocation.filled(from: file)
         do {
             let place = try LedgerOptions.place(invocation)
-            settings += try database(place, invocation) + [schema(place, invocation)]
+            settings += try database(place, invocation) + schema(place, invocation)
         } catch let refusal as Refusal where [.permission, .notFound].contains(refusal.exitCode) {
             // Only the services may read the file with the address, and it may not exist yet.
         }

@@ -12,7 +12,7 @@ enum DoctorCommand {
             "Each line is the result of a check. If it is not ok, the next line says what to do. Nothing is changed.",
             "It examines what the services of this machine use: it reads the same --config file.",
         ],
-        options: [ServiceOptions.root.form, ServiceFile.option.form] + LedgerOptions.forms + [json.form],
+        options: [ServiceOptions.root.form, ServiceFile.option.form] + LedgerOptions.databaseForms + [json.form],
         examples: [
             Example(line: "sluice doctor --root archive=/mnt/archive", purpose: "before you start a worker here")
         ],

@@ -36,7 +36,7 @@ enum ExportCommand {
             "--brief leaves out the columns that need attempts and recipes: destination, host, started, "
                 + "seconds, frames and remarks.",
         ],
-        options: [batch.form] + LedgerOptions.forms + [form.form, brief.form],
+        options: [batch.form] + LedgerOptions.databaseForms + [form.form, brief.form],
         examples: [
             Example(
                 line: "sluice export --batch 17 --brief | cut -f 3 | sort | uniq -c",
@@ -53,7 +53,7 @@ enum ExportCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         guard let name = invocation[batch] else { throw UsageError("--batch is missing", hint: batch.form.summary) }
         let (kind, isBrief) = (invocation[form], invocation[brief])
-        try LedgerWork.run(invocation) { ledger in
+        try LedgerWork.runOnDatabase(invocation) { ledger in
             let number = try await name.id(on: ledger)
             if kind == .tsv { try console.print(ExportRow.head(isBrief: isBrief)) }
             var count = 0

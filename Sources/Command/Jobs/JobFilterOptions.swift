@@ -117,7 +117,7 @@ enum JobFilterOptions {
 
     /// The number of the batch that --batch names; `nil` without the option. Throws if there is no such batch, because
     /// the command could never find a job.
-    static func batch(_ invocation: Invocation, on ledger: JobLedger) async throws -> Int64? {
+    static func batch(_ invocation: Invocation, on ledger: any CommandLedger) async throws -> Int64? {
         try await invocation[batch]?.id(on: ledger)
     }
 }

@@ -62,7 +62,7 @@ struct JobFollowing: Sendable {
         let ended: [JobSummary]
     }
 
-    private func look(_ filter: JobFilter, _ ledger: JobLedger) async throws -> Look {
+    private func look(_ filter: JobFilter, _ ledger: any CommandLedger) async throws -> Look {
         // Ask before reading the jobs, so that this look also finds those that end in between.
         let isOver = try await isOver(filter.batch, ledger)
         return Look(isOver: isOver, time: try await ledger.time(), ended: try await all(filter, ledger))
@@ -76,7 +76,7 @@ struct JobFollowing: Sendable {
         init(_ job: JobSummary) { (self.job, time) = (job.job, job.since) }
     }
 
-    private func all(_ filter: JobFilter, _ ledger: JobLedger) async throws -> [JobSummary] {
+    private func all(_ filter: JobFilter, _ ledger: any CommandLedger) async throws -> [JobSummary] {
         var (jobs, cursor): ([JobSummary], JobCursor?) = ([], nil)
         repeat {
             let page = try await ledger.jobs(matching: filter, after: cursor, limit: 1_000)
@@ -87,7 +87,7 @@ struct JobFollowing: Sendable {
     }
 
     /// Whether no more jobs can end: true only for a batch that is done.
-    private func isOver(_ batch: Int64?, _ ledger: JobLedger) async throws -> Bool {
+    private func isOver(_ batch: Int64?, _ ledger: any CommandLedger) async throws -> Bool {
         guard let batch else { return false }
         return try await ledger.batch(batch)?.jobs.open ?? 0 == 0
     }

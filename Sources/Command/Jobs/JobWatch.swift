@@ -42,11 +42,11 @@ struct JobWatch: Sendable {
         }
     }
 
-    private func draw(_ ledger: JobLedger, _ batch: Int64?) async throws {
+    private func draw(_ ledger: any CommandLedger, _ batch: Int64?) async throws {
         let (now, rows) = (try await ledger.time(), console.data.height)
         let filter = try JobFilterOptions.filter(invocation, batch: batch, now: now)
         let limit = min(Int32(invocation[JobsCommand.limit]), Int32(max(1, rows - 3)))
-        let page = try await ledger.jobs(matching: filter, limit: limit)
+        let page = try await ledger.jobs(matching: filter, after: nil, limit: limit)
         let count = try await ledger.count(matching: filter)
         let states = invocation.all(JobFilterOptions.state).flatMap { $0 }
         var table = JobTable(jobs: page.jobs, now: now, showsState: states.count != 1)

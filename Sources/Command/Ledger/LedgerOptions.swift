@@ -35,7 +35,30 @@ enum LedgerOptions {
         in: .ledger
     )
 
-    static let forms: [OptionForm] = [context.form, database.form, databaseFile.form, schema.form]
+    static let url = Option<String>(
+        "url",
+        .text.named("URL"),
+        "the URL of a coordinator to ask instead of the database",
+        environment: "SLUICE_URL",
+        in: .ledger
+    )
+    static let tokenFile = Option<String>(
+        "token-file",
+        .file,
+        "a file with the token for --url (or set SLUICE_TOKEN)",
+        environment: "SLUICE_TOKEN_FILE",
+        in: .ledger
+    )
+    static let insecure = Switch(
+        "insecure-http",
+        "send the token in clear text to another machine",
+        in: .ledger
+    )
+
+    /// Of commands that need the database.
+    static let databaseForms: [OptionForm] = [context.form, database.form, databaseFile.form, schema.form]
+    /// Of commands that also work over HTTP.
+    static let forms: [OptionForm] = databaseForms + [url.form, tokenFile.form, insecure.form]
 
     // MARK: - Which ledger
 
@@ -47,6 +70,7 @@ enum LedgerOptions {
             database: said(database),
             file: said(databaseFile),
             context: said(context),
+            url: said(url),
             environment: invocation.environment,
             contexts: invocation.contexts
         )
@@ -85,6 +109,7 @@ enum LedgerOptions {
         case .url(let url, _): return try LedgerConfiguration(url: url, environment: invocation.environment)
         case .context(let context, _): return try context.configuration(invocation.environment)
         case .variables: return try LedgerConfiguration(environment: invocation.environment)
+        case .coordinator: throw needsDatabase(invocation)
         case .cluster:
             let cluster = try PrivateCluster(environment: invocation.environment)
             _ = try cluster.ensureRunning()
@@ -103,11 +128,76 @@ enum LedgerOptions {
     /// The configuration of the selected ledger. Starts the private cluster if that is selected and not running.
     static func configuration(_ invocation: Invocation) throws -> LedgerConfiguration {
         let place = try place(invocation)
+        if place.isUsual, invocation.environment[url.form.environment ?? ""]?.isEmpty == false {
+            // The user has chosen a coordinator, and it is not known which database that uses.
+            throw needsDatabase(invocation)
+        }
         var configuration = try address(place, invocation)
         // The user is waiting for the answer.
         configuration.reachTimeout = .seconds(5)
         configuration.schema = schemaInUse(at: place, invocation).name
         return configuration
+    }
+
+    private static func needsDatabase(_ invocation: Invocation) -> Refusal {
+        Refusal(
+            message: "\"\(invocation.path.joined(separator: " "))\" needs the database; SLUICE_URL does not serve it",
+            hint: "name the database with --database, SLUICE_DATABASE_URL or a context",
+            exitCode: .configuration
+        )
+    }
+
+    // MARK: - A coordinator
+
+    /// The coordinator in use; `nil` if the ledger is reached in another way. Throws if the token cannot be read, or
+    /// must not be sent.
+    static func coordinator(_ invocation: Invocation) throws -> CoordinatorPlace? {
+        guard case .coordinator(let url, _) = try place(invocation) else { return nil }
+        return try coordinator(
+            url,
+            tokenFile: invocation[tokenFile].map { ($0, invocation.origin(of: tokenFile.form) ?? .commandLine) },
+            isInsecure: invocation[insecure],
+            invocation.environment
+        )
+    }
+
+    static func coordinator(
+        _ url: CoordinatorURL,
+        tokenFile: LedgerChoice.Said?,
+        isInsecure: Bool,
+        _ environment: [String: String]
+    ) throws -> CoordinatorPlace {
+        let (text, origin) = try tokenText(tokenFile, environment) ?? ("", "")
+        guard !text.isEmpty else { return CoordinatorPlace(url: url, token: nil) }
+        guard !url.isReadableByOthers || isInsecure else {
+            throw Refusal(
+                message: "the token would pass to \(url) in clear text",
+                hint: "use https, or permit it with \(insecure.form.word)",
+                exitCode: .configuration
+            )
+        }
+        do {
+            return CoordinatorPlace(url: url, token: try AccessToken(text))
+        } catch let error as LedgerError {
+            throw Refusal(message: "\(origin): \(error.detail)", exitCode: .configuration)
+        }
+    }
+
+    /// The token, and what it comes from. A file that an option names comes before the variables.
+    static func tokenText(_ file: LedgerChoice.Said?, _ environment: [String: String]) throws -> (String, String)? {
+        let said = environment["SLUICE_TOKEN"].flatMap { $0.isEmpty ? nil : $0 }
+        if let said, file.map({ $0.origin != .commandLine }) ?? true { return (said, "SLUICE_TOKEN") }
+        guard let path = file?.text else { return nil }
+        let text = try SmallFile.read(path, for: "which holds the token for the coordinator")
+        let words = text.split(whereSeparator: \.isWhitespace)
+        guard words.count == 1 else {
+            throw Refusal(
+                message: "\(path.printable) must hold one token and nothing else",
+                hint: "\"sluice tokens create\" makes a token",
+                exitCode: .configuration
+            )
+        }
+        return (String(words[0]), path.printable)
     }
 
     // MARK: - Which schema
@@ -141,7 +231,7 @@ enum LedgerOptions {
         switch place {
         case .context(let context, by: .option), .context(let context, by: .variable):
             return (context.schema, .context(context.name))
-        case .context, .url, .variables, .cluster: break
+        case .context, .url, .variables, .coordinator, .cluster: break
         }
         if let said, case .environment(let variable)? = by { return (said, .variable(variable)) }
         if let said, case .file(let path, let line)? = by { return (said, .setting(path: path, line: line)) }

@@ -7,6 +7,8 @@ enum LedgerPlace: Sendable, Hashable {
     case url(String, AddressOrigin)
     /// A context of the user's configuration. PostgreSQL's variables supply what its address leaves out.
     case context(LedgerContext, by: ContextOrigin)
+    /// A coordinator, which is asked over HTTP.
+    case coordinator(CoordinatorURL, AddressOrigin)
     /// PostgreSQL's variables alone.
     case variables
     /// No setting selects a ledger: the private cluster.
@@ -35,11 +37,19 @@ enum LedgerPlace: Sendable, Hashable {
         if case .context(let context, _) = self { context } else { nil }
     }
 
+    /// Whether it is used because nothing else was chosen: the current context, or the private cluster.
+    var isUsual: Bool {
+        switch self {
+        case .context(_, by: .file), .cluster: true
+        case .context(_, by: .option), .context(_, by: .variable), .url, .coordinator, .variables: false
+        }
+    }
+
     /// Whether an option or a variable names a context.
     var isNamedContext: Bool {
         switch self {
         case .context(_, by: .option), .context(_, by: .variable): true
-        case .context(_, by: .file), .url, .variables, .cluster: false
+        case .context(_, by: .file), .url, .coordinator, .variables, .cluster: false
         }
     }
 }
@@ -52,18 +62,23 @@ struct LedgerChoice: Sendable {
     let database: Said?
     var file: Said?
     let context: Said?
+    /// `--url`, for commands that have it.
+    var url: Said?
     let environment: [String: String]
     let contexts: ContextMemory
 
     /// Applies the precedence: options, then variables, then the current context. Among variables, one that names a
-    /// context comes before addresses: a context sets more, and users set it for the moment.
+    /// context comes before addresses: a context sets more, and users set it for the moment. A coordinator comes before
+    /// the address of a database, which services of the same machine may have in their environment.
     func place() throws -> LedgerPlace {
         try refuseTwoOptions()
         // The address in a file is read only if it is used.
         let addresses: [(said: Said, isFile: Bool)] = [database.map { ($0, false) }, file.map { ($0, true) }]
             .compactMap(\.self)
         if let first = addresses.first(where: { $0.said.origin == .commandLine }) { return try address(first) }
+        if let url, url.origin == .commandLine { return try coordinator(url) }
         if let context { return try named(context) }
+        if let url { return try coordinator(url) }
         if let first = addresses.first(where: { !Self.isFromFile($0.said.origin) }) { return try address(first) }
         if let url = environment["DATABASE_URL"], !url.isEmpty { return .url(url, .variable("DATABASE_URL")) }
         if LedgerOptions.namesDatabase(environment) { return .variables }
@@ -76,20 +91,35 @@ struct LedgerChoice: Sendable {
         return .context(try book.context(named: current), by: .file(file.path))
     }
 
+    /// No message quotes the URL: somebody may have written a password into it.
+    private func coordinator(_ said: Said) throws -> LedgerPlace {
+        let word = LedgerOptions.url.form.word
+        do throws(Misfit) {
+            let url = try CoordinatorURL(said.text)
+            guard case .environment(let variable) = said.origin else { return .coordinator(url, .option(word)) }
+            return .coordinator(url, .variable(variable))
+        } catch {
+            guard case .environment(let variable) = said.origin else { throw UsageError("\(word): \(error.why)") }
+            throw Refusal(message: "\(variable) in the environment: \(error.why)", exitCode: .configuration)
+        }
+    }
+
     private static func isFromFile(_ origin: Invocation.Origin) -> Bool {
         if case .file = origin { true } else { false }
     }
 
     private func refuseTwoOptions() throws(UsageError) {
         let said = [
-            (LedgerOptions.database.form, database), (LedgerOptions.databaseFile.form, file),
-            (LedgerOptions.context.form, context),
-        ].filter { $0.1?.origin == .commandLine }.map(\.0)
+            (LedgerOptions.database.form, database?.origin), (LedgerOptions.databaseFile.form, file?.origin),
+            (LedgerOptions.context.form, context?.origin), (LedgerOptions.url.form, url?.origin),
+        ].filter { $0.1 == .commandLine }.map(\.0)
         guard said.count > 1 else { return }
         throw UsageError(
             "\(said[0].word) and \(said[1].word) cannot be combined",
-            hint: said[1].name == LedgerOptions.context.form.name
-                ? "the context already has an address" : "the file already has an address"
+            hint: said[1].name == LedgerOptions.url.form.name
+                ? "a coordinator knows its database"
+                : said[1].name == LedgerOptions.context.form.name
+                    ? "the context already has an address" : "the file already has an address"
         )
     }
 
@@ -122,8 +152,10 @@ struct LedgerChoice: Sendable {
 
     /// The variable that overrides the current context; `nil` if none does.
     static func overriding(_ environment: [String: String]) -> String? {
-        let ours = [LedgerOptions.context, LedgerOptions.database, LedgerOptions.databaseFile]
-            .compactMap(\.form.environment)
+        let ours = [
+            LedgerOptions.context.form, LedgerOptions.url.form, LedgerOptions.database.form,
+            LedgerOptions.databaseFile.form,
+        ].compactMap(\.environment)
         return (ours + ["DATABASE_URL"] + LedgerOptions.naming).first { environment[$0]?.isEmpty == false }
     }
 }

@@ -27,11 +27,11 @@ enum LedgerWords: CandidateSource, Hashable {
     func candidates(typed: String, words: [String], environment: [String: String]) -> [Completion.Candidate] {
         if self == .contexts { return Self.namedLedgers(environment).filter { $0.word.hasPrefix(typed) } }
         // A failed completion must print nothing: the shell would put the text into the user's line.
-        guard let configuration = try? Self.configuration(words, environment) else { return [] }
+        guard let ledger = try? Self.ledger(words, environment) else { return [] }
         let (answer, done) = (Answer(), DispatchSemaphore(value: 0))
         Task {
             // As above: an error cannot be shown here.
-            if let found = try? await look(configuration) { answer.box.withLock { $0 = found } }
+            if let found = try? await look(ledger) { answer.box.withLock { $0 = found } }
             done.signal()
         }
         // On a timeout the task is left running; the process ends soon after.
@@ -45,10 +45,7 @@ enum LedgerWords: CandidateSource, Hashable {
 
     /// Resolves the ledger as `LedgerOptions` does, but starts no private cluster: `nil` if that cluster is not
     /// running.
-    private static func configuration(
-        _ words: [String],
-        _ environment: [String: String]
-    ) throws -> LedgerConfiguration? {
+    private static func ledger(_ words: [String], _ environment: [String: String]) throws -> (any CommandLedger)? {
         func said(_ option: OptionForm) -> LedgerChoice.Said? {
             let begin = option.word + "="
             if let joined = words.last(where: { $0.hasPrefix(begin) }) {
@@ -62,6 +59,7 @@ enum LedgerWords: CandidateSource, Hashable {
             database: said(LedgerOptions.database.form),
             file: said(LedgerOptions.databaseFile.form),
             context: said(LedgerOptions.context.form),
+            url: said(LedgerOptions.url.form),
             environment: environment,
             contexts: ContextMemory(environment: environment)
         )
@@ -71,6 +69,15 @@ enum LedgerWords: CandidateSource, Hashable {
         case .url(let url, _): configuration = try LedgerConfiguration(url: url, environment: environment)
         case .context(let context, _): configuration = try context.configuration(environment)
         case .variables: configuration = try LedgerConfiguration(environment: environment)
+        case .coordinator(let url, _):
+            var coordinator = try LedgerOptions.coordinator(
+                url,
+                tokenFile: said(LedgerOptions.tokenFile.form),
+                isInsecure: words.contains(LedgerOptions.insecure.form.word),
+                environment
+            )
+            (coordinator.reachTimeout, coordinator.answerTimeout) = (.zero, .milliseconds(500))
+            return RemoteLedger(coordinator)
         case .cluster:
             let cluster = try PrivateCluster(environment: environment)
             guard cluster.runningState() != nil else { return nil }
@@ -81,7 +88,7 @@ enum LedgerWords: CandidateSource, Hashable {
         configuration.schema = LedgerOptions.schemaInUse(at: place, named, schema?.origin).name
         (configuration.reachTimeout, configuration.connectTimeout) = (.milliseconds(500), .milliseconds(500))
         configuration.operationTimeout = .milliseconds(500)
-        return configuration
+        return try JobLedger(configuration)
     }
 
     private static func namedLedgers(_ environment: [String: String]) -> [Completion.Candidate] {
@@ -93,23 +100,22 @@ enum LedgerWords: CandidateSource, Hashable {
         }
     }
 
-    private func look(_ configuration: LedgerConfiguration) async throws -> [Completion.Candidate] {
-        let ledger = try JobLedger(configuration)
+    private func look(_ ledger: any CommandLedger) async throws -> [Completion.Candidate] {
         switch self {
         case .contexts: return []
         case .jobs(let states):
             let filter = JobFilter(states: states.isEmpty ? nil : states)
-            return try await ledger.jobs(matching: filter, limit: Self.most).jobs.map {
+            return try await ledger.jobs(matching: filter, after: nil, limit: Self.most).jobs.map {
                 .init(word: "\($0.job)", summary: "\($0.state.rawValue) \($0.source)".printable)
             }
         case .batches:
-            return try await ledger.batches(limit: Self.most).map {
+            return try await ledger.batches(before: nil, limit: Self.most).map {
                 .init(word: "\($0.batch)", summary: "\($0.name ?? $0.queue), \($0.jobs.words)".printable)
             }
         case .queues:
             return try await ledger.queues().map { .init(word: $0.name, summary: $0.jobs.words) }.filter(\.isPlainWord)
         case .workers:
-            return try await ledger.workers()
+            return try await ledger.workers(endedSince: nil)
                 .map { .init(word: $0.name, summary: "\($0.host)".printable) }.filter(\.isPlainWord)
         }
     }

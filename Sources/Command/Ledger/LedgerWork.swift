@@ -4,8 +4,35 @@ import Ledger
 
 /// Operations on the ledger while the user waits.
 enum LedgerWork {
-    /// Returns the result of `body`. The first signal cancels it; `StoppedBySignal` is thrown if `body` then fails.
+    /// Returns the result of `body` on the ledger in use, which may be behind a coordinator's API. The first signal
+    /// cancels it; `StoppedBySignal` is thrown if `body` then fails.
     static func run<Value: Sendable>(
+        _ invocation: Invocation,
+        reachTimeout: Duration? = nil,
+        onTick: () -> Void = {},
+        _ body: @escaping @Sendable (any CommandLedger) async throws -> Value
+    ) throws -> Value {
+        guard var place = try LedgerOptions.coordinator(invocation) else {
+            return try runOnDatabase(invocation, reachTimeout: reachTimeout, onTick: onTick) { try await body($0) }
+        }
+        if let reachTimeout { place.reachTimeout = reachTimeout }
+        let ledger = RemoteLedger(place)
+        let result = ForegroundWork.run(onTick: onTick) { () async -> Result<Value, any Error> in
+            do { return .success(try await body(ledger)) } catch { return .failure(error) }
+        }
+        if let signal = result.signal, case .failure = result.value { throw StoppedBySignal(exitCode: signal) }
+        return try result.value.get()
+    }
+
+    /// The ledger in use, for a command that closes it itself.
+    static func open(_ invocation: Invocation) throws -> any CommandLedger {
+        if let place = try LedgerOptions.coordinator(invocation) { return RemoteLedger(place) }
+        return try JobLedger(try LedgerOptions.configuration(invocation))
+    }
+
+    /// Returns the result of `body` on the ledger's database. The first signal cancels it; `StoppedBySignal` is thrown if
+    /// `body` then fails.
+    static func runOnDatabase<Value: Sendable>(
         _ invocation: Invocation,
         reachTimeout: Duration? = nil,
         onTick: () -> Void = {},

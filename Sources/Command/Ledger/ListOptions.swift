@@ -6,6 +6,8 @@ enum ListOptions {
     static let quiet = Switch("quiet", letter: "q", "print ids only", in: .output)
 
     static let forms: [OptionForm] = LedgerOptions.forms + [json.form, quiet.form]
+    /// Of commands that need the database.
+    static let databaseForms: [OptionForm] = LedgerOptions.databaseForms + [json.form, quiet.form]
 }
 
 extension ValueType where Value == Int64 {

@@ -30,7 +30,7 @@ enum MigrateCommand {
             "DATABASE_URL and PostgreSQL's own variables (PGHOST, PGPASSFILE, ...) set what --database leaves "
                 + "out.",
         ],
-        options: [target.form, number.form, dryRun.form] + LedgerOptions.forms + [json.form],
+        options: [target.form, number.form, dryRun.form] + LedgerOptions.databaseForms + [json.form],
         examples: [
             Example(
                 line: "sluice migrate --database postgresql://user@db/audio --dry-run",

@@ -15,13 +15,13 @@ enum MetricsCommand {
         discussion: [
             "Counters only ever grow, and outlive jobs, batches and programs. The role sluice_viewer suffices."
         ],
-        options: LedgerOptions.forms + [openMetrics.form],
+        options: LedgerOptions.databaseForms + [openMetrics.form],
         examples: [Example(line: "sluice metrics", purpose: "all metrics of the ledger")],
         run: run
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let metrics = try LedgerWork.run(invocation) { try await $0.metrics() }
+        let metrics = try LedgerWork.runOnDatabase(invocation) { try await $0.metrics() }
         let page = OpenMetricsText(
             metrics,
             version: Version.number,

@@ -105,7 +105,7 @@ enum QueuesCommand {
     @Sendable private static func steer(
         _ invocation: Invocation,
         _ console: CommandOutput,
-        _ change: @escaping @Sendable (JobLedger, String) async throws -> Void
+        _ change: @escaping @Sendable (any CommandLedger, String) async throws -> Void
     ) throws -> ExitCode {
         let wanted = invocation.words(names)
         let queues = try LedgerWork.run(invocation) { ledger in

@@ -19,7 +19,8 @@ enum CoordinatorCommand {
             "With --listen it serves the HTTP API, which needs tokens: \"sluice tokens create\" makes them.",
             "It reads the same --config file as the worker. Ctrl-C or SIGTERM stops it.",
         ],
-        options: [ServiceOptions.root.form] + FaceOptions.forms + [ServiceFile.option.form] + LedgerOptions.forms,
+        options: [ServiceOptions.root.form] + FaceOptions.forms + [ServiceFile.option.form]
+            + LedgerOptions.databaseForms,
         examples: [
             Example(
                 line: "sluice coordinator --root out=/mnt/archive",

@@ -155,7 +155,7 @@ enum WorkerCommand {
             inFlight.form, jobsPerRoom.form, roomMemory.form, outputLimit.form,
             ServiceFile.option.form,
         ]
-            + LedgerOptions.forms,
+            + LedgerOptions.databaseForms,
         examples: [
             Example(
                 line: "sluice worker --root in=/mnt/uploads:ro --root out=/mnt/archive",

@@ -25,7 +25,7 @@ enum StatusCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         if invocation[allContexts] { return try ContextsStatus.run(invocation, console) }
         let context = try LedgerOptions.contextInUse(invocation)
-        let facts = try LedgerWork.run(invocation) { try await StatusFacts.look(at: $0, context: context?.name) }
+        let facts = try LedgerWork.run(invocation) { try await $0.facts(context: context?.name) }
         if invocation[ListOptions.json] {
             try console.print(JSONText.line(StatusRecord(facts)))
         } else {

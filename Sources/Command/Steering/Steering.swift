@@ -90,7 +90,7 @@ struct Steering: Sendable {
         return nil
     }
 
-    private func look(_ ids: [Int64]?, _ invocation: Invocation, _ ledger: JobLedger) async throws -> Prospect {
+    private func look(_ ids: [Int64]?, _ invocation: Invocation, _ ledger: any CommandLedger) async throws -> Prospect {
         if let ids {
             let filter = JobFilter(ids: ids)
             var known: Set<Int64> = []
@@ -108,8 +108,7 @@ struct Steering: Sendable {
                     "\(Plural.form("job", for: missing.count)) \(names)\(missing.count > 5 ? ", ..." : "")"
                 )
             }
-            let count = try await ledger.count(of: change, matching: filter)
-            let publishing = try await ledger.countPublishing(matching: filter)
+            let (count, publishing) = try await ledger.prospect(of: change, matching: filter)
             let isUntouched = if case .prioritize = change { true } else { false }
             let idle = ids.count - count - (isUntouched ? 0 : publishing)
             return Prospect(filter: filter, count: count, publishing: publishing, idle: idle)
@@ -118,11 +117,8 @@ struct Steering: Sendable {
         let batch = try await JobFilterOptions.batch(invocation, on: ledger)
         var filter = try JobFilterOptions.filter(invocation, batch: batch, now: now)
         if filter.states == nil { filter.states = usualStates }
-        return Prospect(
-            filter: filter,
-            count: try await ledger.count(of: change, matching: filter),
-            publishing: try await ledger.countPublishing(matching: filter)
-        )
+        let (count, publishing) = try await ledger.prospect(of: change, matching: filter)
+        return Prospect(filter: filter, count: count, publishing: publishing)
     }
 
     // MARK: - Changing them

@@ -53,7 +53,7 @@ struct SubmitSending: Sendable {
     /// Runs `body` on the ledger, and shows a bar while outputs are read.
     private func run<Value: Sendable>(
         reachTimeout: Duration? = nil,
-        _ body: @escaping @Sendable (JobLedger) async throws -> Value
+        _ body: @escaping @Sendable (any CommandLedger) async throws -> Value
     ) throws -> Value {
         var bar: CountBar?
         defer { bar?.clear() }
@@ -89,7 +89,7 @@ struct SubmitSending: Sendable {
         }
     }
 
-    private func sendOnce(_ ledger: JobLedger) async throws -> SubmitOutcome {
+    private func sendOnce(_ ledger: any CommandLedger) async throws -> SubmitOutcome {
         let survey = try await survey(ledger)
         if let refusal = page.refusal(of: survey) { throw refusal }
         let wishes = SubmitOptions.wishes(invocation)
@@ -108,7 +108,7 @@ struct SubmitSending: Sendable {
             request: invocation[SubmitOptions.key] == nil ? nil : try plan.digest(wishes),
             now: try await ledger.time()
         )
-        let receipt = try await ledger.submit(submission, plan.requests(survey.chosen))
+        let receipt = try await ledger.submit(submission, all: plan.requests(survey.chosen))
         if let given = invocation[SubmitOptions.key] { try refuse(receipt, given) }
         return SubmitOutcome(survey: survey, asked: plan.items.count, receipt: receipt, key: key)
     }
@@ -117,7 +117,7 @@ struct SubmitSending: Sendable {
     private func repeated(
         _ key: String,
         _ standing: SubmissionReceipt,
-        _ ledger: JobLedger
+        _ ledger: any CommandLedger
     ) async throws -> SubmitOutcome {
         let submission = SubmitOptions.submission(
             invocation,
@@ -127,7 +127,7 @@ struct SubmitSending: Sendable {
         )
         // The ledger finds the batch by its key before it looks at jobs, and reports whether the request was the
         // same.
-        let receipt = try await ledger.submit(submission, [JobRequest]())
+        let receipt = try await ledger.submit(submission, all: [JobRequest]())
         try refuse(receipt, key)
         return SubmitOutcome(
             survey: try await survey(ledger),
@@ -146,11 +146,11 @@ struct SubmitSending: Sendable {
         )
     }
 
-    private func survey(_ ledger: JobLedger) async throws -> SubmitSurvey {
+    private func survey(_ ledger: any CommandLedger) async throws -> SubmitSurvey {
         guard !invocation[SubmitOptions.again] else { return try look.survey([]) }
         let earlier = try await ledger.earlierJobs(
             at: plan.items.map(\.destination.description),
-            withDigests: look.readsOutputs
+            digests: look.readsOutputs
         )
         // The threads that read outputs belong to no task, so a flag passes the cancellation on.
         let stopped = Latest(false)

@@ -1,4 +1,5 @@
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
 import Records
@@ -73,7 +74,9 @@ struct Waiting: Sendable {
     }
 
     /// Looks repeatedly and calls `report` each time. Throws a `Refusal` if a job or a batch does not exist.
-    func run(on ledger: JobLedger, _ console: CommandOutput, report: @Sendable (State) -> Void) async throws -> Ending {
+    func run(on ledger: any CommandLedger, _ console: CommandOutput, report: @Sendable (State) -> Void) async throws
+        -> Ending
+    {
         let start = ContinuousClock.now
         var endurance = Endurance(console: console)
         var state = State()
@@ -110,11 +113,15 @@ struct Waiting: Sendable {
     }
 
     /// If the ledger is unreachable at this moment, the ending lacks the codes of failures in batches.
-    private func ending(_ state: State, _ ledger: JobLedger, _ endurance: inout Endurance) async throws -> Ending {
+    private func ending(_ state: State, _ ledger: any CommandLedger, _ endurance: inout Endurance) async throws
+        -> Ending
+    {
         var failures: [String: Int] = [:]
         for job in state.jobs where job.state == .failed { failures[job.code ?? "unknown", default: 0] += 1 }
         for batch in state.batches where batch.jobs.failed > 0 {
-            for group in try await endurance.look({ try await ledger.failures(batch: batch.batch) }) ?? [] {
+            for group in try await endurance.look({
+                try await ledger.failures(since: nil, queue: nil, batch: batch.batch)
+            }) ?? [] {
                 failures[group.code, default: 0] += group.jobs
             }
         }
@@ -127,18 +134,26 @@ struct Waiting: Sendable {
     /// For how long jobs may wait for their turn, or for workers that only just started, without a message.
     private static let patience: Duration = .seconds(10)
 
-    private func obstacle(in state: State, _ ledger: JobLedger, _ stillness: Duration) async throws -> Obstacle? {
+    private func obstacle(in state: State, _ ledger: any CommandLedger, _ stillness: Duration) async throws -> Obstacle?
+    {
         var waiting = state.jobs.first { !$0.state.isEnd }?.job
         if waiting == nil, let batch = state.batches.first(where: { $0.jobs.open > 0 }) {
             let filter = JobFilter(states: [.waiting, .delayed], batch: batch.batch)
-            waiting = try await ledger.jobs(matching: filter, limit: 1).jobs.first?.job
+            waiting = try await ledger.jobs(matching: filter, after: nil, limit: 1).jobs.first?.job
         }
         let now = try await ledger.time()
         guard let waiting, let story = try await ledger.story(of: waiting), let reason = WaitReason(story, at: now)
         else { return nil }
         switch reason.why {
         case .unable:
-            let lacksWorkers = WorkerCensus(try await ledger.workers(), at: now).alive == 0
+            let workers: [WorkerSummary]?
+            do {
+                workers = try await ledger.workers(endedSince: nil)
+            } catch let error as LedgerError where error.code == .ledgerPermissionDenied {
+                // Tenants learn nothing of workers.
+                workers = nil
+            }
+            let lacksWorkers = workers.map { WorkerCensus($0, at: now).alive == 0 } ?? false
             return Obstacle(job: waiting, reason: reason, lacksWorkers: lacksWorkers)
         case .line where stillness < Self.patience, .album where stillness < Self.patience: return nil
         case .paused, .limit, .runAt, .backOff, .album, .line:
@@ -146,7 +161,7 @@ struct Waiting: Sendable {
         }
     }
 
-    private func look(_ ledger: JobLedger) async throws -> State {
+    private func look(_ ledger: any CommandLedger) async throws -> State {
         var state = State()
         for id in batches {
             guard let batch = try await ledger.batch(id) else { throw Refusal.missing("batch \(id)") }

@@ -54,18 +54,18 @@ enum WatchChange: Sendable, Hashable {
     }
 
     /// How many jobs the change would affect, by the ledger; `nil` if the ledger does not count for this change.
-    func count(in ledger: JobLedger) async throws -> Int? {
+    func count(in ledger: any CommandLedger) async throws -> Int? {
         guard case .jobs(let change, let filter, _) = self else { return nil }
-        return try await ledger.count(of: change, matching: filter)
+        return try await ledger.prospect(of: change, matching: filter).jobs
     }
 
     /// Makes the change. Calls `report` after each chunk of jobs.
-    func carryOut(in ledger: JobLedger, _ report: @escaping @Sendable (ChangeTally) -> Void) async throws
+    func carryOut(in ledger: any CommandLedger, _ report: @escaping @Sendable (ChangeTally) -> Void) async throws
         -> ChangeTally?
     {
         switch self {
         case .jobs(let change, let filter, _):
-            return try await ledger.apply(change, to: filter, progress: report)
+            return try await ledger.apply(change, to: filter, report: report)
         case .pause(let isPaused, let queue):
             try await ledger.setPaused(isPaused, queue: queue)
         case .wish(let wish, let worker, let name):

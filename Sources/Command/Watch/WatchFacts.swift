@@ -32,24 +32,28 @@ struct WatchFacts: Sendable {
     var page: JobPage?
 
     /// Reads the ledger. This counts nothing: totals are kept by the ledger, and jobs come by the page.
-    static func look(at ledger: JobLedger, _ query: WatchQuery) async throws -> WatchFacts {
-        let status = try await ledger.status()
+    static func look(at ledger: any CommandLedger, _ query: WatchQuery) async throws -> WatchFacts {
+        let (status, place) = try await ledger.overview()
         let now = status.time
         var facts = WatchFacts(
             query: query,
-            place: ledger.configuration.description,
+            place: place,
             status: status,
             queues: try await ledger.queues(),
-            workers: try await ledger.workers(),
+            workers: try await ledger.workers(endedSince: nil),
             paces: try await ledger.paces(since: now - RecentThroughput.memory),
             batches: [],
-            failures: try await ledger.failures(since: now.addingTimeInterval(-86_400)),
+            failures: try await ledger.failures(
+                since: now.addingTimeInterval(-86_400),
+                queue: nil,
+                batch: nil
+            ),
             page: nil
         )
         if let batch = query.batch {
             facts.batches = [try await ledger.batch(batch)].compactMap { $0 }
         } else {
-            facts.batches = try await ledger.batches(limit: 20).filter { $0.jobs.open > 0 }
+            facts.batches = try await ledger.batches(before: nil, limit: 20).filter { $0.jobs.open > 0 }
         }
         facts.failures.sort { ($0.lastAt, $1.code) > ($1.lastAt, $0.code) }
         if query.list.isOfJobs {

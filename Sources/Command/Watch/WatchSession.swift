@@ -29,7 +29,7 @@ struct WatchSession {
             )
             return (filter, try await WatchFacts.look(at: ledger, WatchQuery(filter: filter, batch: filter.batch)))
         }
-        let ledger = try JobLedger(try LedgerOptions.configuration(invocation))
+        let ledger = try LedgerWork.open(invocation)
         let loop = WatchLoop(
             WatchState(first, filter: filter, context: try LedgerOptions.contextInUse(invocation)),
             ledger,
@@ -46,7 +46,7 @@ struct WatchSession {
     }
 
     /// Closes the connections. Waits at most 300 ms for a server that does not answer.
-    private static func close(_ ledger: JobLedger) {
+    private static func close(_ ledger: any CommandLedger) {
         let done = DispatchSemaphore(value: 0)
         Task {
             await ledger.close()
@@ -102,7 +102,7 @@ private final class WatchBox: Sendable {
 /// The event loop of a watch.
 private final class WatchLoop {
     private var state: WatchState
-    private let ledger: JobLedger
+    private let ledger: any CommandLedger
     private let console: CommandOutput
     private let listener: SignalListener
     private let box: WatchBox
@@ -115,7 +115,7 @@ private final class WatchLoop {
     /// When the ledger's clock was last read.
     private var readAt: ContinuousClock.Instant
 
-    init(_ state: WatchState, _ ledger: JobLedger, _ console: CommandOutput, _ listener: SignalListener) {
+    init(_ state: WatchState, _ ledger: any CommandLedger, _ console: CommandOutput, _ listener: SignalListener) {
         (self.state, self.ledger, self.console, self.listener) = (state, ledger, console, listener)
         (box, screen) = (WatchBox(listener), FullScreen(outlet: console.data))
         let outlet = console.data
@@ -277,7 +277,7 @@ private final class WatchLoop {
         }
     }
 
-    private func task(_ body: @escaping @Sendable (JobLedger) async -> WatchNews) {
+    private func task(_ body: @escaping @Sendable (any CommandLedger) async -> WatchNews) {
         Task { [ledger, box] in box.put(await body(ledger)) }
     }
 

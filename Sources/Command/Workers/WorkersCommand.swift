@@ -77,7 +77,7 @@ enum WorkersCommand {
     {
         let words = invocation.words(ids)
         let (now, workers) = try LedgerWork.run(invocation) { ledger in
-            let living = try await ledger.workers()
+            let living = try await ledger.workers(endedSince: nil)
             var wanted: [Int64] = []
             for word in words {
                 let named = living.filter { "\($0.worker)" == word || $0.name == word }
@@ -93,7 +93,9 @@ enum WorkersCommand {
             for worker in wanted where try await !ledger.wish(wish, of: worker) {
                 throw Refusal.missing("worker \(worker) any more")
             }
-            return (try await ledger.time(), try await ledger.workers().filter { wanted.contains($0.worker) })
+            return (
+                try await ledger.time(), try await ledger.workers(endedSince: nil).filter { wanted.contains($0.worker) }
+            )
         }
         try show(workers, now, invocation, console)
         return .success

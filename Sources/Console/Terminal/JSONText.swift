@@ -11,6 +11,22 @@ package enum JSONText {
         }
         return String(decoding: try encoder.encode(value), as: UTF8.self).printableAsJSON
     }
+
+    /// Reads what `line` has written. Throws a `DecodingError` if it is anything else.
+    package static func read<Value: Decodable>(_ type: Value.Type, from bytes: [UInt8]) throws -> Value {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .custom { decoder in
+            let container = try decoder.singleValueContainer()
+            let text = try container.decode(String.self)
+            // `try?`: why it is no time does not matter.
+            guard let date = try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)) else {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "is not a time")
+            }
+            // Into the millisecond, at whose very beginning a `Double` may lie before it.
+            return date.addingTimeInterval(0.000_2)
+        }
+        return try decoder.decode(type, from: Data(bytes))
+    }
 }
 
 extension FormatStyle where Self == Date.ISO8601FormatStyle {

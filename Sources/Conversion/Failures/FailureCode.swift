@@ -104,6 +104,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     case ledgerExhausted = "ledger_exhausted"
     case ledgerBadStatement = "ledger_bad_statement"
     case ledgerUnexpectedAnswer = "ledger_unexpected_answer"
+    case coordinatorUnexpectedAnswer = "coordinator_unexpected_answer"
     case choreFailed = "chore_failed"
 
     // Attempts that the ledger ended.

@@ -154,6 +154,14 @@ extension FailureSection {
                 cause: "a bug in Sluice",
                 advice: "report the answer that did not fit"
             ),
+            .coordinatorUnexpectedAnswer: .init(
+                .permanent,
+                [.ledger],
+                "What answers at the coordinator's URL is no coordinator, or one whose answer cannot be read.",
+                cause: "a wrong URL, a proxy's page, a coordinator of another version",
+                advice: "check SLUICE_URL, and that the coordinator has the version of this command",
+                exitCode: 5
+            ),
             .choreFailed: .init(
                 .infrastructure,
                 [.ledger],

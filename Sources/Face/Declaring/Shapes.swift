@@ -162,6 +162,9 @@ enum Shapes {
             .may("pausedBecause", .text(), ""),
             .may("pausedRoots", .list(.text()), "roots whose jobs it leaves to others"),
             .may("sandbox", .text(), "how its rooms are locked"),
+            .may("speeds", .list(.anything), "job, speed and remaining seconds of each conversion that was measured"),
+            .may("fullFileSystems", .list(.anything), "file systems without space, whose jobs it defers"),
+            .may("missingFileSystems", .list(.anything), "file systems that are not mounted, whose jobs it defers"),
             .must("startedAt", .moment, ""), .must("beatAt", .moment, ""), .must("leaseUntil", .moment, ""),
             .may("endedAt", .moment, ""),
             .may("ending", .choice(["stopped", "lost"]), ""),
@@ -250,6 +253,36 @@ enum Shapes {
             .must("isLowerBound", .truth, "whether a lost answer made the counts too low"),
             .may("onDamage", choice(DamageMode.self), ""),
             .may("concealLimit", .whole(), ""),
+            .may("next", .text(), "the value of \"after\" that continues a change with a limit; missing at its end"),
+        ])
+    )
+
+    static let time = Schema.named("Time", .object([.must("time", .moment, "")]))
+
+    static let count = Schema.named("Count", .object([.must("jobs", .whole(), "how many")]))
+
+    static let unable = Schema.named(
+        "UnableJobs",
+        .object([
+            .must("queue", .text(), ""), .must("priority", .whole(-100...100), ""),
+            .must("needs", .list(.text()), "what a worker must be able to do"),
+            .must("missing", .list(.text()), "needs that no running worker has; empty if no worker has all of them"),
+            .must("example", .id, "one of the jobs"),
+        ])
+    )
+
+    static let chore = Schema.named(
+        "Chore",
+        .object([.must("chore", .text(), ""), .may("error", .text(), "why it failed last")])
+    )
+
+    static let throughput = Schema.named(
+        "Throughput",
+        .object([
+            .must("minute", .moment, ""), .must("queue", .text(), ""), .must("completed", .whole(), "jobs"),
+            .must("failed", .whole(), "jobs"), .must("cancelled", .whole(), "jobs"),
+            .must("audioSeconds", .number, "of the completed jobs"),
+            .must("began", .moment, "when the first of their attempts began"),
         ])
     )
 

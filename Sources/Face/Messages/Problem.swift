@@ -82,6 +82,9 @@ package struct Problem: Error, Sendable {
     package let hint: String?
     package var kind: Failure.Kind?
     package var mistakes: [Schema.Mistake] = []
+    /// What the ledger was doing when it failed, and what its server said, if it said why.
+    package var operation: String?
+    package var sqlState: String?
     /// For a method that does not fit: those that do.
     var methods: [String] = []
     /// Seconds after which another try may succeed.
@@ -109,10 +112,12 @@ package struct Problem: Error, Sendable {
             let kind: Failure.Kind?
             let detail: String?
             let hint: String?
+            let operation: String?
+            let sqlState: String?
             let errors: [Schema.Mistake]?
 
             enum CodingKeys: String, CodingKey {
-                case type, title, status, code, kind = "class", detail, hint, errors
+                case type, title, status, code, kind = "class", detail, hint, operation, sqlState, errors
             }
         }
         let body = Body(
@@ -123,6 +128,8 @@ package struct Problem: Error, Sendable {
             kind: kind,
             detail: detail,
             hint: hint,
+            operation: operation,
+            sqlState: sqlState,
             errors: mistakes.isEmpty ? nil : mistakes
         )
         // `try?`: text and numbers can always be written.
@@ -145,6 +152,8 @@ package struct Problem: Error, Sendable {
             .may("class", .choice(Failure.Kind.allCases.map(\.rawValue)), "whether another try can succeed"),
             .may("detail", .text(), "what happened this time"),
             .may("hint", .text(), "what to do"),
+            .may("operation", .text(), "what the ledger was doing when it failed"),
+            .may("sqlState", .text(), "the code of the ledger's database"),
             .may(
                 "errors",
                 .list(

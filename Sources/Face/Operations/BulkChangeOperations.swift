@@ -31,7 +31,7 @@ enum BulkChangeOperations {
                 name: "beginBulkChange",
                 method: .post,
                 path: "/api/v1/bulk-changes",
-                summary: "as changeJobs, but the ledger keeps the change: coordinators carry it out, and it can be undone",
+                summary: "as changeJobs, but the ledger keeps the change, any coordinator goes on, and it can be undone",
                 access: .stewards,
                 body: .json(ChangingOperations.change),
                 answer: Shapes.bulkChange,
@@ -39,7 +39,7 @@ enum BulkChangeOperations {
             ) { call in
                 let (change, filter) = try ChangingOperations.wanted(call)
                 guard call.body?.members?["preview"]?.truth != true else {
-                    throw Problem(.badBody, mistakes: [.init(pointer: "/preview", detail: "belongs to /api/v1/changes")])
+                    throw Problem(.badBody, mistakes: [.init(pointer: "/preview", detail: "belongs to changeJobs")])
                 }
                 let begun = try await call.ledger.begin(change, on: filter)
                 hurry()

@@ -10,6 +10,8 @@ enum ChangingOperations {
         .must("change", .choice(["retry", "cancel", "prioritize"]), "what to do"),
         .must("filter", filter, "the jobs; an empty filter selects all on which the change has an effect"),
         .may("preview", .truth, "only count"),
+        .may("limit", .whole(1...10_000), "look at this many jobs only; then \"next\" tells where to continue"),
+        .may("after", .text(1...4_096), "continue after the change that gave this as \"next\""),
         .may("priority", .whole(-100...100), "for prioritize: the new priority"),
         .may("onDamage", .choice(DamageMode.allCases.map(\.rawValue)), "for retry: how to treat damage from now on"),
         .may("concealLimit", .whole(0...86_400), "for retry with onDamage conceal: seconds of silence"),
@@ -38,6 +40,7 @@ enum ChangingOperations {
                     .may("isPaused", .truth, "whether to hand out no jobs"),
                     .may("runningLimit", .whole(0...1_000_000), "the most jobs that run at once; 0 removes the limit"),
                     .may("weight", .whole(1...10_000), "its share relative to other queues; 100 is usual"),
+                    .may("submitter", .text(1...200), "the weight is this submitter's share within the queue"),
                 ])
             ),
             answer: Shapes.queue,
@@ -61,7 +64,23 @@ enum ChangingOperations {
         let verb = call.body?.members?["change"]?.text ?? ""
         if call.body?.members?["preview"]?.truth == true {
             let count = try await call.ledger.count(of: wanted, matching: filter)
-            return try .json(ChangeRecord(verb, wanted, count: count, tally: nil))
+            let publishing = try await call.ledger.countPublishing(matching: filter)
+            return try .json(ChangeRecord(verb, wanted, count: count, tally: nil, publishing: publishing))
+        }
+        let after = try members["after"]?.text.map(ReadingOperations.cursor)
+        if let limit = members["limit"]?.whole {
+            let (tally, next) = try await call.ledger.applyPart(
+                of: wanted,
+                to: filter,
+                after: after,
+                chunk: Int32(limit)
+            )
+            var record = ChangeRecord(verb, wanted, count: tally.seen, tally: tally)
+            record.next = next.map(ReadingOperations.text)
+            return try .json(record)
+        }
+        guard after == nil else {
+            throw Problem(.badBody, mistakes: [.init(pointer: "/after", detail: "needs a limit")])
         }
         let tally = try await call.ledger.apply(wanted, to: filter)
         return try .json(ChangeRecord(verb, wanted, count: tally.seen, tally: tally))
@@ -109,7 +128,12 @@ enum ChangingOperations {
         if let limit = members["runningLimit"]?.whole {
             try await call.ledger.setRunningLimit(limit == 0 ? nil : Int32(limit), queue: name)
         }
-        if let weight = members["weight"]?.whole { try await call.ledger.setWeight(Int32(weight), queue: name) }
+        let submitter = members["submitter"]?.text
+        if let weight = members["weight"]?.whole {
+            try await call.ledger.setWeight(Int32(weight), queue: name, submitter: submitter)
+        } else if submitter != nil {
+            throw Problem(.badBody, mistakes: [.init(pointer: "/submitter", detail: "needs a weight")])
+        }
         return try .json(QueueRecord(try await find()))
     }
 

@@ -16,9 +16,10 @@ struct JobLine: Decodable {
     var maxAttempts: Int16?
     var runAt: String?
     var labels: [String: String]?
+    var stamp: StampRecord?
 
     private enum Key: String, CodingKey, CaseIterable {
-        case recipe, source, output, preset, onConflict, needs, cost, maxAttempts, runAt, labels
+        case recipe, source, output, preset, onConflict, needs, cost, maxAttempts, runAt, labels, stamp
     }
 
     /// Decodes strictly: a name that is not known is a mistake.
@@ -41,6 +42,7 @@ struct JobLine: Decodable {
         maxAttempts = try object.decodeIfPresent(Int16.self, forKey: .maxAttempts)
         runAt = try object.decodeIfPresent(String.self, forKey: .runAt)
         labels = try object.decodeIfPresent([String: String].self, forKey: .labels)
+        stamp = try object.decodeIfPresent(StampRecord.self, forKey: .stamp)
     }
 
     /// Decodes one line.
@@ -136,13 +138,18 @@ struct RequestMaker {
             }
             runAt = date
         }
+        if let stamp = line.stamp, stamp.bytes < 0 {
+            throw Mistake(pointer: "/stamp/bytes", detail: "must be 0 or more")
+        }
+        let known = codecs + roots.sorted().map { AbilityWord.root($0) }
         return JobRequest(
             recipe,
             cost: line.cost,
-            needs: codecs + roots.sorted().map { AbilityWord.root($0) } + (line.needs ?? []),
+            needs: known + (line.needs ?? []).filter { !known.contains($0) },
             maxAttempts: line.maxAttempts,
             runAt: runAt,
-            labels: line.labels ?? [:]
+            labels: line.labels ?? [:],
+            stamp: line.stamp?.stamp
         )
     }
 
@@ -207,10 +214,12 @@ struct JobLines: AsyncSequence, Sendable {
     typealias Element = JobRequest
 
     let body: BodyStream
+    /// Whether a body without jobs is passed on; otherwise it is a mistake.
+    var mayBeEmpty = false
     /// A line may be as long as a recipe.
     private static let longestLine = 256 << 10
 
-    func makeAsyncIterator() -> Iterator { Iterator(body: body.makeAsyncIterator()) }
+    func makeAsyncIterator() -> Iterator { Iterator(body: body.makeAsyncIterator(), mayBeEmpty: mayBeEmpty) }
 
     struct Iterator: AsyncIteratorProtocol {
         fileprivate var body: BodyStream.Iterator
@@ -220,8 +229,11 @@ struct JobLines: AsyncSequence, Sendable {
         private var isOver = false
         private var number = 0
         private var maker = RequestMaker()
+        private let mayBeEmpty: Bool
 
-        fileprivate init(body: BodyStream.Iterator) { self.body = body }
+        fileprivate init(body: BodyStream.Iterator, mayBeEmpty: Bool) {
+            (self.body, self.mayBeEmpty) = (body, mayBeEmpty)
+        }
 
         mutating func next() async throws -> JobRequest? {
             while let line = try await nextLine() {
@@ -237,7 +249,7 @@ struct JobLines: AsyncSequence, Sendable {
                     )
                 }
             }
-            guard number > 0 else { throw Problem(.badBody, "there are no jobs") }
+            guard number > 0 || mayBeEmpty else { throw Problem(.badBody, "there are no jobs") }
             return nil
         }
 

@@ -62,9 +62,12 @@ enum ReadingOperations {
             access: .readers,
             parameters: [
                 limit, Operation.Parameter("before", .id, "batches older than this one"),
-            ],
+            ] + BatchSelection.parameters,
             answer: Shapes.page("batches", Shapes.batch)
         ) { call in
+            if let selected = try await BatchSelection.find(call) {
+                return try .json(Page(items: selected.map(BatchRecord.init), named: "batches", next: nil))
+            }
             let limit = Int(call.whole("limit") ?? 50)
             // One more than the limit shows whether there are others.
             let found = try await call.ledger.batches(before: call.whole("before"), limit: Int32(limit + 1))
@@ -178,12 +181,12 @@ enum ReadingOperations {
     // MARK: - Pages
 
     /// A position as clients see it: text for a query without escapes.
-    private static func text(_ cursor: JobCursor) -> String {
+    static func text(_ cursor: JobCursor) -> String {
         Data(cursor.text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
             .replacing("=", with: "")
     }
 
-    private static func cursor(_ text: String) throws(Problem) -> JobCursor {
+    static func cursor(_ text: String) throws(Problem) -> JobCursor {
         let padded =
             text.replacing("-", with: "+").replacing("_", with: "/")
             + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)

@@ -14,6 +14,22 @@ enum SubmittingOperation {
         .may("runAt", .moment, "the earliest start"),
     ]
 
+    /// What only submissions of JSON Lines have.
+    private static let lineSettings = [
+        Operation.Parameter(
+            "attempt",
+            .text(36...36),
+            "a UUID: when the same submission is sent again because its answer was lost, it adds nothing, and the "
+                + "answer is as if it had been sent once (JSON Lines only)"
+        ),
+        Operation.Parameter(
+            "request",
+            .text(1...200),
+            "with an Idempotency-Key: what tells a repetition from another request, instead of the jobs; the body may "
+                + "then be empty, which submits nothing new (JSON Lines only)"
+        ),
+    ]
+
     static let job = Schema.named(
         "JobRequest",
         .object([
@@ -31,6 +47,14 @@ enum SubmittingOperation {
             .may("maxAttempts", .whole(1...1_000), "attempts"),
             .may("runAt", .moment, "the earliest start"),
             .may("labels", Shapes.labels, "for the submitter's own use"),
+            .may(
+                "stamp",
+                .object([
+                    .must("bytes", .whole(), "the length of the first source"),
+                    .must("modified", .whole(Int64.min...Int64.max), "when it was changed: nanoseconds since 1970"),
+                ]),
+                "the first source as it is now, so that a later change is noticed"
+            ),
         ])
     )
 
@@ -41,7 +65,8 @@ enum SubmittingOperation {
         summary: "submit jobs: as one JSON object, or as JSON Lines of any length with the settings in the query. "
             + "With an Idempotency-Key header, a repetition adds nothing",
         access: .submitters,
-        parameters: settings.map { Operation.Parameter($0.name, $0.schema, $0.meaning + " (JSON Lines only)") },
+        parameters: settings.map { Operation.Parameter($0.name, $0.schema, $0.meaning + " (JSON Lines only)") }
+            + lineSettings,
         body: .jsonOrLines(
             .object(
                 settings + [
@@ -60,9 +85,23 @@ enum SubmittingOperation {
         let key = call.head.field("idempotency-key")
         let receipt: SubmissionReceipt
         if let lines = call.lines {
-            let submission = submission(call.parameters, key: key)
+            var submission = submission(call.parameters, key: key)
+            submission.request = call.text("request")
+            if let text = call.text("attempt") {
+                guard let attempt = UUID(uuidString: text) else {
+                    throw Problem(.badParameter, mistakes: [.init(pointer: "attempt", detail: "must be a UUID")])
+                }
+                submission.attempt = attempt
+            }
+            guard submission.request == nil || key != nil else {
+                throw Problem(
+                    .badParameter,
+                    mistakes: [.init(pointer: "request", detail: "needs an Idempotency-Key")]
+                )
+            }
+            let jobs = JobLines(body: lines, mayBeEmpty: submission.request != nil)
             do {
-                receipt = try await call.ledger.submit(submission, streaming: JobLines(body: lines))
+                receipt = try await call.ledger.submit(submission, streaming: jobs)
             } catch is BodyStream.Interrupted {
                 throw Problem(.badBody, "the body ended too early; nothing was submitted")
             }

@@ -64,4 +64,15 @@ public struct ChangeTally: Sendable, Hashable {
     public var publishing = 0
     /// Whether a lost answer made a chunk run twice. More jobs may then have changed than were counted.
     public var isLowerBound = false
+
+    public init() {}
+
+    /// Adds the effect of a further chunk.
+    package mutating func add(_ part: ChangeTally) {
+        seen += part.seen
+        changed += part.changed
+        asked += part.asked
+        publishing += part.publishing
+        isLowerBound = isLowerBound || part.isLowerBound
+    }
 }

@@ -20,42 +20,37 @@ extension JobLedger {
         chunk: Int32 = 1_000,
         progress: (@Sendable (ChangeTally) -> Void)? = nil
     ) async throws -> ChangeTally {
-        let json = try JSON(filter)
         var tally = ChangeTally()
-        var cursor: JSON?
+        var cursor: JobCursor?
         repeat {
-            let behind = cursor
-            let done = try await settle(change.operation) { connection, mayHaveHappened in
-                try connection.first(change.statement(schema, json, behind, chunk)) { row in
-                    Chunk(
-                        seen: try row["seen"],
-                        changed: try row["changed"],
-                        asked: try row["asked"],
-                        publishing: try row["publishing"],
-                        next: try row["next"],
-                        isRepeated: mayHaveHappened
-                    )
-                }
-            }
-            guard let done else { break }
-            tally.seen += done.seen
-            tally.changed += done.changed
-            tally.asked += done.asked
-            tally.publishing += done.publishing
-            tally.isLowerBound = tally.isLowerBound || done.isRepeated
-            cursor = done.next
+            let (part, next) = try await applyPart(of: change, to: filter, after: cursor, chunk: chunk)
+            tally.add(part)
+            cursor = next
             progress?(tally)
         } while cursor != nil
         return tally
     }
 
-    private struct Chunk: Sendable {
-        var seen: Int
-        var changed: Int
-        var asked: Int
-        var publishing: Int
-        var next: JSON?
-        var isRepeated: Bool
+    /// Changes the matching jobs of one chunk. `next` is where the following chunk begins; `nil` if this was the last.
+    public func applyPart(
+        of change: JobChange,
+        to filter: JobFilter,
+        after cursor: JobCursor?,
+        chunk: Int32 = 1_000
+    ) async throws -> (tally: ChangeTally, next: JobCursor?) {
+        let json = try JSON(filter)
+        let done = try await settle(change.operation) { connection, mayHaveHappened in
+            try connection.first(change.statement(schema, json, cursor?.json, chunk)) { row in
+                var tally = ChangeTally()
+                tally.seen = try row["seen"]
+                tally.changed = try row["changed"]
+                tally.asked = try row["asked"]
+                tally.publishing = try row["publishing"]
+                tally.isLowerBound = mayHaveHappened
+                return (tally, JobCursor(try row["next"] as JSON?))
+            }
+        }
+        return done ?? (ChangeTally(), nil)
     }
 
     /// Pauses or resumes a queue. A paused queue starts no jobs; running ones continue. Throws `refused` if there

@@ -108,7 +108,7 @@ struct SubmissionCall: Sendable {
     /// The submitter's key, or a generated one. The key finds the batch again if an answer is lost.
     let key: String
     /// Distinguishes the batch of this call from one that another call made under the same key.
-    let token = UUID()
+    let token: UUID
 
     /// The prefix of generated keys.
     private static let ownPrefix = "~"
@@ -119,6 +119,7 @@ struct SubmissionCall: Sendable {
         }
         self.submission = submission
         self.schema = schema
+        token = submission.attempt ?? UUID()
         key = submission.key ?? Self.ownPrefix + token.uuidString
     }
 

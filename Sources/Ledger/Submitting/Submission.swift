@@ -12,6 +12,9 @@ public struct Submission: Sendable, Hashable {
     /// The whole request, where the jobs are only the part of it still to do. It distinguishes a repetition from
     /// another request under `key`. `nil` uses the jobs and these settings.
     public var request: String?
+    /// Chosen at random by a submitter that may have to send the same submission again, because it lost the answer:
+    /// all with the same one are one submission, and the answer is the same. `nil` if it is sent once.
+    public var attempt: UUID?
     /// -100 to 100; higher goes first.
     public var priority: Int32 = 0
     /// The batch's share relative to other batches, 1 to 10000.

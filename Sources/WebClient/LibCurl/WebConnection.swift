@@ -51,7 +51,7 @@ package final class WebConnection {
         sluice_set_text(handle, CURLOPT_URL, request.url)
         sluice_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
         sluice_set_number(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-        if request.unixSocket != nil || request.addresses != .any {
+        if request.isDirect || request.unixSocket != nil || request.addresses != .any {
             // A proxy of the environment would connect in our place, to any address.
             sluice_set_text(handle, CURLOPT_PROXY, "")
         }

@@ -1,0 +1,73 @@
+import FoundationEssentials
+import Ledger
+import Records
+
+/// What commands ask of a ledger: of its database, or of a coordinator over HTTP.
+///
+/// All calls throw a `LedgerError`.
+protocol CommandLedger: Sendable {
+    // MARK: - Reading
+
+    func time() async throws -> Date
+    func status() async throws -> LedgerStatus
+    /// The summary, and where the ledger is.
+    func overview() async throws -> (status: LedgerStatus, place: String)
+    func facts(context: String?) async throws -> StatusFacts
+    func jobs(matching filter: JobFilter, after cursor: JobCursor?, limit: Int32) async throws -> JobPage
+    func count(matching filter: JobFilter) async throws -> Int
+    func story(of job: Int64) async throws -> JobStory?
+    func batch(_ batch: Int64) async throws -> BatchSummary?
+    func batches(before batch: Int64?, limit: Int32) async throws -> [BatchSummary]
+    func batches(labelled label: String) async throws -> [Int64]
+    func lastBatch() async throws -> Int64?
+    func failures(since: Date?, queue: String?, batch: Int64?) async throws -> [FailureGroup]
+    func queues() async throws -> [QueueSummary]
+    func workers(endedSince: Date?) async throws -> [WorkerSummary]
+    func unableLanes() async throws -> [UnableLane]
+    func paces(since: Date) async throws -> [MinuteThroughput]
+
+    // MARK: - Steering
+
+    /// How many jobs a change would apply to, and how many of the matching ones are publishing.
+    func prospect(of change: JobChange, matching filter: JobFilter) async throws -> (jobs: Int, publishing: Int)
+    func apply(_ change: JobChange, to filter: JobFilter, report: @escaping @Sendable (ChangeTally) -> Void)
+        async throws -> ChangeTally
+    func setPaused(_ isPaused: Bool, queue: String) async throws
+    func setRunningLimit(_ limit: Int32?, queue: String) async throws
+    func setWeight(_ weight: Int32, queue: String, submitter: String?) async throws
+    func wish(_ wish: WorkerWish, of worker: Int64) async throws -> Bool
+
+    // MARK: - Submitting
+
+    func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?]
+    func receipt(forKey key: String) async throws -> SubmissionReceipt?
+    /// Submits all jobs or none. With a key that is in use, none are needed.
+    func submit(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws
+        -> SubmissionReceipt
+
+    func close() async
+}
+
+extension JobLedger: CommandLedger {
+    func overview() async throws -> (status: LedgerStatus, place: String) {
+        (try await status(), configuration.description)
+    }
+
+    func facts(context: String?) async throws -> StatusFacts { try await StatusFacts.look(at: self, context: context) }
+
+    func prospect(of change: JobChange, matching filter: JobFilter) async throws -> (jobs: Int, publishing: Int) {
+        (try await count(of: change, matching: filter), try await countPublishing(matching: filter))
+    }
+
+    func apply(_ change: JobChange, to filter: JobFilter, report: @escaping @Sendable (ChangeTally) -> Void)
+        async throws -> ChangeTally
+    { try await apply(change, to: filter, progress: report) }
+
+    func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?] {
+        try await earlierJobs(at: destinations, withDigests: digests)
+    }
+
+    func submit(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws
+        -> SubmissionReceipt
+    { try await submit(submission, jobs) }
+}

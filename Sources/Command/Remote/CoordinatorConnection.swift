@@ -1,0 +1,151 @@
+import Console
+import Conversion
+import Ledger
+import System
+import WebClient
+
+/// Sends requests to a coordinator, one after the other, and checks that a coordinator has answered.
+///
+/// Requests block, so that they have a thread.
+actor CoordinatorConnection {
+    /// A request below the API's path.
+    struct Request: Sendable {
+        var method = "GET"
+        let path: String
+        var query: [(name: String, value: String)] = []
+        var headers: [WebRequest.Header] = []
+        var body = WebRequest.Body.none
+        var timeLimit: Duration?
+        /// What it is for, as the ledger's errors say it: `list jobs`.
+        let operation: String
+    }
+
+    private let executor = QueueExecutor("sluice.coordinator")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    private let place: CoordinatorPlace
+    private var connection: WebConnection?
+    /// The longest answer: a page of a thousand jobs with long names has some megabytes.
+    private static let answerLimit = 64 << 20
+
+    init(_ place: CoordinatorPlace) { self.place = place }
+
+    /// The body of an answer that is JSON; `nil` if the API says that there is no such thing. Throws a `LedgerError`.
+    func send(_ request: Request) throws -> [UInt8]? {
+        let answer: WebAnswer
+        do throws(WebError) {
+            answer = try opened().send(web(request), isStopped: { Task.isCancelled })
+        } catch {
+            // A connection in an unknown state is not used again.
+            connection = nil
+            throw LedgerError(error, to: place.url, during: request.operation)
+        }
+        let type = (answer.header("Content-Type") ?? "").prefix { $0 != ";" }.lowercased()
+        switch (answer.status, type) {
+        case (200..<300, "application/json"): return answer.body
+        case (400..<600, "application/problem+json"):
+            let problem = try ProblemReading.read(answer.body, from: place.url, during: request.operation)
+            if problem.code == "no_such_thing", answer.status == 404 {
+                // A path that this coordinator does not know is another thing.
+                guard problem.detail == ProblemReading.unknownPath else { return nil }
+                throw LedgerError(
+                    .coordinatorUnexpectedAnswer,
+                    during: request.operation,
+                    "the coordinator at \(place.url) cannot do this",
+                    hint: "upgrade the coordinator to the version of this command"
+                )
+            }
+            throw problem.error(during: request.operation)
+        case (502...504, _):
+            // A proxy whose coordinator is being restarted.
+            throw LedgerError(
+                .ledgerCannotReach,
+                during: request.operation,
+                "the coordinator at \(place.url) is away (status \(answer.status))",
+                hint: Self.hint
+            )
+        default:
+            throw LedgerError(
+                .coordinatorUnexpectedAnswer,
+                during: request.operation,
+                "what answers at \(place.url) is not the API of a coordinator (status \(answer.status), "
+                    + "\(type.isEmpty ? "no type" : String(type.prefix(100))))"
+            )
+        }
+    }
+
+    private func opened() throws(WebError) -> WebConnection {
+        if let connection { return connection }
+        let new = try WebConnection()
+        connection = new
+        return new
+    }
+
+    static let hint = "check that a coordinator serves the API there (sluice coordinator --listen)"
+
+    private func web(_ request: Request) -> WebRequest {
+        var url = place.url.base + request.path
+        for (index, item) in request.query.enumerated() {
+            url += (index == 0 ? "?" : "&") + item.name + "=" + Self.escaped(item.value)
+        }
+        var web = WebRequest(request.method, url: url)
+        web.headers = [
+            .init("Accept", "application/json, application/problem+json"),
+            .init("User-Agent", "sluice/\(Version.number)"),
+        ]
+        if let token = place.token { web.headers.append(.init("Authorization", "Bearer \(token.text)")) }
+        web.headers += request.headers
+        web.body = request.body
+        web.timeLimit = request.timeLimit ?? place.answerTimeout
+        web.answerLimit = Self.answerLimit
+        web.unixSocket = place.url.socket
+        // Tokens in clear text are not for a proxy, either.
+        web.isDirect = place.url.isLocal
+        return web
+    }
+
+    /// A value in a query.
+    static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"), UInt8(ascii: ","):
+                escaped.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                escaped += digits.count == 1 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        return escaped
+    }
+}
+
+extension LedgerError {
+    /// Why there is no answer of a coordinator.
+    init(_ error: WebError, to url: CoordinatorURL, during operation: String) {
+        let code: FailureCode =
+            switch error.kind {
+            case .cannotResolve, .cannotConnect: .ledgerCannotReach
+            case .timedOut: .ledgerTimedOut
+            case .broken: .ledgerConnectionLost
+            case .stopped: .cancelled
+            case .badRequest, .cannotSecure, .forbiddenAddress: .ledgerBadConfiguration
+            case .answerTooLong: .coordinatorUnexpectedAnswer
+            }
+        let hint: String? =
+            switch error.kind {
+            case .cannotResolve, .cannotConnect, .timedOut, .broken: CoordinatorConnection.hint
+            case .cannotSecure: "the certificate must be valid for the URL's host, and signed by a known authority"
+            case .badRequest, .forbiddenAddress, .answerTooLong, .stopped: nil
+            }
+        self.init(
+            code,
+            during: operation,
+            "no answer of the coordinator at \(url): \(error.message)",
+            hint: hint,
+            mayHaveHappened: error.mayHaveArrived
+        )
+    }
+}

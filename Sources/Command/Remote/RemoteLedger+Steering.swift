@@ -1,0 +1,117 @@
+import Console
+import Conversion
+import Ledger
+import Records
+import WebClient
+
+extension RemoteLedger {
+    private static let json = WebRequest.Header("Content-Type", "application/json")
+
+    /// A request with a JSON object as its body.
+    func post(_ path: String, _ members: [String: JSONValue], _ operation: String) throws
+        -> CoordinatorConnection.Request
+    {
+        let text = try JSONText.line(JSONValue.object(members))
+        return .init(
+            method: "POST",
+            path: path,
+            headers: [Self.json],
+            body: .bytes(Array(text.utf8)),
+            operation: operation
+        )
+    }
+
+    // MARK: - Jobs
+
+    func prospect(of change: JobChange, matching filter: JobFilter) async throws -> (jobs: Int, publishing: Int) {
+        var (jobs, publishing) = (0, 0)
+        for part in RemoteFilter.parts(of: filter, by: RemoteFilter.idsInBody) {
+            var members = Self.members(change, part)
+            members["preview"] = .truth(true)
+            let found = try await ask(ChangeRecord.self, post("/api/v1/changes", members, "count jobs"))
+            jobs += found.jobs
+            publishing += found.publishing
+        }
+        return (jobs, publishing)
+    }
+
+    func apply(_ change: JobChange, to filter: JobFilter, report: @escaping @Sendable (ChangeTally) -> Void)
+        async throws -> ChangeTally
+    {
+        var tally = ChangeTally()
+        for part in RemoteFilter.parts(of: filter, by: RemoteFilter.idsInBody) {
+            var after: String?
+            repeat {
+                var members = Self.members(change, part)
+                members["limit"] = .whole(1_000)
+                members["after"] = after.map { .text($0) }
+                let isRepeated = Latest(false)
+                let done = try await ask(
+                    ChangeRecord.self,
+                    post("/api/v1/changes", members, Self.operation(change)),
+                    .counted(isRepeated)
+                )
+                tally.add(done.tally)
+                tally.isLowerBound = tally.isLowerBound || isRepeated.value
+                after = done.next
+                report(tally)
+            } while after != nil
+        }
+        return tally
+    }
+
+    private static func members(_ change: JobChange, _ filter: JobFilter) -> [String: JSONValue] {
+        var members: [String: JSONValue] = ["filter": .object(RemoteFilter.members(filter))]
+        switch change {
+        case .cancel: members["change"] = .text("cancel")
+        case .retry: members["change"] = .text("retry")
+        case .retryWithDamage(let mode, let limit):
+            members["change"] = .text("retry")
+            members["onDamage"] = .text(mode.rawValue)
+            members["concealLimit"] = limit.map { .whole(Int64($0)) }
+        case .prioritize(let priority):
+            members["change"] = .text("prioritize")
+            members["priority"] = .whole(Int64(priority))
+        }
+        return members
+    }
+
+    private static func operation(_ change: JobChange) -> String {
+        switch change {
+        case .cancel: "cancel jobs"
+        case .retry, .retryWithDamage: "retry jobs"
+        case .prioritize: "prioritize jobs"
+        }
+    }
+
+    // MARK: - Queues and workers
+
+    private func change(_ queue: String, _ members: [String: JSONValue], _ operation: String) async throws {
+        let path = "/api/v1/queues/\(CoordinatorConnection.escaped(queue))"
+        _ = try await ask(QueueRecord.self, post(path, members, operation))
+    }
+
+    func setPaused(_ isPaused: Bool, queue: String) async throws {
+        try await change(queue, ["isPaused": .truth(isPaused)], "pause a queue")
+    }
+
+    func setRunningLimit(_ limit: Int32?, queue: String) async throws {
+        try await change(queue, ["runningLimit": .whole(Int64(limit ?? 0))], "limit a queue")
+    }
+
+    func setWeight(_ weight: Int32, queue: String, submitter: String?) async throws {
+        var members: [String: JSONValue] = ["weight": .whole(Int64(weight))]
+        members["submitter"] = submitter.map { .text($0) }
+        let operation = submitter == nil ? "set the weight of a queue" : "set the weight of a submitter"
+        try await change(queue, members, operation)
+    }
+
+    func wish(_ wish: WorkerWish, of worker: Int64) async throws -> Bool {
+        let request = try post(
+            "/api/v1/workers/\(worker)",
+            ["wish": .text(wish.rawValue)],
+            "send a request to a worker"
+        )
+        return try await find(WorkerRecord.self, request) != nil
+    }
+}

@@ -1,0 +1,189 @@
+import Console
+import Conversion
+import FoundationEssentials
+import Glibc
+import Ledger
+import Records
+import System
+import WebClient
+
+extension RemoteLedger {
+    // MARK: - Earlier jobs
+
+    /// The most destinations of a request, and their bytes together. The API takes bodies of 8 MiB.
+    private static let (mostDestinations, mostBytes) = (20_000, 4 << 20)
+
+    func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?] {
+        var found = try await earlier(destinations, digests)
+        guard Self.end(of: destinations, from: 0) < destinations.count else { return found }
+        // More than one request holds: what was submitted meanwhile may be known to the later ones only. Two equal
+        // submissions must see each other wholly or not at all, so all is read again until it stays the same.
+        for _ in 0..<10 {
+            let again = try await earlier(destinations, digests)
+            // Jobs advance all the time. Only another job makes another submission.
+            if again.map({ $0?.job }) == found.map({ $0?.job }) { return again }
+            found = again
+        }
+        throw LedgerError(
+            .ledgerContention,
+            during: "find earlier jobs",
+            "other submissions for the same destinations do not end",
+            hint: "try again when they have ended"
+        )
+    }
+
+    private func earlier(_ destinations: [String], _ digests: Bool) async throws -> [EarlierJob?] {
+        var found: [EarlierJob?] = []
+        found.reserveCapacity(destinations.count)
+        while found.count < destinations.count {
+            let end = Self.end(of: destinations, from: found.count)
+            let part = destinations[found.count..<end]
+            var request = try post(
+                "/api/v1/earlier",
+                ["destinations": .list(part.map { .text($0) }), "digests": .truth(digests)],
+                "find earlier jobs"
+            )
+            request.timeLimit = .seconds(300)
+            let answer = try await ask(RemotePage<EarlierRecord?>.self, request)
+            guard answer.items.count == part.count else {
+                throw LedgerError(
+                    .coordinatorUnexpectedAnswer,
+                    during: "find earlier jobs",
+                    "the coordinator at \(place.url) answered for \(answer.items.count) of \(part.count) destinations"
+                )
+            }
+            found += answer.items.map { $0?.earlier }
+        }
+        return found
+    }
+
+    /// Where the request ends that begins with the destination at `start`.
+    private static func end(of destinations: [String], from start: Int) -> Int {
+        var (end, bytes) = (start, 0)
+        while end < destinations.count, end - start < mostDestinations {
+            // With its quotes and comma; escapes are few.
+            bytes += destinations[end].utf8.count + 3
+            if bytes > mostBytes, end > start { break }
+            end += 1
+        }
+        return end
+    }
+
+    // MARK: - Submitting
+
+    /// As long as the ledger's database may take.
+    private static let submissionLimit: Duration = .seconds(900)
+
+    func submit(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws
+        -> SubmissionReceipt
+    {
+        let spool = try RequestSpool(jobs)
+        var query = [
+            ("queue", submission.queue), ("priority", "\(submission.priority)"), ("weight", "\(submission.weight)"),
+            // By this the coordinator knows a repetition whose answer was lost.
+            ("attempt", UUID().uuidString),
+        ]
+        if let label = submission.label { query.append(("name", label)) }
+        if let attempts = submission.maxAttempts { query.append(("maxAttempts", "\(attempts)")) }
+        if let date = submission.runAt { query.append(("runAt", Self.text(date))) }
+        if let request = submission.request { query.append(("request", request)) }
+        var headers = [WebRequest.Header("Content-Type", "application/x-ndjson")]
+        if let key = submission.key {
+            try Self.check(key)
+            headers.append(.init("Idempotency-Key", key))
+        }
+        let request = CoordinatorConnection.Request(
+            method: "POST",
+            path: "/api/v1/batches",
+            query: query,
+            headers: headers,
+            body: .file(descriptor: spool.file.number, length: spool.length),
+            timeLimit: Self.submissionLimit,
+            operation: "submit jobs"
+        )
+        do {
+            let receipt = try await ask(SubmissionReceipt.self, request)
+            withExtendedLifetime(spool) {}
+            guard receipt.batch > 0, receipt.jobCount >= 0 else {
+                throw LedgerError(
+                    .coordinatorUnexpectedAnswer,
+                    during: "submit jobs",
+                    "the answer of the coordinator at \(place.url) cannot be read: it names no batch"
+                )
+            }
+            return receipt
+        } catch let error as LedgerError where error.code == .ledgerConflict && submission.key != nil {
+            // The key belongs to another request: say which batch that is.
+            guard var standing = try await receipt(forKey: submission.key ?? "") else { throw error }
+            standing.isSameRequest = false
+            return standing
+        }
+    }
+
+    /// Keys are sent in a header, where other text would be changed or refused on the way.
+    private static func check(_ key: String) throws {
+        guard key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), key.utf8.count <= 1_000 else {
+            throw LedgerError(
+                .ledgerRefused,
+                during: "submit jobs",
+                "over HTTP, a key has up to 1,000 printable characters of ASCII, without spaces"
+            )
+        }
+    }
+}
+
+/// Jobs as JSON Lines in a file without a name, so that memory holds only some.
+private struct RequestSpool: Sendable {
+    let file: SharedDescriptor
+    let length: Int64
+
+    /// Throws a `Refusal` if the file cannot be written, and the ledger's error for a job that cannot be.
+    init(_ jobs: some Sequence<JobRequest>) throws {
+        file = try Self.unnamedFile()
+        var writer = RequestLines()
+        var (buffer, length): ([UInt8], Int64) = ([], 0)
+        for (number, job) in jobs.enumerated() {
+            do {
+                buffer += try writer.line(job).utf8
+            } catch {
+                throw LedgerError(.ledgerRefused, during: "submit jobs", "job \(number + 1): \(error)")
+            }
+            buffer.append(UInt8(ascii: "\n"))
+            if buffer.count >= 256 << 10 {
+                try Self.write(buffer, to: file)
+                length += Int64(buffer.count)
+                buffer.removeAll(keepingCapacity: true)
+            }
+        }
+        try Self.write(buffer, to: file)
+        self.length = length + Int64(buffer.count)
+    }
+
+    private static func unnamedFile() throws(Refusal) -> SharedDescriptor {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+        let pattern = (folder.hasPrefix("/") ? folder : "/tmp") + "/sluice-submit-XXXXXX"
+        var path = Array(pattern.utf8CString)
+        let number = mkstemp(&path)
+        guard number >= 0 else { throw refusal(errno, pattern) }
+        _ = fcntl(number, F_SETFD, FD_CLOEXEC)
+        unlink(path)
+        return SharedDescriptor(adopting: number)
+    }
+
+    private static func write(_ bytes: [UInt8], to file: SharedDescriptor) throws(Refusal) {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(file.number, $0.baseAddress! + sent, $0.count - sent) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw refusal(errno, "a temporary file") }
+            sent += count
+        }
+    }
+
+    private static func refusal(_ number: Int32, _ place: String) -> Refusal {
+        Refusal(
+            message: "cannot write the jobs to \(place.printable): \(String(cString: strerror(number)))",
+            hint: "TMPDIR names another folder for temporary files"
+        )
+    }
+}

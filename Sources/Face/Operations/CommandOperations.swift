@@ -1,0 +1,122 @@
+import FoundationEssentials
+import Ledger
+import Records
+
+/// What the commands ask for when they work over the API, and other programs rarely need.
+enum CommandOperations {
+    static let all: [Operation] = [
+        Operation(
+            name: "getTime",
+            method: .get,
+            path: "/api/v1/time",
+            summary: "the ledger's time, by which everything in it is dated",
+            access: .readers,
+            answer: Shapes.time
+        ) { call in try .json(TimeRecord(try await call.ledger.time())) },
+        Operation(
+            name: "countJobs",
+            method: .get,
+            path: "/api/v1/counts",
+            summary: "how many jobs match",
+            access: .readers,
+            parameters: JobSelection.parameters,
+            answer: Shapes.count
+        ) { call in
+            try .json(CountRecord(try await call.ledger.count(matching: JobSelection.filter(call.parameters))))
+        },
+        Operation(
+            name: "listUnableJobs",
+            method: .get,
+            path: "/api/v1/unable",
+            summary: "groups of waiting jobs that no running worker can do",
+            access: .readers,
+            answer: Shapes.all("unable", Shapes.unable)
+        ) { call in
+            struct Answer: Encodable { let unable: [UnableRecord] }
+            return try .json(Answer(unable: try await call.ledger.unableLanes().map(UnableRecord.init)))
+        },
+        Operation(
+            name: "listChores",
+            method: .get,
+            path: "/api/v1/chores",
+            summary: "the chores of housekeeping, and why one failed",
+            access: .readers,
+            answer: Shapes.all("chores", Shapes.chore)
+        ) { call in
+            struct Answer: Encodable { let chores: [ChoreStateRecord] }
+            return try .json(Answer(chores: try await call.ledger.chores().map(ChoreStateRecord.init)))
+        },
+        Operation(
+            name: "listThroughput",
+            method: .get,
+            path: "/api/v1/throughput",
+            summary: "what ended in each minute in each queue; the ledger keeps two days",
+            access: .readers,
+            parameters: [Operation.Parameter("since", .moment, "minutes since then")],
+            answer: Shapes.all("throughput", Shapes.throughput)
+        ) { call in
+            struct Answer: Encodable { let throughput: [ThroughputRecord] }
+            let from = call.text("since").flatMap(Moments.date) ?? .distantPast
+            return try .json(Answer(throughput: try await call.ledger.paces(since: from).map(ThroughputRecord.init)))
+        },
+        Operation(
+            name: "findEarlierJobs",
+            method: .post,
+            path: "/api/v1/earlier",
+            summary: "the latest job of each destination, in their order; null where there is none",
+            access: .submitters,
+            body: .json(
+                .object([
+                    .must("destinations", .list(.text(1...4_096), most: 20_000), "root, colon and path of each"),
+                    .may("digests", .truth, "also the digests of the outputs"),
+                ])
+            ),
+            answer: Shapes.all("earlier", .anything)
+        ) { call in
+            struct Answer: Encodable { let earlier: [EarlierRecord?] }
+            let members = call.body?.members ?? [:]
+            let found = try await call.ledger.earlierJobs(
+                at: members["destinations"]?.items?.compactMap(\.text) ?? [],
+                withDigests: members["digests"]?.truth ?? false
+            )
+            let seen = try await batches(in: found, thatSees: call)
+            return try .json(
+                Answer(earlier: found.map { $0.flatMap { seen.contains($0.batch) ? EarlierRecord($0) : nil } })
+            )
+        },
+    ]
+
+    /// The batches of these jobs, without those that the caller must not know of: tenants see only their own.
+    private static func batches(in jobs: [EarlierJob?], thatSees call: Call) async throws -> Set<Int64> {
+        var batches = Set(jobs.compactMap { $0?.batch })
+        guard call.caller.tenant != nil else { return batches }
+        for batch in batches where try await call.ledger.batch(batch) == nil { batches.remove(batch) }
+        return batches
+    }
+}
+
+/// Which batches a list shows instead of the newest.
+enum BatchSelection {
+    static let parameters = [
+        Operation.Parameter("name", .text(1...200), "batches of this name, six at most"),
+        Operation.Parameter("key", .text(1...1_000), "the batch that the caller submitted with this key"),
+        Operation.Parameter("mine", .truth, "the batch that the caller submitted last"),
+    ]
+
+    /// The selected batches, newest first; `nil` if the request selects none.
+    static func find(_ call: Call) async throws -> [BatchSummary]? {
+        let ids: [Int64]
+        if let name = call.text("name") {
+            ids = try await call.ledger.batches(labelled: name)
+        } else if let key = call.text("key") {
+            ids = [try await call.ledger.receipt(forKey: key)?.batch].compactMap(\.self)
+        } else if call.truth("mine") {
+            ids = [try await call.ledger.lastBatch()].compactMap(\.self)
+        } else {
+            return nil
+        }
+        var batches: [BatchSummary] = []
+        for id in ids { if let batch = try await call.ledger.batch(id) { batches.append(batch) } }
+        return batches
+    }
+}

@@ -1,0 +1,58 @@
+import Ledger
+
+/// Reads numbers that another process tells of. None is so large that arithmetic with some of them could overflow.
+extension KeyedDecodingContainer {
+    /// More than anything that a ledger counts: 2 to the power of 53.
+    private static var most: Int64 { 1 << 53 }
+
+    func id(_ key: Key) throws -> Int64 { try within(1...Int64.max, decode(Int64.self, forKey: key), key) }
+
+    func count(_ key: Key) throws -> Int { Int(try within(0...Self.most, decode(Int64.self, forKey: key), key)) }
+
+    func countIfPresent(_ key: Key) throws -> Int? {
+        try decodeIfPresent(Int64.self, forKey: key).map { Int(try within(0...Self.most, $0, key)) }
+    }
+
+    /// A number that people choose, such as a weight.
+    func small(_ key: Key) throws -> Int {
+        Int(try within(-1_000_000_000...1_000_000_000, decode(Int64.self, forKey: key), key))
+    }
+
+    func smallIfPresent(_ key: Key) throws -> Int? {
+        try decodeIfPresent(Int64.self, forKey: key).map {
+            Int(try within(-1_000_000_000...1_000_000_000, $0, key))
+        }
+    }
+
+    func seconds(_ key: Key) throws -> Double { try within(decode(Double.self, forKey: key), key) }
+
+    func secondsIfPresent(_ key: Key) throws -> Double? {
+        try decodeIfPresent(Double.self, forKey: key).map { try within($0, key) }
+    }
+
+    func counts(_ key: Key) throws -> JobCounts {
+        let counts = try decode(JobCounts.self, forKey: key)
+        for state in JobState.allCases { _ = try within(0...Self.most, Int64(counts[state]), key) }
+        return counts
+    }
+
+    /// Checks a number that was read already.
+    func bound(_ number: Double) throws {
+        guard abs(number) <= Double(Self.most) else { throw Self.misfit(codingPath) }
+    }
+
+    private func within(_ range: ClosedRange<Int64>, _ number: Int64, _ key: Key) throws -> Int64 {
+        guard range.contains(number) else { throw Self.misfit(codingPath + [key]) }
+        return number
+    }
+
+    private func within(_ number: Double, _ key: Key) throws -> Double {
+        // Milliseconds of it fit into 64 bits.
+        guard number >= 0, number <= 1e12 else { throw Self.misfit(codingPath + [key]) }
+        return number
+    }
+
+    private static func misfit(_ path: [any CodingKey]) -> DecodingError {
+        .dataCorrupted(.init(codingPath: path, debugDescription: "is out of range"))
+    }
+}
