@@ -5,11 +5,12 @@ enum HousePlan {
     /// For each folder under `Sources`, our modules that its files may import.
     static let arrows: [String: Set<String>] = [
         "System": [],
+        "Hashing": [],
         "Conversion": [],
         "WebClient": [],
         "Media": ["Conversion", "System"],
-        "Ledger": ["Conversion", "System"],
-        "Storage": ["Conversion", "System"],
+        "Ledger": ["Conversion", "Hashing", "System"],
+        "Storage": ["Conversion", "Hashing", "System"],
         "PumpRoom": ["Media", "Conversion", "System"],
         "Publishing": ["Storage", "Ledger", "Conversion", "System"],
         "WorkerRules": ["Ledger", "Conversion"],
@@ -32,7 +33,7 @@ enum HousePlan {
         "CLibAV": "Sources/Media/LibAV",
         "CLoudness": "Sources/Media/Loudness",
         "CLibPQ": "Sources/Ledger/LibPQ",
-        "CCrypto": "Sources/Storage/Digest",
+        "CCrypto": "Sources/Hashing",
         "CSandbox": "Sources/PumpRoom/Sandbox",
         "CSystem": "Sources/System",
         "CMicroHTTPD": "Sources/Face/Serving",
