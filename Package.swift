@@ -77,7 +77,7 @@ let package = Package(
         ),
         .target(
             name: "Coordinator",
-            dependencies: ["Publishing", "Ledger", "Storage", "Conversion"],
+            dependencies: ["Publishing", "WebClient", "Ledger", "Storage", "Conversion", "System"],
             swiftSettings: house
         ),
         .target(

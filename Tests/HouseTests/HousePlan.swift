@@ -15,7 +15,7 @@ enum HousePlan {
         "Publishing": ["Storage", "Ledger", "Conversion", "System"],
         "WorkerRules": ["Ledger", "Conversion"],
         "Worker": ["WorkerRules", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
-        "Coordinator": ["Publishing", "Ledger", "Storage", "Conversion"],
+        "Coordinator": ["Publishing", "WebClient", "Ledger", "Storage", "Conversion", "System"],
         "LocalCluster": ["Storage", "Ledger", "Conversion", "System"],
         "Console": ["Conversion", "System"],
         "Records": ["Console", "Ledger", "Conversion"],
