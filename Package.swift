@@ -53,16 +53,17 @@ let package = Package(
 
         // The modules, from the bottom up.
         .target(name: "System", dependencies: ["CSystem"], swiftSettings: house),
+        .target(name: "Hashing", dependencies: ["CCrypto"], swiftSettings: house),
         .target(name: "Conversion", swiftSettings: house),
         .target(name: "Media", dependencies: ["Conversion", "System", "CLibAV", "CLoudness"], swiftSettings: house),
         .target(
             name: "Ledger",
-            dependencies: ["Conversion", "System", "CLibPQ"],
+            dependencies: ["Conversion", "Hashing", "System", "CLibPQ"],
             exclude: ["Migrating/files"],
             swiftSettings: house,
             plugins: ["EmbedMigrations"]
         ),
-        .target(name: "Storage", dependencies: ["Conversion", "System", "CCrypto"], swiftSettings: house),
+        .target(name: "Storage", dependencies: ["Conversion", "Hashing", "System"], swiftSettings: house),
         .target(name: "WebClient", dependencies: ["CCurl"], swiftSettings: house),
         .target(name: "PumpRoom", dependencies: ["Media", "Conversion", "System", "CSandbox"], swiftSettings: house),
         .target(name: "Publishing", dependencies: ["Storage", "Ledger", "Conversion", "System"], swiftSettings: house),
@@ -76,7 +77,7 @@ let package = Package(
         ),
         .target(
             name: "Coordinator",
-            dependencies: ["Publishing", "Ledger", "Storage", "Conversion"],
+            dependencies: ["Publishing", "WebClient", "Ledger", "Storage", "Conversion", "System"],
             swiftSettings: house
         ),
         .target(
@@ -224,7 +225,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Ledger", "System", "TestSupport", "embed-migrations"],
+            dependencies: ["Ledger", "Hashing", "System", "TestSupport", "embed-migrations"],
             swiftSettings: house
         ),
         .testTarget(

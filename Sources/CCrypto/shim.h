@@ -3,5 +3,6 @@
 #define SLUICE_CCRYPTO_SHIM_H
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #endif

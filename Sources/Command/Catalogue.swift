@@ -26,6 +26,7 @@ enum Catalogue {
             BatchesCommand.value, ErrorsCommand.value, ExplainCommand.value, RetryCommand.value, CancelCommand.value,
             PrioritizeCommand.value,
             QueuesCommand.value, WorkersCommand.value, TokensCommand.value, TenantsCommand.value, AuditCommand.value,
+            WebhooksCommand.value,
             WatchCommand.value, MetricsCommand.value, ExportCommand.value, CheckCommand.value,
             WorkerCommand.value,
             CoordinatorCommand.value, UpCommand.value, DownCommand.value, DoctorCommand.value,

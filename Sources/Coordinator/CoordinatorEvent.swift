@@ -9,6 +9,10 @@ public enum CoordinatorEvent: Sendable, Hashable {
     case reaped(Int)
     /// The number of publications that this coordinator finished for others.
     case finishedForOthers(Int)
+    /// It sends nothing to webhooks, because its login may not.
+    case sendsNoWebhooks(Failure)
+    /// A delivery to a webhook was tried for about a day, or the receiver said that it is gone.
+    case undeliverable(webhook: Int32, delivery: Int64)
     case ledgerAway(Failure)
     case ledgerBack
     /// Something failed and will be tried again.

@@ -9,6 +9,7 @@ public final class HouseKeeper: Sendable {
     private let configuration: LedgerConfiguration
     private let roots: StorageRoots
     private let finisher: PublicationFinisher
+    private let webhooks: WebhookSender?
     private let tell: @Sendable (CoordinatorEvent) -> Void
     private let pulse: @Sendable () -> Void
 
@@ -19,10 +20,11 @@ public final class HouseKeeper: Sendable {
 
     /// Opens no connection yet. Without roots, it can only finish publications that have no file. `tell` must not
     /// block. `pulse` is called in each round of the housekeeping, whether or not the ledger answers. `checkInterval`:
-    /// how often to look whether a migration has made this binary too old.
+    /// how often to look whether a migration has made this binary too old. `webhooks` runs as long as this does.
     public init(
         _ configuration: LedgerConfiguration,
         roots: StorageRoots,
+        webhooks: WebhookSender? = nil,
         tell: @escaping @Sendable (CoordinatorEvent) -> Void = { _ in },
         pulse: @escaping @Sendable () -> Void = {},
         checkInterval: Duration = .seconds(60)
@@ -36,6 +38,7 @@ public final class HouseKeeper: Sendable {
         ledger = try JobLedger(configuration)
         migrator = try Migrator(configuration)
         self.checkInterval = checkInterval
+        self.webhooks = webhooks
         finisher = PublicationFinisher(ledger)
     }
 
@@ -50,6 +53,7 @@ public final class HouseKeeper: Sendable {
             try await withThrowingDiscardingTaskGroup { group in
                 group.addTask { try await self.keepHouse() }
                 group.addTask { await self.finish() }
+                group.addTask { await self.webhooks?.run() }
             }
         } catch {
             end = error

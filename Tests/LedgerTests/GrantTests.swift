@@ -16,6 +16,10 @@ struct GrantTests {
         "show_change",
     ]
 
+    static let webhooks: Set<String> = [
+        "create_webhook", "list_webhooks", "list_deliveries", "remove_webhook", "test_webhook", "retry_deliveries",
+    ]
+
     /// For each role, the functions that it may call. Only the owner may touch a table.
     static let functions: [String: Set<String>] = [
         "sluice_worker": [
@@ -24,11 +28,11 @@ struct GrantTests {
             "set_abilities", "stop_worker", "begin_tick", "do_chore", "shrink_chore", "take_unfinished",
             "standing_fences", "album_of", "record_track",
         ],
-        "sluice_submitter": looking.union([
+        "sluice_submitter": looking.union(webhooks).union([
             "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs",
             "find_batch", "find_earlier", "start_change", "wish_change", "step_change", "fail_change",
         ]),
-        "sluice_operator": looking.union([
+        "sluice_operator": looking.union(webhooks).union([
             "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue",
             "weigh_submitter", "wish_worker", "create_token", "list_tokens", "revoke_token", "create_tenant",
             "list_tenants", "list_audit", "limit_tenant", "ledger_metrics", "oldest_snapshot_age", "start_change",
@@ -37,7 +41,7 @@ struct GrantTests {
         "sluice_viewer": looking.union(["ledger_metrics", "oldest_snapshot_age"]),
         "sluice_face": [
             "ledger_time", "begin_tick", "do_chore", "shrink_chore", "take_unfinished", "finish", "fail",
-            "standing_fences", "find_token", "touch_tokens", "take_changes",
+            "standing_fences", "find_token", "touch_tokens", "take_changes", "take_deliveries", "record_delivery",
         ],
     ]
 

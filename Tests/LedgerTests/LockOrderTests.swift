@@ -92,7 +92,8 @@ struct LockOrderTests {
 
     @Test func noCallsDeadlock() async throws {
         let lab = try await lab()
-        let calls = Bustle.chores + Bustle.workers + Bustle.people + Bustle.lookers + Bustle.time
+        let calls =
+            Bustle.chores + Bustle.workers + Bustle.people + Bustle.lookers + Bustle.time + Bustle.webhooks
         let outcome = try await bustle(lab, calls, sessions: 20, for: .seconds(10))
         try await check(outcome, lab)
     }

@@ -106,6 +106,8 @@ struct TenantSightTests {
             "list_failures(since => now() - interval '1 day')",
         ],
         "list_unable": ["list_unable()"],
+        "list_webhooks": ["list_webhooks()"],
+        "list_deliveries": ["list_deliveries()", "list_deliveries(in_state => 'waiting')"],
         "list_makers": ["list_makers(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'])"],
         "list_changes": ["list_changes()"], "show_change": ["show_change(1)", "show_change(2)"],
         "find_earlier": ["find_earlier(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'], true)"],
@@ -132,7 +134,8 @@ struct TenantSightTests {
     /// What tells nothing of jobs, or changes them: see the next test.
     private static let silent: Set<String> = [
         "ledger_time", "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs",
-        "prioritize_jobs", "start_change", "wish_change", "step_change", "fail_change",
+        "prioritize_jobs", "start_change", "wish_change", "step_change", "fail_change", "create_webhook", "remove_webhook",
+        "test_webhook", "retry_deliveries",
     ]
 
     private static func fill(_ call: String, _ other: Holding) -> String {
@@ -148,9 +151,11 @@ struct TenantSightTests {
         let filtered = Self.filtered.flatMap { name in
             Self.filters.map { "\(name)('\($0)')" } + [#"\#(name)('{"batch": $batch}')"#]
         }
+        let webhook = try await scene.bravo.ledger.createWebhook(at: "https://bravo.example/", for: .submitter(nil)).id
+        _ = try await scene.bravo.ledger.testWebhook(webhook)
         for call in Self.calls.values.flatMap(\.self) + filtered {
             let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.alpha)
-            #expect(!text.contains("bravo"), "\(call): \(text)")
+            #expect(!text.contains("bravo") && !text.contains("webhook.test"), "\(call): \(text)")
             #expect(text.firstMatch(of: /[^0-9.:](77|88)[0-9]{4}[^0-9]/) == nil, "\(call): \(text)")
         }
         // The calls are able to tell: the other tenant sees itself.
@@ -158,6 +163,8 @@ struct TenantSightTests {
             let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.bravo)
             #expect(text.contains("bravo") && text.firstMatch(of: /[^0-9.:](77|88)[0-9]{4}[^0-9]/) != nil)
         }
+        #expect(try await scene.answer("list_webhooks()", to: scene.bravo).contains("https://bravo.example/"))
+        #expect(try await scene.answer("list_deliveries()", to: scene.bravo).contains("webhook.test"))
         for name in Self.refused {
             let argument = name == "paces" ? "now()" : ""
             for role in [AccessRole.viewer, .submitter] {

@@ -17,10 +17,12 @@ enum CoordinatorCommand {
                 + "if it has their roots. You can run several. Without a coordinator, the workers run the "
                 + "housekeeping.",
             "With --listen it serves the HTTP API, which needs tokens: \"sluice tokens create\" makes them.",
+            "It sends what is due to webhooks, to addresses of the public internet only. --webhooks-to permits others. "
+                + "Its login needs the role sluice_face for that.",
             "It reads the same --config file as the worker. Ctrl-C or SIGTERM stops it.",
         ],
-        options: [ServiceOptions.root.form] + FaceOptions.forms + [ServiceFile.option.form]
-            + LedgerOptions.databaseForms,
+        options: [ServiceOptions.root.form] + FaceOptions.forms + [WebhookOptions.alsoTo.form]
+            + [ServiceFile.option.form] + LedgerOptions.databaseForms,
         examples: [
             Example(
                 line: "sluice coordinator --root out=/mnt/archive",
@@ -44,6 +46,7 @@ enum CoordinatorCommand {
             let keeper = try HouseKeeper(
                 LedgerOptions.configuration(invocation),
                 roots: roots,
+                webhooks: WebhookOptions.sender(invocation, tell),
                 tell: tell,
                 pulse: { report?.beat() }
             )

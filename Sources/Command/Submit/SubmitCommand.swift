@@ -124,6 +124,9 @@ enum SubmitCommand {
         if invocation[SubmitOptions.probe], !invocation[Question.dryRun] {
             throw UsageError("--probe needs --dry-run")
         }
+        if invocation[EndCommand.option] != nil, !invocation[SubmitOptions.wait] {
+            throw UsageError("--on-end needs --wait")
+        }
         if invocation[SubmitOptions.again], invocation[SubmitOptions.key] != nil {
             throw UsageError("--key and --again cannot be combined")
         }
@@ -193,7 +196,8 @@ enum SubmitCommand {
             ending.sayFailures(on: console)
             ending.sayRemarks(on: console)
         }
-        if ending.exitCode != .success { exitCode = ending.exitCode }
+        let end = EndCommand(invocation)?.run(after: ending, invocation.environment, on: console) ?? ending.exitCode
+        if end != .success { exitCode = end }
         return exitCode
     }
 }

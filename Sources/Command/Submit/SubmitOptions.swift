@@ -143,7 +143,8 @@ enum SubmitOptions {
             runAt.form, maxAttempts.form, libav.form, key.form, again.form, check.form, label.form,
         ] + LedgerOptions.forms
         + [
-            ProgressStyle.option.form, json.form, quiet.form, wait.form, Question.dryRun.form, probe.form,
+            ProgressStyle.option.form, json.form, quiet.form, wait.form, EndCommand.option.form, Question.dryRun.form,
+            probe.form,
         ]
 
     /// The properties that all jobs share. `now` is the ledger's time.

@@ -27,14 +27,18 @@ enum WaitCommand {
         summary: "wait until jobs or batches have ended",
         discussion: [
             "Exit codes: 0 all completed; 3 some failed or were cancelled; 4 no such job or batch; 8 timed out. "
-                + "A failed job that was retried has not ended."
+                + "A failed job that was retried has not ended.",
+            "--on-end runs a command in /bin/sh once they have ended, with SLUICE_BATCH, SLUICE_JOB, SLUICE_COMPLETED, "
+                + "SLUICE_SKIPPED, SLUICE_FAILED, SLUICE_CANCELLED and SLUICE_EXIT_CODE in its environment. If all "
+                + "were completed and the command fails, the exit code is 1.",
         ],
         arguments: [ids],
-        options: [batch.form, takesAny.form, timeout.form] + LedgerOptions.forms
+        options: [batch.form, takesAny.form, timeout.form, EndCommand.option.form] + LedgerOptions.forms
             + [ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice wait --batch 17 --timeout 2h", purpose: "wait for a batch"),
             Example(line: "sluice wait --any 10442 10981", purpose: "wait for the first of two jobs"),
+            Example(line: "sluice wait --batch last --on-end ./report.sh", purpose: "run a command at the end"),
         ],
         run: run
     )
@@ -58,7 +62,8 @@ enum WaitCommand {
             ending.sayFailures(on: console)
             ending.sayRemarks(on: console)
         }
-        return ending.exitCode
+        guard let command = EndCommand(invocation) else { return ending.exitCode }
+        return command.run(after: ending, invocation.environment, on: console)
     }
 }
 

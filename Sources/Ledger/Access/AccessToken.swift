@@ -1,5 +1,6 @@
 import Conversion
 import FoundationEssentials
+import Hashing
 
 /// The text that a program shows to be served: `slt_`, the secret and a checksum, in hexadecimal digits.
 ///
@@ -45,10 +46,10 @@ public struct AccessToken: Sendable, Hashable {
 
     /// The SHA-256 of the secret, by which the ledger finds the token. Its look-up in an index is the only comparison:
     /// who does not know the secret cannot choose the hash, so the time that it takes tells nothing.
-    var hash: Data { Data(SHA256.digest(ofShort: secret)) }
+    var hash: Data { Data(SHA256Hash.digest(of: secret)) }
 
     private static func checksum(_ secret: [UInt8]) -> [UInt8] {
-        Array(SHA256.digest(ofShort: Array(prefix.utf8) + secret).prefix(4))
+        Array(SHA256Hash.digest(of: Array(prefix.utf8) + secret).prefix(4))
     }
 
     private static func hexadecimal(_ bytes: [UInt8]) -> String {

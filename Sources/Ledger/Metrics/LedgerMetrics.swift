@@ -25,6 +25,7 @@ public struct LedgerMetrics: Sendable, Hashable {
     init(_ lines: [Line]) {
         var values: [MetricFamily: [[String]: Double]] = [
             .publishPending: [[]: 0], .leasesLost: [[]: 0], .bytes: [["out"]: 0],
+            .webhookDeliveries: [["delivered"]: 0, ["failed"]: 0, ["dead"]: 0],
         ]
         // A rate notices the first event only if there was a value before it.
         for line in lines where line.meter == "jobs" {
@@ -51,6 +52,7 @@ public struct LedgerMetrics: Sendable, Hashable {
             case "paused_roots": add(.pausedRoots, [line.key])
             case "leases_lost": add(.leasesLost, [])
             case "rooms": add(.roomsEnded, [line.key])
+            case "webhook_deliveries": add(.webhookDeliveries, [line.key])
             case "snapshot_age": add(.snapshotAge, [])
             case "dead_rows": add(.deadRows, [line.key])
             case "housekeeping": add(.housekeeping, [])

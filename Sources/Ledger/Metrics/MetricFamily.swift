@@ -14,6 +14,7 @@ public enum MetricFamily: Sendable, Hashable, CaseIterable {
     case pausedRoots
     case leasesLost
     case roomsEnded
+    case webhookDeliveries
     case snapshotAge
     case deadRows
     case housekeeping
@@ -78,6 +79,8 @@ public enum MetricFamily: Sendable, Hashable, CaseIterable {
             counter("leases_lost", [], "Workers that the ledger declared lost, because they gave no sign of life")
         case .roomsEnded:
             counter("rooms_ended", ["reason"], "Rooms that died while they converted a job, by code of the failure")
+        case .webhookDeliveries:
+            counter("webhook_deliveries", ["outcome"], "Attempts to send an event to a webhook, by what became of it")
         case .snapshotAge:
             gauge(
                 "ledger_xmin_age_seconds",

@@ -1,5 +1,5 @@
-import CCrypto
 import Glibc
+import Hashing
 import System
 
 /// Identifies the contents of a finished file: its length and its SHA-256.
@@ -21,10 +21,6 @@ public struct Fingerprint: Sendable, Hashable {
     }
 
     /// Hashes the whole file, whatever the offset of `descriptor`; `nil` with `errno` set if it cannot be read.
-    ///
-    /// Uses libcrypto: libpq brings it into the process anyway, it is maintained, and it uses the processor's
-    /// instructions for SHA-256. The kernel's own hash (AF_ALG) is missing from many kernels and forbidden in many
-    /// containers.
     static func of(_ descriptor: Int32) -> Fingerprint? { of(descriptor, while: { true }) ?? nil }
 
     /// The same; a non-`nil` result that holds `nil` if `isWanted` returned false before the end.
@@ -40,30 +36,5 @@ public struct Fingerprint: Sendable, Hashable {
             offset += count
         }
         return .some(nil)
-    }
-}
-
-/// A SHA-256 computation in progress.
-struct SHA256Hash: ~Copyable {
-    private let context: OpaquePointer
-
-    init() {
-        guard let context = EVP_MD_CTX_new() else { preconditionFailure("no memory for a digest") }
-        self.context = context
-        precondition(EVP_DigestInit_ex(context, EVP_sha256(), nil) == 1, "libcrypto has SHA-256")
-    }
-
-    deinit { EVP_MD_CTX_free(context) }
-
-    func add(_ bytes: UnsafeRawBufferPointer) {
-        precondition(EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1, "adding bytes cannot fail")
-    }
-
-    func finish() -> [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
-            var length: UInt32 = 0
-            precondition(EVP_DigestFinal_ex(context, buffer.baseAddress, &length) == 1, "a digest ends once")
-            count = Int(length)
-        }
     }
 }

@@ -1,3 +1,5 @@
+import Hashing
+
 /// Computes the fingerprint of a sequence of strings.
 public struct RunningFingerprint: ~Copyable {
     private let hash = SHA256Hash()

@@ -41,13 +41,56 @@ enum Bustle {
 
     static let chores = [
         "reap", "wake_delayed", "fold_counts", "raise_floors", "audit_running", "make_spans_ahead", "drop_old",
-        "close_albums", "fold_service", "trim_audit",
+        "close_albums", "fold_service", "trim_audit", "find_events", "trim_webhooks",
     ].map {
         Call(
             sql: "select error from sluice.do_chore('\($0)')",
             weight: ["wake_delayed", "drop_old"].contains($0) ? 3 : 1
         )
     }
+
+    /// What people and coordinators do with webhooks, which housekeeping writes to.
+    static let webhooks = [
+        Call(
+            sql: """
+                select null::text from sluice.create_webhook('https://h.example/',
+                    decode(md5(random()::text) || md5(random()::text), 'hex'), null,
+                    case when random() < 0.5 then '' end, case when random() < 0.3 then (select max(id) from sluice.batch) end)
+                where (select count(*) < 20 from sluice.webhook)
+                """,
+            weight: 2
+        ),
+        Call(
+            sql: """
+                select null::text from sluice.take_deliveries((random() * 2)::integer % 2, 1, '50 ms') d,
+                    lateral sluice.record_delivery(d.delivery, d.lease, (array[200, 500, 410])[1 + (random() * 2)::integer])
+                """,
+            weight: 6
+        ),
+        // Those that another coordinator has taken.
+        Call(
+            sql: """
+                select null::text from (
+                    select id, lease from sluice.webhook_delivery where outcome is null order by random() limit 1
+                ) d, lateral sluice.record_delivery(d.id, d.lease, 200)
+                """,
+            weight: 4
+        ),
+        Call(
+            sql: """
+                select sluice.retry_deliveries(id)::text
+                from (select id from sluice.webhook order by random() limit 1) w
+                """
+        ),
+        Call(
+            sql: """
+                select sluice.remove_webhook(id)::text from (select id from sluice.webhook order by random() limit 1) w
+                where random() < 0.3
+                """
+        ),
+        Call(sql: "select null::text from sluice.list_webhooks()"),
+        Call(sql: "select null::text from sluice.list_deliveries()"),
+    ]
 
     /// Calls that work only while a ledger is empty.
     static let numbering = [Call(sql: "select sluice.number_ledger((random() * 5)::integer)::text", weight: 4)]

@@ -1,0 +1,31 @@
+import Console
+import Coordinator
+import Ledger
+
+/// The options of a coordinator about webhooks.
+enum WebhookOptions {
+    static let alsoTo = Option<WebhookSender.Block>(
+        "webhooks-to",
+        .block,
+        "also send webhooks to these addresses of a private network",
+        isRepeatable: true,
+        in: .work
+    )
+
+    static func sender(
+        _ invocation: Invocation,
+        _ tell: @escaping @Sendable (CoordinatorEvent) -> Void
+    ) throws -> WebhookSender {
+        try WebhookSender(LedgerOptions.configuration(invocation), alsoTo: invocation.all(alsoTo), tell: tell)
+    }
+}
+
+extension ValueType where Value == WebhookSender.Block {
+    /// An address, or a block of them.
+    static let block = ValueType(placeholder: "CIDR") { text throws(Misfit) in
+        guard let block = WebhookSender.Block(text) else {
+            throw Misfit(why: "must be an address or a block of addresses, as in 10.0.0.0/8 or fd00::/8")
+        }
+        return block
+    }
+}

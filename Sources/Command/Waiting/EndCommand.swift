@@ -1,0 +1,79 @@
+import Console
+import Conversion
+import Glibc
+import Ledger
+
+/// A command of the user that runs once the jobs that `wait` and `submit --wait` wait for have ended.
+struct EndCommand {
+    static let option = Option<String>(
+        "on-end",
+        .text.named("COMMAND"),
+        "run COMMAND in a shell once all have ended, with facts in its environment",
+        in: .general
+    )
+
+    /// In the words of a shell.
+    let command: String
+
+    /// `nil` if the user named none.
+    init?(_ invocation: Invocation) {
+        guard let command = invocation[Self.option] else { return nil }
+        self.command = command
+    }
+
+    /// What the command finds in its environment.
+    static func facts(of ending: Waiting.Ending) -> [String: String] {
+        let counts = ending.state.counts
+        return [
+            "SLUICE_BATCH": ending.state.batches.map { "\($0.batch)" }.joined(separator: " "),
+            "SLUICE_JOB": ending.state.jobs.map { "\($0.job)" }.joined(separator: " "),
+            "SLUICE_COMPLETED": "\(counts.completed)", "SLUICE_SKIPPED": "\(counts.skipped)",
+            "SLUICE_FAILED": "\(counts.failed)", "SLUICE_CANCELLED": "\(counts.cancelled)",
+            "SLUICE_EXIT_CODE": "\(ending.exitCode.rawValue)",
+        ]
+    }
+
+    /// Runs the command to its end, unless the wait timed out. Returns the exit code of `wait`: that of the wait, or 1
+    /// if everything was completed and the command failed.
+    func run(
+        after ending: Waiting.Ending,
+        _ environment: [String: String],
+        on console: CommandOutput
+    ) -> ExitCode {
+        guard !ending.isTimedOut else { return ending.exitCode }
+        let facts = environment.merging(Self.facts(of: ending)) { $1 }
+        guard let problem = Self.problem(running: command, facts) else { return ending.exitCode }
+        console.warn("the command of --on-end \(problem)")
+        return ending.exitCode == .success ? .failure : ending.exitCode
+    }
+
+    /// Runs the command with the terminal and the streams of this process. `nil` if it succeeded.
+    private static func problem(running command: String, _ variables: [String: String]) -> String? {
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var (none, ordinary) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigemptyset(&ordinary)
+        // This process ignores it.
+        sigaddset(&ordinary, SIGPIPE)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &ordinary)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        let words = ["sh", "-c", command]
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        var environment: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { (arguments + environment).forEach { free($0) } }
+        var id = pid_t()
+        let error = posix_spawn(&id, "/bin/sh", nil, &attributes, &arguments, &environment)
+        guard error == 0 else { return "cannot be started: \(String(cString: strerror(error)))" }
+        var status: Int32 = 0
+        while waitpid(id, &status, 0) < 0 {
+            guard errno == EINTR else { return "was lost: \(String(cString: strerror(errno)))" }
+        }
+        let signal = status & 0x7F
+        guard signal == 0 else { return "was ended by signal \(signal)" }
+        let code = status >> 8 & 0xFF
+        return code == 0 ? nil : "ended with exit code \(code)"
+    }
+}

@@ -1,0 +1,116 @@
+import FoundationEssentials
+
+extension JobLedger {
+    // MARK: - For people
+
+    /// Creates a webhook. Returns its id and its secret, which cannot be shown again.
+    ///
+    /// `events`: `nil` for all that there are in that scope. Throws `refused` for an address that is none, and
+    /// `permissionDenied` for the batches of others.
+    public func createWebhook(
+        at url: String,
+        for scope: Webhook.Scope,
+        events: [Webhook.Event]? = nil,
+        failurePercent: Int = 10
+    ) async throws -> (id: Int32, secret: WebhookSecret) {
+        let secret = WebhookSecret()
+        // An empty text means the caller.
+        let (submitter, batch): (String?, Int64?) =
+            switch scope {
+            case .all: (nil, nil)
+            case .submitter(let name): (name ?? "", nil)
+            case .batch(let id): (nil, id)
+            }
+        // A repeated call finds the webhook that an earlier try has created.
+        let id: Int32 = try await settle("create a webhook") { connection, _ in
+            try connection.value(
+                """
+                select \(schema).create_webhook(\(url), \(Data(secret.bytes)), \(events?.map(\.rawValue)),
+                    \(submitter), \(batch), \(Int32(clamping: failurePercent)))
+                """
+            )
+        }
+        return (id, secret)
+    }
+
+    /// The webhooks that the caller may see, by id.
+    public func webhooks() async throws -> [Webhook] {
+        try await settle("list webhooks") { connection, _ in
+            try connection.rows("select * from \(schema).list_webhooks()", Webhook.init)
+        }
+    }
+
+    /// Removes a webhook with its deliveries. Throws `refused` if there is none.
+    public func removeWebhook(_ id: Int32) async throws {
+        try await settle("remove a webhook") { connection, mayHaveHappened in
+            do {
+                _ = try connection.execute("select \(schema).remove_webhook(\(id))")
+            } catch let error as LedgerError where mayHaveHappened && error.sqlState == "P0002" {
+                // An earlier try has removed it.
+            }
+        }
+    }
+
+    /// Has a test event sent to a webhook. Returns its delivery.
+    public func testWebhook(_ id: Int32) async throws -> Int64 {
+        let test = UUID()
+        return try await settle("test a webhook") { connection, _ in
+            try connection.value("select \(schema).test_webhook(\(id), \(test))")
+        }
+    }
+
+    /// Deliveries, newest first: of one webhook, in one state, and older than the delivery `before`.
+    public func deliveries(
+        to webhook: Int32? = nil,
+        in state: WebhookDelivery.State? = nil,
+        before: Int64? = nil,
+        limit: Int32 = 50
+    ) async throws -> [WebhookDelivery] {
+        try await settle("list deliveries") { connection, _ in
+            try connection.rows(
+                "select * from \(schema).list_deliveries(\(webhook), \(state?.rawValue), \(before), \(limit))",
+                WebhookDelivery.init
+            )
+        }
+    }
+
+    /// Has dead deliveries of a webhook sent again, all or one. Returns how many, up to 10,000.
+    public func retryDeliveries(to webhook: Int32, _ delivery: Int64? = nil) async throws -> Int {
+        try await settle("retry deliveries") { connection, _ in
+            try connection.value("select \(schema).retry_deliveries(\(webhook), \(delivery))")
+        }
+    }
+
+    // MARK: - For coordinators
+
+    /// Takes deliveries that are due: up to `healthy` to webhooks that took the last request, and up to `failing` to
+    /// others. Whoever takes one must record its result within `lease`, or another takes it.
+    public func takeDeliveries(
+        healthy: Int,
+        failing: Int,
+        lease: Duration,
+        within limit: Duration? = nil
+    ) async throws -> [TakenDelivery] {
+        // If the answer is lost, they are due again after the lease.
+        try await settle("take deliveries of webhooks", within: limit) { connection, _ in
+            try connection.rows(
+                """
+                select * from \(schema).take_deliveries(\(Int32(clamping: healthy)), \(Int32(clamping: failing)), \(lease))
+                """,
+                TakenDelivery.init
+            )
+        }
+    }
+
+    /// Records the result of an attempt: the status of the answer, or why there is none. Returns the state of the
+    /// delivery since then; `nil` if another has taken or ended it meanwhile.
+    @discardableResult
+    public func record(_ delivery: TakenDelivery, status: Int?, error: String?) async throws -> WebhookDelivery.State? {
+        let status = status.map { Int32(clamping: $0) }
+        return try await settle("record a delivery") { connection, _ in
+            try connection.rows(
+                "select \(schema).record_delivery(\(delivery.id), \(delivery.lease), \(status), \(error))"
+            ) { row in (try row[0] as String?).flatMap(WebhookDelivery.State.init) }[0]
+        }
+    }
+}
