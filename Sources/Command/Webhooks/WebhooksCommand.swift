@@ -61,7 +61,7 @@ enum WebhooksCommand {
                 + "ended, many jobs fail, a worker is lost, the ledger works again. docs/webhooks.md shows how to "
                 + "check the signature."
         ],
-        options: ListOptions.forms,
+        options: ListOptions.databaseForms,
         examples: [Example(line: "sluice webhooks", purpose: "all webhooks that you may see")],
         children: [creating, testing, deliveries, retrying, removing],
         standsAlone: true,
@@ -125,7 +125,7 @@ enum WebhooksCommand {
     // MARK: - Webhooks
 
     @Sendable private static func list(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let (now, webhooks) = try LedgerWork.run(invocation) { ledger in
+        let (now, webhooks) = try LedgerWork.runOnDatabase(invocation) { ledger in
             (try await ledger.time(), try await ledger.webhooks())
         }
         if invocation[ListOptions.json] {
@@ -167,7 +167,7 @@ enum WebhooksCommand {
             throw UsageError("\(scopes[0].word) and \(scopes[1].word) cannot be combined")
         }
         let (url, events) = (invocation.word(address), invocation.all(event))
-        let made = try LedgerWork.run(invocation) { ledger in
+        let made = try LedgerWork.runOnDatabase(invocation) { ledger in
             var scope = Webhook.Scope.all
             if invocation[own] { scope = .submitter(nil) }
             if let tenant = invocation[tenant] { scope = .submitter("tenant:" + tenant) }
@@ -190,7 +190,7 @@ enum WebhooksCommand {
 
     @Sendable private static func remove(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let ids = try invocation.ids(which)
-        try LedgerWork.run(invocation) { ledger in
+        try LedgerWork.runOnDatabase(invocation) { ledger in
             let known = Set(try await ledger.webhooks().map { Int64($0.id) })
             // All are looked up first, so that a mistyped one changes nothing.
             if let id = ids.first(where: { !known.contains($0) }) { throw Refusal.missing("webhook \(id)") }
@@ -201,7 +201,7 @@ enum WebhooksCommand {
 
     @Sendable private static func test(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let id = try webhook(invocation)
-        let outcome = try LedgerWork.run(invocation) { ledger -> WebhookDelivery? in
+        let outcome = try LedgerWork.runOnDatabase(invocation) { ledger -> WebhookDelivery? in
             try await check(id, on: ledger)
             let sent = try await ledger.testWebhook(id)
             let end = ContinuousClock.now + .seconds(30)
@@ -249,7 +249,7 @@ enum WebhooksCommand {
         }
         let state: WebhookDelivery.State? = invocation[dead] ? .dead : invocation[waiting] ? .waiting : nil
         let limit = invocation[limit]
-        let (now, page) = try LedgerWork.run(invocation) { ledger in
+        let (now, page) = try LedgerWork.runOnDatabase(invocation) { ledger in
             let id = invocation[to].map { Int32(clamping: $0) }
             if let id { try await check(id, on: ledger) }
             // One more than the limit shows whether there are others.
@@ -305,7 +305,7 @@ enum WebhooksCommand {
 
     @Sendable private static func retry(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let id = try webhook(invocation)
-        let count = try LedgerWork.run(invocation) { ledger in
+        let count = try LedgerWork.runOnDatabase(invocation) { ledger in
             try await check(id, on: ledger)
             return try await ledger.retryDeliveries(to: id, invocation[delivery])
         }

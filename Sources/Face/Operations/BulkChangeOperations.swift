@@ -33,14 +33,11 @@ enum BulkChangeOperations {
                 path: "/api/v1/bulk-changes",
                 summary: "as changeJobs, but the ledger keeps the change, any coordinator goes on, and it can be undone",
                 access: .stewards,
-                body: .json(ChangingOperations.change),
+                body: .json(ChangingOperations.bulkChange),
                 answer: Shapes.bulkChange,
                 status: .accepted
             ) { call in
                 let (change, filter) = try ChangingOperations.wanted(call)
-                guard call.body?.members?["preview"]?.truth != true else {
-                    throw Problem(.badBody, mistakes: [.init(pointer: "/preview", detail: "belongs to changeJobs")])
-                }
                 let begun = try await call.ledger.begin(change, on: filter)
                 hurry()
                 return try .json(BulkChangeRecord(begun), .accepted)

@@ -6,16 +6,23 @@ import Records
 enum ChangingOperations {
     private static let filter = Schema.named("JobFilter", .object(JobSelection.fields))
 
-    static let change = Schema.object([
+    private static let fields: [Schema.Field] = [
         .must("change", .choice(["retry", "cancel", "prioritize"]), "what to do"),
         .must("filter", filter, "the jobs; an empty filter selects all on which the change has an effect"),
-        .may("preview", .truth, "only count"),
-        .may("limit", .whole(1...10_000), "look at this many jobs only; then \"next\" tells where to continue"),
-        .may("after", .text(1...4_096), "continue after the change that gave this as \"next\""),
         .may("priority", .whole(-100...100), "for prioritize: the new priority"),
         .may("onDamage", .choice(DamageMode.allCases.map(\.rawValue)), "for retry: how to treat damage from now on"),
         .may("concealLimit", .whole(0...86_400), "for retry with onDamage conceal: seconds of silence"),
-    ])
+    ]
+    /// A change that is made at once.
+    private static let change = Schema.object(
+        fields + [
+            .may("preview", .truth, "only count"),
+            .may("limit", .whole(1...10_000), "look at this many jobs only; then \"next\" tells where to continue"),
+            .may("after", .text(1...4_096), "continue after the change that gave this as \"next\""),
+        ]
+    )
+    /// A change that the ledger keeps.
+    static let bulkChange = Schema.object(fields)
 
     static let all: [Operation] = [
         Operation(
@@ -61,8 +68,9 @@ enum ChangingOperations {
 
     @Sendable private static func changeJobs(_ call: Call) async throws -> HTTPAnswer {
         let (wanted, filter) = try wanted(call)
-        let verb = call.body?.members?["change"]?.text ?? ""
-        if call.body?.members?["preview"]?.truth == true {
+        let members = call.body?.members ?? [:]
+        let verb = members["change"]?.text ?? ""
+        if members["preview"]?.truth == true {
             let count = try await call.ledger.count(of: wanted, matching: filter)
             let publishing = try await call.ledger.countPublishing(matching: filter)
             return try .json(ChangeRecord(verb, wanted, count: count, tally: nil, publishing: publishing))

@@ -56,12 +56,9 @@ extension BulkChange {
         number = try row["id"]
         phase = try row.value("phase")
         expected = try row["expected"]
-        tally = ChangeTally(
-            seen: try row["seen"],
-            changed: try row["changed"],
-            asked: try row["asked"],
-            publishing: try row["publishing"]
-        )
+        tally = ChangeTally()
+        (tally.seen, tally.changed) = (try row["seen"], try row["changed"])
+        (tally.asked, tally.publishing) = (try row["asked"], try row["publishing"])
         undone = try row["undone"]
         error = try row["error"]
         submitter = try row["submitter"]
