@@ -1,11 +1,24 @@
 public import Conversion
 public import Ledger
+public import Storage
 
 /// The HTTP face of a ledger: what commands do, for programs.
 public final class Face: Sendable {
     private let server: HTTPServer
     private let ledger: JobLedger
     private let hub = EventHub()
+    private let share: FileShare
+
+    /// A folder with files that programs may send or get.
+    public struct RootPlace: Sendable {
+        public let name: String
+        public let path: String
+        public let rules: RootRules
+
+        public init(name: String, path: String, rules: RootRules) {
+            (self.name, self.path, self.rules) = (name, path, rules)
+        }
+    }
 
     public struct Configuration: Sendable {
         /// Where it listens, in the words of `ListenAddress`.
@@ -19,11 +32,18 @@ public final class Face: Sendable {
         public var libavcodec = ""
         /// How many connections to the ledger it may have.
         public var connections = 8
+        /// Where programs may send files.
+        public var uploads: [RootPlace] = []
+        /// Bytes of one of these files.
+        public var mostUploadBytes: Int64 = 4 << 30
+        /// Where programs may get the outputs of jobs.
+        public var downloads: [RootPlace] = []
 
         public init(addresses: [String]) { self.addresses = addresses }
     }
 
-    /// Listens and serves until `stop`. Throws a `ListenError` if it cannot listen, or must not.
+    /// Listens and serves until `stop`. Throws a `ListenError` if it cannot listen, or must not, and a `StorageError` if a
+    /// root cannot be opened.
     public init(
         _ ledgerConfiguration: LedgerConfiguration,
         _ configuration: Configuration,
@@ -48,12 +68,14 @@ public final class Face: Sendable {
             }
             return address
         }
+        share = FileShare(try FileShare.Offer(configuration))
         let ledger = try JobLedger(ledgerConfiguration)
         self.ledger = ledger
         let operations = try Self.operations(
             version: configuration.version,
             libavcodec: configuration.libavcodec,
-            hub: hub
+            hub: hub,
+            share: share
         )
         server = try HTTPServer(
             addresses,
@@ -74,6 +96,7 @@ public final class Face: Sendable {
     public func stop() async {
         await hub.stop()
         await server.stop()
+        share.stop()
         await ledger.close()
     }
 
@@ -81,11 +104,13 @@ public final class Face: Sendable {
     static func operations(
         version: String,
         libavcodec: String = "",
-        hub: EventHub = EventHub()
+        hub: EventHub = EventHub(),
+        share: FileShare = FileShare(FileShare.Offer())
     ) throws -> [Operation] {
         let operations =
             ReadingOperations.all + [SubmittingOperation.value] + ChangingOperations.all
             + [
+                UploadOperation.value(share), DownloadOperation.value(share),
                 EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),
                 HealthOperations.alive,
                 HealthOperations.ready,
@@ -93,5 +118,20 @@ public final class Face: Sendable {
         let named = operations + [HealthOperations.description { "" }]
         let text = try APIDescription.text(named, version: version) + "\n"
         return operations + [HealthOperations.description { text }]
+    }
+}
+
+extension FileShare.Offer {
+    fileprivate init(_ configuration: Face.Configuration) throws(StorageError) {
+        mostBytes = configuration.mostUploadBytes
+        for place in configuration.uploads {
+            // Links are refused: one that leads to another folder of the root would lead out of a tenant's own.
+            uploads.append(
+                try StorageRoot.open(name: place.name, path: place.path, rules: place.rules, withoutOpenat2: true)
+            )
+        }
+        for place in configuration.downloads {
+            downloads.append(try StorageRoot.open(name: place.name, path: place.path, rules: place.rules))
+        }
     }
 }

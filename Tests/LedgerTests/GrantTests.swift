@@ -25,7 +25,7 @@ struct GrantTests {
         ],
         "sluice_submitter": looking.union([
             "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs",
-            "find_batch", "find_earlier",
+            "find_batch", "find_earlier", "begin_upload", "end_upload", "cancel_upload",
         ]),
         "sluice_operator": looking.union([
             "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue",

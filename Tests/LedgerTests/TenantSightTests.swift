@@ -128,7 +128,7 @@ struct TenantSightTests {
     /// What tells nothing of jobs, or changes them: see the next test.
     private static let silent: Set<String> = [
         "ledger_time", "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs",
-        "prioritize_jobs",
+        "prioritize_jobs", "begin_upload", "end_upload", "cancel_upload",
     ]
 
     private static func fill(_ call: String, _ other: Holding) -> String {

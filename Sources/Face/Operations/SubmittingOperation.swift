@@ -59,7 +59,7 @@ enum SubmittingOperation {
     @Sendable private static func run(_ call: Call) async throws -> HTTPAnswer {
         let key = call.head.field("idempotency-key")
         let receipt: SubmissionReceipt
-        if let lines = call.lines {
+        if let lines = call.stream {
             let submission = submission(call.parameters, key: key)
             do {
                 receipt = try await call.ledger.submit(submission, streaming: JobLines(body: lines))
