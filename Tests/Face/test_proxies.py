@@ -128,12 +128,12 @@ def test_passes_files_through(proxy, ledger):
     refused = proxy.client.put("/api/v1/files/in/a%20b/c.wav", content=content[:-1])
     assert (refused.status_code, refused.json()["code"]) == (409, "file_exists")
     for path in ["..%2f..%2fetc%2fx", "a/%2e%2e/%2e%2e/x", "%2fetc%2fx"]:
-        request = f"PUT /api/v1/files/in/{path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx"
+        request = f"PUT /api/v1/files/in/{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx"
         with proxy.connect() as connection:
             connection.sendall(request.encode())
             assert connection.recv(65_536).split()[1] in [b"400", b"404", b"308"], path
     assert [path.name for path in (ledger.folder / "in").rglob("*") if path.is_file()] == ["c.wav"]
     with proxy.connect() as connection:
-        connection.sendall(b"PUT /api/v1/files/in/half HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 500_000)
+        connection.sendall(b"PUT /api/v1/files/in/half HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 500_000)
     assert proxy.client.put("/api/v1/files/in/half", content=b"whole").status_code == 201
     assert (ledger.folder / "in/half").read_bytes() == b"whole"

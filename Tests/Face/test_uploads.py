@@ -341,7 +341,7 @@ def test_waits_for_the_body_until_it_is_wanted(ledger):
         with face.connect() as connection:
             connection.sendall(head("b", 1 << 30, "Authorization: Bearer x"))
             assert answers(connection) == [401]
-        # A short body is read, and the connection stays.
+        # A body that is not so long is read, and the connection stays.
         with face.connect() as connection:
             for _ in range(3):
                 connection.sendall(head("b", 4, "Authorization: Bearer x") + b"evil")

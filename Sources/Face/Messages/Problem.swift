@@ -126,17 +126,25 @@ package struct Problem: Error, Sendable {
     var retryAfter: Int?
 
     package init(_ code: Code, _ detail: String? = nil, mistakes: [Schema.Mistake] = []) {
-        (status, self.code, title, self.detail) = (code.status, code.rawValue, code.title, detail)
+        (status, self.code, title) = (code.status, code.rawValue, code.title)
+        self.detail = detail.map(Self.bounded)
         (hint, self.mistakes) = (code.hint, mistakes)
         if status == .serviceUnavailable || status == .tooManyRequests { retryAfter = 1 }
     }
 
     /// What failed behind the face.
     package init(_ failure: Failure, _ status: HTTPStatus) {
-        (self.status, code, kind, detail, hint) = (status, failure.code, failure.kind, failure.message, failure.hint)
+        (self.status, code, kind, hint) = (status, failure.code, failure.kind, failure.hint)
+        detail = Self.bounded(failure.message)
         title = failure.known.map { $0.entry.meaning.unmarked } ?? failure.code
         if status == .serviceUnavailable { retryAfter = 1 }
         if status == .tooManyRequests { retryAfter = 60 }
+    }
+
+    /// A text that may repeat what a client has sent, cut where it is longer than people read.
+    private static func bounded(_ text: String) -> String {
+        guard text.unicodeScalars.count > 1_000 else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.prefix(1_000))) + "..."
     }
 
     package var answer: HTTPAnswer {

@@ -46,7 +46,7 @@ extension ServerLoop {
             let body = BodyStream(isOnDemand: true) { server.post(.wake(number)) }
             exchange.phase = .streaming(body)
             exchange.awaitsDemand = true
-            exchange.mayDrop = head.field("expect") == nil && head.bodyLength <= limits.droppedBytes
+            exchange.mayDrop = head.field("expect") == nil && head.bodyLength <= limits.droppedFileBytes
             answer(exchange) { await run(body) }
             // The library calls again for the header when the connection goes on.
             suspend(exchange)
@@ -80,7 +80,10 @@ extension ServerLoop {
         case .new, .waiting, .answered, .sending:
             // An answer was made before the end of the body. It can be sent only after it.
             exchange.dropped += piece.count
-            guard exchange.dropped <= limits.droppedBytes else { return .NO }
+            guard exchange.dropped <= (exchange.mayDrop ? limits.droppedFileBytes : limits.droppedBytes) else {
+                return .NO
+            }
+            exchange.pace?.bytes += piece.count
             taken()
         }
         return .YES
