@@ -138,7 +138,7 @@ let package = Package(
         // The parsers of untrusted text with their invariants: for fuzzing, and for a process that a trap may end.
         .target(
             name: "FuzzedTexts",
-            dependencies: ["Command", "PumpRoom", "Storage", "Ledger", "Conversion", "TestSupport"],
+            dependencies: ["Command", "Face", "PumpRoom", "Storage", "Ledger", "Conversion", "TestSupport"],
             path: "Tests/Programs/FuzzedTexts",
             swiftSettings: house
         ),

@@ -1,5 +1,6 @@
 public import Conversion
 public import Ledger
+public import Storage
 
 /// The HTTP face of a ledger: what commands do, for programs.
 public final class Face: Sendable {
@@ -7,6 +8,18 @@ public final class Face: Sendable {
     private let ledger: JobLedger
     private let hub = EventHub()
     private let runner: BulkChangeRunner
+    private let share: FileShare
+
+    /// A folder with files that programs may send or get.
+    public struct RootPlace: Sendable {
+        public let name: String
+        public let path: String
+        public let rules: RootRules
+
+        public init(name: String, path: String, rules: RootRules) {
+            (self.name, self.path, self.rules) = (name, path, rules)
+        }
+    }
 
     public struct Configuration: Sendable {
         /// Where it listens, in the words of `ListenAddress`.
@@ -20,11 +33,18 @@ public final class Face: Sendable {
         public var libavcodec = ""
         /// How many connections to the ledger it may have.
         public var connections = 8
+        /// Where programs may send files.
+        public var uploads: [RootPlace] = []
+        /// Bytes of one of these files.
+        public var mostUploadBytes: Int64 = 4 << 30
+        /// Where programs may get the outputs of jobs.
+        public var downloads: [RootPlace] = []
 
         public init(addresses: [String]) { self.addresses = addresses }
     }
 
-    /// Listens and serves until `stop`. Throws a `ListenError` if it cannot listen, or must not.
+    /// Listens and serves until `stop`. Throws a `ListenError` if it cannot listen, or must not, and a `StorageError` if a
+    /// root cannot be opened.
     public init(
         _ ledgerConfiguration: LedgerConfiguration,
         _ configuration: Configuration,
@@ -49,6 +69,7 @@ public final class Face: Sendable {
             }
             return address
         }
+        share = FileShare(try FileShare.Offer(configuration))
         let ledger = try JobLedger(ledgerConfiguration)
         self.ledger = ledger
         runner = BulkChangeRunner(ledger, complain: complain)
@@ -56,7 +77,8 @@ public final class Face: Sendable {
             version: configuration.version,
             libavcodec: configuration.libavcodec,
             hub: hub,
-            hurry: runner.hurry
+            hurry: runner.hurry,
+            share: share
         )
         server = try HTTPServer(
             addresses,
@@ -79,6 +101,7 @@ public final class Face: Sendable {
         await hub.stop()
         await runner.stop()
         await server.stop()
+        share.stop()
         await ledger.close()
     }
 
@@ -87,12 +110,14 @@ public final class Face: Sendable {
         version: String,
         libavcodec: String = "",
         hub: EventHub = EventHub(),
-        hurry: @escaping @Sendable () -> Void = {}
+        hurry: @escaping @Sendable () -> Void = {},
+        share: FileShare = FileShare(FileShare.Offer())
     ) throws -> [Operation] {
         let operations =
             ReadingOperations.all + CommandOperations.all + [SubmittingOperation.value] + ChangingOperations.all
             + BulkChangeOperations.all(hurry)
             + [
+                UploadOperation.value(share), DownloadOperation.value(share),
                 EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),
                 HealthOperations.alive,
                 HealthOperations.ready,
@@ -100,5 +125,20 @@ public final class Face: Sendable {
         let named = operations + [HealthOperations.description { "" }]
         let text = try APIDescription.text(named, version: version) + "\n"
         return operations + [HealthOperations.description { text }]
+    }
+}
+
+extension FileShare.Offer {
+    fileprivate init(_ configuration: Face.Configuration) throws(StorageError) {
+        mostBytes = configuration.mostUploadBytes
+        for place in configuration.uploads {
+            // Links are refused: one that leads to another folder of the root would lead out of a tenant's own.
+            uploads.append(
+                try StorageRoot.open(name: place.name, path: place.path, rules: place.rules, withoutOpenat2: true)
+            )
+        }
+        for place in configuration.downloads {
+            downloads.append(try StorageRoot.open(name: place.name, path: place.path, rules: place.rules))
+        }
     }
 }

@@ -2,6 +2,7 @@ import Conversion
 import FoundationEssentials
 import Ledger
 import Records
+import Storage
 
 /// Answers requests: finds the operation, checks what it is given, asks the doorkeeper, and turns errors into problems.
 struct FaceService: RequestService {
@@ -56,11 +57,16 @@ struct FaceService: RequestService {
             }
         case .jsonOrLines(let schema, _):
             if let type = head.bodyType, ["application/x-ndjson", "application/jsonl"].contains(type) {
-                return .stream { lines in await answer(head, operation, path, lines: lines) { _ in nil } }
+                return .stream { body in await answer(head, operation, path, stream: body) { _ in nil } }
             }
             return .run(bodyLimit: Self.bodyLimit) { bytes in
                 await answer(head, operation, path) { _ in try Self.body(bytes, head, schema) }
             }
+        case .file:
+            guard head.field("content-length") != nil else {
+                return .answer(finished(Problem(.lengthRequired, "say how long the file is").answer))
+            }
+            return .streamOnDemand { body in await answer(head, operation, path, stream: body) { _ in nil } }
         }
     }
 
@@ -79,7 +85,7 @@ struct FaceService: RequestService {
         _ head: RequestHead,
         _ operation: Operation,
         _ path: [String: String],
-        lines: BodyStream? = nil,
+        stream: BodyStream? = nil,
         body: @Sendable (RequestHead) throws -> JSONValue?
     ) async -> HTTPAnswer {
         do {
@@ -90,7 +96,7 @@ struct FaceService: RequestService {
                 caller: guest.caller,
                 parameters: try Router.parameters(of: operation, head, path: path),
                 body: try body(head),
-                lines: lines
+                stream: stream
             )
             return finished(try await operation.run(call), head)
         } catch {
@@ -125,11 +131,15 @@ struct FaceService: RequestService {
             case .ledgerPermissionDenied: return problem(.forbidden)
             case .ledgerRefused: return problem(.unprocessableContent)
             case .ledgerConflict: return problem(.conflict)
+            case .ledgerQuotaExceeded: return problem(.tooManyRequests)
             case .cancelled: return problem(.serviceUnavailable)
             default:
                 complain(failure)
                 return Problem(.unexpected, "the ledger: \(failure.code)")
             }
+        case let error as StorageError:
+            complain(error.failure)
+            return Problem(error.failure, .internalError)
         default:
             complain(Failure(.unexpected, at: .ledger, "\(error)"))
             return Problem(.unexpected)

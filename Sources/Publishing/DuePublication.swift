@@ -30,7 +30,7 @@ public struct DuePublication: Sendable, Hashable {
                 orders.append(nil)
                 continue
             }
-            guard let fingerprint = Fingerprint(file.digest, byteCount: file.bytes) else {
+            guard let fingerprint = Fingerprint(hexDigest: file.digest, byteCount: file.bytes) else {
                 throw Self.unusable(row, "\"\(file.digest)\" is not a SHA-256")
             }
             orders.append(
@@ -69,15 +69,5 @@ extension AttemptName {
     /// The attempt's name, from its fence.
     public init(_ fence: Fence) {
         self.init(job: fence.job, epoch: Int64(fence.epoch), lease: fence.leaseNumber)
-    }
-}
-
-extension Fingerprint {
-    /// From the ledger's columns; `nil` if `digest` is not a SHA-256 in hexadecimal.
-    init?(_ digest: String, byteCount: Int64) {
-        let digits = digest.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue.map(UInt8.init) }
-        guard digits.count == 64, digest.utf8.count == 64 else { return nil }
-        let bytes = stride(from: 0, to: 64, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
-        self.init(byteCount: byteCount, sha256: bytes)
     }
 }

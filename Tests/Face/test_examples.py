@@ -20,13 +20,17 @@ def blocks(language):
 
 @pytest.fixture
 def guarded(ledger):
-    with Coordinator(ledger) as face:
+    for name in ["in", "out"]:
+        (ledger.folder / name).mkdir()
+    roots = ["--root", f"in={ledger.folder}/in", "--root", f"out={ledger.folder}/out"]
+    with Coordinator(ledger, *roots, "--uploads", "in", "--downloads", "out") as face:
         yield face
 
 
 def test_every_call_of_the_page_works(ledger, guarded):
     secret = token(ledger, "submitter")["authorization"].removeprefix("Bearer ")
     (ledger.folder / "jobs.ndjson").write_text(lines(jobs(3)))
+    (ledger.folder / "talk.wav").write_bytes(b"sound")
     calls = [block for block in blocks("sh") if block.startswith("curl")]
     assert len(calls) >= 4
     for call in calls:
@@ -45,8 +49,6 @@ def test_every_call_of_the_page_works(ledger, guarded):
 
 def test_the_client_submits_and_waits(ledger, guarded, tmp_path):
     secret = token(ledger, "submitter")["authorization"].removeprefix("Bearer ")
-    for name in ["in", "out"]:
-        (tmp_path / name).mkdir()
     with wave.open(str(tmp_path / "in/talk.wav"), "wb") as file:
         file.setparams((1, 2, 8000, 0, "NONE", ""))
         file.writeframes(bytes(16_000))
@@ -64,6 +66,31 @@ def test_the_client_submits_and_waits(ledger, guarded, tmp_path):
         assert (tmp_path / "out/talk.flac").read_bytes()[:4] == b"fLaC"
         wrong = run("/etc/passwd=out:x.flac")
         assert wrong.returncode == 1 and "the body is not right" in wrong.stderr, wrong
+    finally:
+        worker.terminate()
+        assert worker.wait(30) == 0
+
+
+def test_the_client_sends_and_fetches(ledger, guarded, tmp_path):
+    secret = token(ledger, "submitter")["authorization"].removeprefix("Bearer ")
+    with wave.open(str(tmp_path / "a talk.wav"), "wb") as file:
+        file.setparams((1, 2, 8000, 0, "NONE", ""))
+        file.writeframes(bytes(16_000))
+    (tmp_path / "broken.wav").write_bytes(b"no sound at all")
+    worker = ledger.start("worker", "--root", f"in={tmp_path}/in", "--root", f"out={tmp_path}/out", "--slots", "1")
+    try:
+        def run(*words):
+            return subprocess.run(
+                [sys.executable, str(HOUSE / "docs/examples/send_and_fetch.py"), *words], cwd=tmp_path,
+                env=environment(SLUICE_URL=guarded.url, SLUICE_TOKEN=secret), capture_output=True, text=True, timeout=60
+            )
+
+        done = run("a talk.wav", "a talk.flac")
+        assert done.returncode == 0 and done.stdout == "job 1: a talk.flac\n", done
+        assert (tmp_path / "a talk.flac").read_bytes()[:4] == b"fLaC"
+        assert run("a talk.wav", "a talk.flac").returncode == 0
+        broken = run("broken.wav", "b.flac")
+        assert broken.returncode == 1 and "error: in:" in broken.stderr and not (tmp_path / "b.flac").exists(), broken
     finally:
         worker.terminate()
         assert worker.wait(30) == 0

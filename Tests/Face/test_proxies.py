@@ -1,6 +1,7 @@
 """Behind the proxies of docs/api.md: hostile requests disturb nobody, and everything works as without them."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -12,6 +13,7 @@ import time
 import httpx
 import pytest
 
+from coordinators import Coordinator
 from terminal import HOUSE, PATIENCE
 from test_events import Stream
 from test_operations import jobs, lines
@@ -77,6 +79,14 @@ class Proxy:
         self.process.wait(PATIENCE)
 
 
+@pytest.fixture
+def face(ledger):
+    (ledger.folder / "in").mkdir()
+    words = ["--root", f"in={ledger.folder}/in", "--uploads", "in"]
+    with Coordinator(ledger, "--open-role", "submitter", *words) as face:
+        yield face
+
+
 @pytest.fixture(params=["nginx", "caddy"])
 def proxy(request, face, tmp_path_factory):
     proxy = Proxy(request.param, [face.port], pathlib.Path(tmp_path_factory.mktemp(request.param)))
@@ -113,3 +123,22 @@ def test_works_as_without(proxy, face):
     stream.until(lambda value: value["isDone"])
     stream.close()
     assert json.loads(proxy.client.get("/readyz").text)["isWell"]
+
+
+def test_passes_files_through(proxy, ledger):
+    content = os.urandom(5_000_000)
+    for status in [201, 200]:
+        assert proxy.client.put("/api/v1/files/in/a%20b/c.wav", content=content).status_code == status
+    assert (ledger.folder / "in/a b/c.wav").read_bytes() == content
+    refused = proxy.client.put("/api/v1/files/in/a%20b/c.wav", content=content[:-1])
+    assert (refused.status_code, refused.json()["code"]) == (409, "file_exists")
+    for path in ["..%2f..%2fetc%2fx", "a/%2e%2e/%2e%2e/x", "%2fetc%2fx"]:
+        request = f"PUT /api/v1/files/in/{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx"
+        with proxy.connect() as connection:
+            connection.sendall(request.encode())
+            assert connection.recv(65_536).split()[1] in [b"400", b"404", b"308"], path
+    assert [path.name for path in (ledger.folder / "in").rglob("*") if path.is_file()] == ["c.wav"]
+    with proxy.connect() as connection:
+        connection.sendall(b"PUT /api/v1/files/in/half HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 500_000)
+    assert proxy.client.put("/api/v1/files/in/half", content=b"whole").status_code == 201
+    assert (ledger.folder / "in/half").read_bytes() == b"whole"

@@ -20,7 +20,10 @@ EXAMPLES = os.environ.get("SLUICE_API_EXAMPLES", "8")
 
 @pytest.mark.parametrize("role", ROLES)
 def test_no_request_breaks_the_description(ledger, role, tmp_path):
-    with Coordinator(ledger) as face:
+    for name in ["in", "out"]:
+        (ledger.folder / name).mkdir()
+    roots = ["--root", f"in={ledger.folder}/in", "--root", f"out={ledger.folder}/out"]
+    with Coordinator(ledger, *roots, "--uploads", "in", "--downloads", "out") as face:
         submitter = token(ledger, "submitter", name="other")
         face.post("/api/v1/batches", {"jobs": jobs(3)}, headers=submitter)
         words = [

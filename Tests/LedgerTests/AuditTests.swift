@@ -68,8 +68,11 @@ struct AuditTests {
         let records = all.filter { !$0.what.contains("webhook") && $0.what != "retry_deliveries" }
         #expect(records[0].details.contains("\"damage\": \"conceal\"") && records[0].details.contains("\(batch)"))
         #expect(records.map(\.id) == records.map(\.id).sorted(by: >))
-        // Every function that changes something for people is among these, or submits.
-        let changing = Set(all.map(\.what)).union(["submit", "submit_each", "stage_jobs", "tell_workers"])
+        // Every function that changes something for people is among these, submits, or belongs to an upload, which
+        // `QuotaTests` has.
+        let changing = Set(all.map(\.what)).union([
+            "submit", "submit_each", "stage_jobs", "tell_workers", "begin_upload", "end_upload", "cancel_upload",
+        ])
         let known = GrantTests.functions["sluice_operator"]!.union(GrantTests.functions["sluice_submitter"]!)
         let looking = GrantTests.looking.union([
             "list_tokens", "list_tenants", "list_audit", "find_batch", "find_earlier", "ledger_metrics",

@@ -33,6 +33,37 @@ struct QuotaTests {
         JobRequest(Recipe(from: Recipe.Source(location: source), to: Recipe.Output(location: output)))
     }
 
+    @Test func onlySoManyBytesAreUploadedInADay() async throws {
+        let scene = try await Scene(TenantLimits(writes: ["in:radio/"], uploadBytes: 1_000))
+        @Sendable func begin(_ bytes: Int64, to location: String = "in:radio/a", _ upload: UploadID = UploadID())
+            async throws
+        {
+            try await scene.tenant.beginUpload(upload, to: location, bytes: bytes)
+        }
+        for place in ["in:a", "in:radio", "in:radio/../a", "out:radio/a"] {
+            #expect(try await scene.code { try await begin(1, to: place) } == .ledgerPermissionDenied)
+        }
+        let (first, second) = (UploadID(), UploadID())
+        try await begin(600, first)
+        // A repeated call counts once.
+        try await begin(600, first)
+        #expect(try await scene.code { try await begin(401) } == .ledgerQuotaExceeded)
+        try await begin(400, second)
+        #expect(try await scene.code { try await begin(1) } == .ledgerQuotaExceeded)
+        try await scene.tenant.cancelUpload(second)
+        try await begin(400)
+        try await scene.tenant.endUpload(first, to: "in:radio/a", bytes: 600, digest: "aa", isNew: false)
+        try await begin(600)
+        #expect(try await scene.code { try await begin(1) } == .ledgerQuotaExceeded)
+        #expect(try await scene.lab.ledger.audit().first?.what == "upload")
+        // Only a process that acts for another records uploads.
+        let direct = scene.lab.ledger
+        #expect(
+            try await scene.code { try await direct.endUpload(first, to: "x", bytes: 1, digest: "", isNew: true) }
+                == .ledgerRefused
+        )
+    }
+
     @Test func onlySoManyJobsWait() async throws {
         let scene = try await Scene(TenantLimits(waitingJobs: 300))
         _ = try await scene.submit(1)

@@ -38,6 +38,13 @@ enum TenantsCommand {
         in: .work
     )
 
+    private static let uploads = Option<SizeCeiling>(
+        "upload-bytes",
+        .sizeCeiling,
+        "bytes that it may upload in 24 hours; none removes the limit",
+        in: .work
+    )
+
     static let value = Subcommand(
         name: "tenants",
         summary: "list tenants; create and limit them",
@@ -62,7 +69,9 @@ enum TenantsCommand {
                     "A limit that is not named stays. --reads and --writes replace all places of that kind."
                 ],
                 arguments: [name],
-                options: [waitingJobs.form, topPriority.form, maxAttempts.form, reads.form, writes.form],
+                options: [
+                    waitingJobs.form, topPriority.form, maxAttempts.form, reads.form, writes.form, uploads.form,
+                ],
                 examples: [
                     Example(
                         line: "sluice tenants limit radio --reads in:radio/ --writes out:radio/",
@@ -104,7 +113,8 @@ enum TenantsCommand {
                 .init(title: "TENANT", isElastic: true), .init(title: "TOKENS", isNumber: true),
                 .init(title: "MAY WAIT", isNumber: true), .init(title: "PRIORITY", isNumber: true, mayGo: true),
                 .init(title: "ATTEMPTS", isNumber: true, mayGo: true), .init(title: "READS", mayGo: true),
-                .init(title: "WRITES", mayGo: true), .init(title: "CREATED", mayGo: true),
+                .init(title: "WRITES", mayGo: true), .init(title: "UPLOADS", isNumber: true, mayGo: true),
+                .init(title: "CREATED", mayGo: true),
                 .init(title: "CREATED BY", mayGo: true),
             ])
             for tenant in tenants {
@@ -114,6 +124,7 @@ enum TenantsCommand {
                     .init(tenant.limits.topPriority.map { "\($0)" } ?? "-"),
                     .init(tenant.limits.maxAttempts.map { "\($0)" } ?? "-"),
                     .init(words(tenant.limits.reads)), .init(words(tenant.limits.writes)),
+                    .init(tenant.limits.uploadBytes.map { Figures.bytes($0) } ?? "-"),
                     .init(TimeWords.ago(tenant.createdAt, at: now)), .init(tenant.createdBy),
                 ])
             }
@@ -141,6 +152,7 @@ enum TenantsCommand {
             if let ceiling = invocation[topPriority] { limits.topPriority = ceiling.most.map { Int32($0) } }
             if let ceiling = invocation[maxAttempts] { limits.maxAttempts = ceiling.most.map { Int32($0) } }
             if invocation[reads] != nil { limits.reads = places(invocation.all(reads)) }
+            if let ceiling = invocation[uploads] { limits.uploadBytes = ceiling.most }
             if invocation[writes] != nil { limits.writes = places(invocation.all(writes)) }
             guard try await ledger.setLimits(limits, of: name) else { throw missing }
             return (try await ledger.time(), try await ledger.tenants().filter { $0.name == name })
@@ -166,6 +178,7 @@ enum TenantsCommand {
         let maxAttempts: Int32?
         let reads: [String]?
         let writes: [String]?
+        let uploadBytes: Int64?
         let tenant: String
         let createdAt: Date
         let createdBy: String
@@ -176,6 +189,7 @@ enum TenantsCommand {
             (createdBy, tokens) = (tenant.createdBy, tenant.tokens)
             (waitingJobs, topPriority) = (tenant.limits.waitingJobs, tenant.limits.topPriority)
             (maxAttempts, reads, writes) = (tenant.limits.maxAttempts, tenant.limits.reads, tenant.limits.writes)
+            uploadBytes = tenant.limits.uploadBytes
         }
     }
 }
@@ -197,5 +211,19 @@ extension ValueType where Value == Ceiling {
             }
             return Ceiling(most: number)
         }
+    }
+}
+
+/// A limit in bytes, or none.
+struct SizeCeiling: Sendable {
+    let most: Int64?
+}
+
+extension ValueType where Value == SizeCeiling {
+    /// A size, or `none`.
+    static let sizeCeiling = ValueType(placeholder: "SIZE") { text throws(Misfit) in
+        if text == "none" { return SizeCeiling(most: nil) }
+        guard let size = ByteSize(words: text) else { throw Misfit(why: "must be a size, as in 50GiB, or none") }
+        return SizeCeiling(most: size.bytes)
     }
 }

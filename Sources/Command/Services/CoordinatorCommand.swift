@@ -16,7 +16,8 @@ enum CoordinatorCommand {
                 + "when they are due, maintains the counts, and finishes outputs that a worker left half-published, "
                 + "if it has their roots. You can run several. Without a coordinator, the workers run the "
                 + "housekeeping.",
-            "With --listen it serves the HTTP API, which needs tokens: \"sluice tokens create\" makes them.",
+            "With --listen it serves the HTTP API, which needs tokens: \"sluice tokens create\" makes them. With --uploads "
+                + "and --downloads programs send sources and get outputs by it, and need no share.",
             "It sends what is due to webhooks, to addresses of the public internet only. --webhooks-to permits others. "
                 + "Its login needs the role sluice_face for that.",
             "It reads the same --config file as the worker. Ctrl-C or SIGTERM stops it.",
@@ -29,6 +30,10 @@ enum CoordinatorCommand {
                 purpose: "with a root, to finish its outputs"
             ),
             Example(line: "sluice coordinator --listen 8080", purpose: "with the HTTP API for this machine"),
+            Example(
+                line: "sluice coordinator --listen 8080 --root in=/srv/in --uploads in",
+                purpose: "programs send sources"
+            ),
         ],
         run: run
     )
@@ -38,7 +43,8 @@ enum CoordinatorCommand {
         let report = ServiceReport(invocation.environment)
         let journal = Journal(console, invocation)
         do {
-            let roots = try ServiceOptions.open(LedgerOptions.roots(invocation))
+            let places = try LedgerOptions.roots(invocation)
+            let roots = try ServiceOptions.open(places)
             let tell: @Sendable (CoordinatorEvent) -> Void = { event in
                 journal.write(CoordinatorLine(event))
                 report?.note(event)
@@ -50,7 +56,7 @@ enum CoordinatorCommand {
                 tell: tell,
                 pulse: { report?.beat() }
             )
-            let face = try FaceOptions.open(invocation) { tell(.trouble($0)) }
+            let face = try FaceOptions.open(invocation, places) { tell(.trouble($0)) }
             if let face { tell(.listens(at: face.addresses)) }
             let task = Mutex<Task<(any Error)?, Never>?>(nil)
             let isStopped = Mutex(false)

@@ -2,6 +2,8 @@ import Console
 import Conversion
 import Face
 import Ledger
+import Storage
+import Worker
 
 /// The options of the coordinator's HTTP face.
 enum FaceOptions {
@@ -24,14 +26,45 @@ enum FaceOptions {
         in: .work
     )
 
-    static let forms = [listen.form, openRole.form, insecure.form]
+    private static let uploads = Option<String>(
+        "uploads",
+        .text.named("NAME"),
+        "programs may send files into this root, which --root names",
+        isRepeatable: true,
+        in: .work
+    )
+    private static let mostUpload = Option<ByteSize>(
+        "max-upload",
+        .size("1KiB", "16TiB"),
+        "the largest file that programs may send; 4GiB is usual",
+        in: .work
+    )
+    private static let downloads = Option<String>(
+        "downloads",
+        .text.named("NAME"),
+        "programs may get the outputs of jobs in this root, which --root names",
+        isRepeatable: true,
+        in: .work
+    )
 
-    /// Listens where --listen says; `nil` without it. `complain` gets what goes wrong later.
-    static func open(_ invocation: Invocation, complain: @escaping @Sendable (Failure) -> Void) throws -> Face? {
+    static let forms = [
+        listen.form, openRole.form, insecure.form, uploads.form, mostUpload.form, downloads.form,
+    ]
+
+    /// Listens where --listen says; `nil` without it. `places` are the roots of this coordinator; `complain` gets what goes
+    /// wrong later.
+    static func open(
+        _ invocation: Invocation,
+        _ places: [WorkerConfiguration.RootPlace],
+        complain: @escaping @Sendable (Failure) -> Void
+    ) throws -> Face? {
         let addresses = invocation.all(listen)
         guard !addresses.isEmpty else {
             guard invocation[openRole] == nil else {
                 throw UsageError("--open-role needs --listen", hint: "as in --listen 8080")
+            }
+            for option in [uploads, downloads] where invocation[option] != nil {
+                throw UsageError("--\(option.form.name) needs --listen", hint: "as in --listen 8080")
             }
             return nil
         }
@@ -40,6 +73,9 @@ enum FaceOptions {
         configuration.allowsInsecure = invocation[insecure]
         configuration.version = Version.number
         configuration.libavcodec = Version.codecLibrary
+        configuration.uploads = try named(by: uploads, invocation, among: places)
+        configuration.downloads = try named(by: downloads, invocation, among: places)
+        if let size = invocation[mostUpload] { configuration.mostUploadBytes = size.bytes }
         do {
             return try Face(
                 LedgerOptions.configuration(invocation),
@@ -50,6 +86,29 @@ enum FaceOptions {
         } catch let error as ListenError {
             throw Refusal(message: error.description.printable, exitCode: .configuration)
         }
+    }
+
+    /// The roots that an option names.
+    private static func named(
+        by option: Option<String>,
+        _ invocation: Invocation,
+        among places: [WorkerConfiguration.RootPlace]
+    ) throws -> [Face.RootPlace] {
+        var found: [Face.RootPlace] = []
+        for name in invocation.all(option) where !found.contains(where: { $0.name == name }) {
+            guard let place = places.first(where: { $0.name == name }) else {
+                throw UsageError(
+                    "--\(option.form.name) names the root \"\(name.printable)\", which no --root has",
+                    hint: "as in --root \(name.printable)=/srv/\(name.printable)"
+                )
+            }
+            let (mayRead, mayWrite) = (place.rules.mayRead, place.rules.mayWrite)
+            guard option.form.name == uploads.form.name ? mayWrite : mayRead else {
+                throw UsageError("the rules of the root \(name) forbid --\(option.form.name)")
+            }
+            found.append(Face.RootPlace(name: place.name, path: place.path, rules: place.rules))
+        }
+        return found
     }
 }
 

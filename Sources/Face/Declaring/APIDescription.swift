@@ -69,6 +69,11 @@ enum APIDescription {
                 "description": .text("or application/x-ndjson: one job for each line, of any length"),
                 "content": content([("application/json", schema.description(&shapes))]),
             ])
+        case .file:
+            members["requestBody"] = .object([
+                "required": .truth(true), "description": .text("the bytes of the file, of any type"),
+                "content": content([("application/octet-stream", .object([:]))]),
+            ])
         }
         var answers: [String: JSONValue] = [
             "default": .object([
@@ -83,6 +88,11 @@ enum APIDescription {
             answers["200"] = .object([
                 "description": .text("a repetition, which has added nothing"),
                 "content": content([(operation.answerType, shape)]),
+            ])
+        }
+        for status in operation.furtherStatuses {
+            answers["\(status.rawValue)"] = .object([
+                "description": .text(status.title.lowercased()), "content": content([(operation.answerType, shape)]),
             ])
         }
         members["responses"] = .object(answers)

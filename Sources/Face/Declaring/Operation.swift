@@ -46,6 +46,8 @@ package struct Operation: Sendable {
         case json(Schema)
         /// One JSON value, or JSON Lines of any length, each of the second shape.
         case jsonOrLines(Schema, line: Schema)
+        /// The bytes of a file, which the operation reads when it is ready for them.
+        case file
     }
 
     package let name: String
@@ -60,6 +62,10 @@ package struct Operation: Sendable {
     package var answer: Schema?
     package var status = HTTPStatus.ok
     package var answerType = "application/json"
+    /// What else a request may get, in the same shape.
+    package var furtherStatuses: [HTTPStatus] = []
+    /// Whether the last parameter of the path takes all that is left of it, with its slashes.
+    package var takesRest = false
     package let run: @Sendable (Call) async throws -> HTTPAnswer
 
     /// The parts of the path; a parameter stands in braces.
@@ -75,8 +81,8 @@ package struct Call: Sendable {
     package let parameters: [String: JSONValue]
     /// The JSON body, checked.
     package let body: JSONValue?
-    /// The body while it arrives, for an operation that takes JSON Lines.
-    package var lines: BodyStream?
+    /// The body while it arrives, for an operation that takes JSON Lines or a file.
+    package var stream: BodyStream?
 
     package func text(_ name: String) -> String? { parameters[name]?.text }
     package func whole(_ name: String) -> Int64? { parameters[name]?.whole }

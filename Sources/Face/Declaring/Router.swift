@@ -16,7 +16,7 @@ struct Router: Sendable {
     func match(_ head: RequestHead) -> Match {
         var methods: [String] = []
         for operation in operations {
-            guard let values = Self.values(operation.parts, head.path) else { continue }
+            guard let values = Self.values(operation.parts, head.path, takesRest: operation.takesRest) else { continue }
             if operation.method.rawValue == head.method || head.method == "HEAD" && operation.method == .get {
                 return .operation(operation, path: values)
             }
@@ -25,8 +25,11 @@ struct Router: Sendable {
         return methods.isEmpty ? .none : .methods(methods.sorted())
     }
 
-    private static func values(_ pattern: [Substring], _ path: [String]) -> [String: String]? {
-        guard pattern.count == path.count else { return nil }
+    private static func values(_ pattern: [Substring], _ path: [String], takesRest: Bool) -> [String: String]? {
+        guard pattern.count == path.count || takesRest && path.count > pattern.count else { return nil }
+        // Every part was decoded, so a slash that was escaped is now one like the others.
+        let rest = path.dropFirst(pattern.count - 1).joined(separator: "/")
+        let path = Array(path.prefix(pattern.count - 1)) + [rest]
         var values: [String: String] = [:]
         for (part, given) in zip(pattern, path) {
             if part.first == "{" {

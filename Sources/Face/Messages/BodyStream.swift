@@ -26,8 +26,12 @@ package final class BodyStream: AsyncSequence, Sendable {
     /// How many bytes may wait.
     private static let capacity = 256 << 10
 
-    /// `hasRoom` is called once there is space again, after a piece was refused.
-    package init(hasRoom: @escaping @Sendable () -> Void) { self.hasRoom = hasRoom }
+    /// `hasRoom` is called once there is space again, after a piece was refused. With `isOnDemand` there is no space until
+    /// the task asks for the first piece.
+    package init(isOnDemand: Bool = false, hasRoom: @escaping @Sendable () -> Void) {
+        self.hasRoom = hasRoom
+        if isOnDemand { state.withLock { $0.isHeld = true } }
+    }
 
     // MARK: - The server's side
 
@@ -87,7 +91,9 @@ package final class BodyStream: AsyncSequence, Sendable {
                 let (answer, isHeld) = state.withLock { state -> (Result<[UInt8]?, any Error>?, Bool) in
                     if Task.isCancelled { return (.failure(CancellationError()), false) }
                     if !state.pieces.isEmpty {
-                        let piece = Array(state.pieces.joined())
+                        var piece = state.pieces[0]
+                        piece.reserveCapacity(state.bytes)
+                        for further in state.pieces.dropFirst() { piece += further }
                         state.pieces = []
                         state.bytes = 0
                         defer { state.isHeld = false }
@@ -96,7 +102,8 @@ package final class BodyStream: AsyncSequence, Sendable {
                     switch state.end {
                     case .open:
                         state.taker = continuation
-                        return (nil, false)
+                        defer { state.isHeld = false }
+                        return (nil, state.isHeld)
                     case .complete: return (.success(nil), false)
                     case .interrupted, .unwanted: return (.failure(Interrupted()), false)
                     }

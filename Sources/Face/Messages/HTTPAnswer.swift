@@ -1,12 +1,11 @@
 import Console
-package import System
 
 /// An answer to a request.
 package struct HTTPAnswer: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])
-        /// Part of a file, which the server reads while it sends.
-        case file(SharedDescriptor, offset: UInt64, length: UInt64)
+        /// Part of a file.
+        case file(FileFeed)
         /// Events, until one side ends them.
         case events(EventChannel)
     }

@@ -13,6 +13,7 @@ package enum HTTPStatus: UInt32, Sendable {
     case methodNotAllowed = 405
     case notAcceptable = 406
     case conflict = 409
+    case gone = 410
     case lengthRequired = 411
     case preconditionFailed = 412
     case contentTooLarge = 413
@@ -22,6 +23,7 @@ package enum HTTPStatus: UInt32, Sendable {
     case tooManyRequests = 429
     case internalError = 500
     case serviceUnavailable = 503
+    case insufficientStorage = 507
 
     /// The title of a problem without a more specific one.
     package var title: String {
@@ -39,6 +41,7 @@ package enum HTTPStatus: UInt32, Sendable {
         case .methodNotAllowed: "Method Not Allowed"
         case .notAcceptable: "Not Acceptable"
         case .conflict: "Conflict"
+        case .gone: "Gone"
         case .lengthRequired: "Length Required"
         case .preconditionFailed: "Precondition Failed"
         case .contentTooLarge: "Content Too Large"
@@ -48,6 +51,7 @@ package enum HTTPStatus: UInt32, Sendable {
         case .tooManyRequests: "Too Many Requests"
         case .internalError: "Internal Server Error"
         case .serviceUnavailable: "Service Unavailable"
+        case .insufficientStorage: "Insufficient Storage"
         }
     }
 }

@@ -20,21 +20,38 @@ package struct Problem: Error, Sendable {
         case tooManyFailures = "too_many_failures"
         case overloaded = "overloaded"
         case ledgerAway = "ledger_away"
+        case notServed = "not_served"
+        case badPath = "bad_path"
+        case wrongDigest = "wrong_digest"
+        case uploadTooLarge = "upload_too_large"
+        case fileExists = "file_exists"
+        case noSpace = "no_space"
+        case storageSilent = "storage_silent"
+        case noOutput = "no_output"
+        case outputChanged = "output_changed"
+        case outputGone = "output_gone"
+        case badRange = "bad_range"
+        case otherVersion = "other_version"
         case unexpected = "unexpected"
 
         package var status: HTTPStatus {
             switch self {
-            case .badRequest, .badParameter, .badBody: .badRequest
+            case .badRequest, .badParameter, .badBody, .badPath: .badRequest
             case .noToken, .badToken: .unauthorized
             case .roleNotFit: .forbidden
-            case .noSuchThing: .notFound
+            case .noSuchThing, .notServed: .notFound
             case .wrongMethod: .methodNotAllowed
             case .wrongType: .unsupportedMediaType
-            case .keyInUse: .conflict
+            case .keyInUse, .fileExists, .noOutput, .outputChanged: .conflict
+            case .outputGone: .gone
             case .lengthRequired: .lengthRequired
-            case .bodyTooLarge: .contentTooLarge
+            case .bodyTooLarge, .uploadTooLarge: .contentTooLarge
+            case .badRange: .rangeNotSatisfiable
+            case .otherVersion: .preconditionFailed
+            case .wrongDigest: .unprocessableContent
             case .tooManyFailures: .tooManyRequests
-            case .overloaded, .ledgerAway: .serviceUnavailable
+            case .overloaded, .ledgerAway, .storageSilent: .serviceUnavailable
+            case .noSpace: .insufficientStorage
             case .unexpected: .internalError
             }
         }
@@ -57,6 +74,18 @@ package struct Problem: Error, Sendable {
             case .tooManyFailures: "too many requests with tokens that are not valid"
             case .overloaded: "too much at once"
             case .ledgerAway: "the ledger cannot be reached"
+            case .notServed: "this coordinator does not serve these files"
+            case .badPath: "the path cannot be used"
+            case .wrongDigest: "the body does not have the digest that was sent with it"
+            case .uploadTooLarge: "the file is larger than uploads may be"
+            case .fileExists: "another file is at this path"
+            case .noSpace: "there is no space for the file"
+            case .storageSilent: "the storage does not answer"
+            case .noOutput: "the job has no such output"
+            case .outputChanged: "the file is not the one that the job published"
+            case .outputGone: "the file is no longer where the job published it"
+            case .badRange: "the range lies outside the file"
+            case .otherVersion: "the file is another one than If-Match names"
             case .unexpected: "something went wrong that should not"
             }
         }
@@ -69,8 +98,15 @@ package struct Problem: Error, Sendable {
             case .badParameter, .badBody, .noSuchThing, .wrongMethod, .wrongType: "/openapi.json describes all requests"
             case .bodyTooLarge: "send JSON Lines, which may have any length"
             case .keyInUse: "use another Idempotency-Key for another request"
-            case .tooManyFailures, .overloaded, .ledgerAway: "try again later"
-            case .badRequest, .lengthRequired, .unexpected: nil
+            case .tooManyFailures, .overloaded, .ledgerAway, .storageSilent: "try again later"
+            case .notServed: "a coordinator serves the roots that \"--uploads\" and \"--downloads\" name"
+            case .fileExists: "use another path; uploads replace nothing"
+            case .wrongDigest: "send the file again"
+            case .uploadTooLarge: "\"--max-upload\" of the coordinator sets the limit"
+            case .noSpace: "free space, or wait until old files are removed"
+            case .noOutput: "wait until the job is completed"
+            case .outputChanged, .outputGone: "convert the source again"
+            case .badRequest, .lengthRequired, .unexpected, .badPath, .badRange, .otherVersion: nil
             }
         }
     }
@@ -87,20 +123,31 @@ package struct Problem: Error, Sendable {
     package var sqlState: String?
     /// For a method that does not fit: those that do.
     var methods: [String] = []
+    /// For a range outside of a file: the length of the file.
+    var length: Int64?
     /// Seconds after which another try may succeed.
     var retryAfter: Int?
 
     package init(_ code: Code, _ detail: String? = nil, mistakes: [Schema.Mistake] = []) {
-        (status, self.code, title, self.detail) = (code.status, code.rawValue, code.title, detail)
+        (status, self.code, title) = (code.status, code.rawValue, code.title)
+        self.detail = detail.map(Self.bounded)
         (hint, self.mistakes) = (code.hint, mistakes)
         if status == .serviceUnavailable || status == .tooManyRequests { retryAfter = 1 }
     }
 
     /// What failed behind the face.
     package init(_ failure: Failure, _ status: HTTPStatus) {
-        (self.status, code, kind, detail, hint) = (status, failure.code, failure.kind, failure.message, failure.hint)
+        (self.status, code, kind, hint) = (status, failure.code, failure.kind, failure.hint)
+        detail = Self.bounded(failure.message)
         title = failure.known.map { $0.entry.meaning.unmarked } ?? failure.code
         if status == .serviceUnavailable { retryAfter = 1 }
+        if status == .tooManyRequests { retryAfter = 60 }
+    }
+
+    /// A text that may repeat what a client has sent, cut where it is longer than people read.
+    private static func bounded(_ text: String) -> String {
+        guard text.unicodeScalars.count > 1_000 else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.prefix(1_000))) + "..."
     }
 
     package var answer: HTTPAnswer {
@@ -137,6 +184,7 @@ package struct Problem: Error, Sendable {
         answer.fields = [("Content-Type", "application/problem+json")]
         if status == .unauthorized { answer.fields.append(("WWW-Authenticate", "Bearer realm=\"sluice\"")) }
         if !methods.isEmpty { answer.fields.append(("Allow", methods.joined(separator: ", "))) }
+        if let length { answer.fields.append(("Content-Range", "bytes */\(length)")) }
         if let retryAfter { answer.fields.append(("Retry-After", "\(retryAfter)")) }
         return answer
     }

@@ -84,7 +84,7 @@ enum SubmittingOperation {
     @Sendable private static func run(_ call: Call) async throws -> HTTPAnswer {
         let key = call.head.field("idempotency-key")
         let receipt: SubmissionReceipt
-        if let lines = call.lines {
+        if let lines = call.stream {
             var submission = submission(call.parameters, key: key)
             submission.request = call.text("request")
             if let text = call.text("attempt") {

@@ -26,11 +26,25 @@ final class Exchange {
     /// Whether all of the body has arrived.
     var isComplete = false
     var body: [UInt8] = []
+    /// Whether the connection rests until the task asks for the body or refuses it.
+    var awaitsDemand = false
+    /// Whether a refused body is read and dropped, so that the connection can stay.
+    var mayDrop = false
+    /// How fast a body arrives that was asked for.
+    var pace: Pace?
     /// Bytes that were read of a refused body.
     var dropped = 0
     var task: Task<Void, Never>?
 
     init(_ number: UInt64, target: String) { (self.number, self.target) = (number, target) }
+}
+
+/// The bytes that have arrived since a moment.
+struct Pace {
+    var since = ContinuousClock.now
+    var bytes = 0
+    /// The bytes at the last look, if the client had closed its side by then.
+    var bytesAtEnd: Int?
 }
 
 /// A connection whose next request is awaited, on the server's thread.

@@ -14,6 +14,8 @@ package enum Reception: Sendable {
     case run(bodyLimit: Int, @Sendable ([UInt8]) async -> HTTPAnswer)
     /// Run while the body arrives.
     case stream(@Sendable (BodyStream) async -> HTTPAnswer)
+    /// Run, and let the body arrive when it is asked for. An answer that comes first refuses the body.
+    case streamOnDemand(@Sendable (BodyStream) async -> HTTPAnswer)
 }
 
 /// Limits of the server.
@@ -24,10 +26,15 @@ package struct ServerLimits: Sendable {
     package var collectedBytes = 64 << 20
     /// For a header to be complete, and for a collected body.
     package var patience: Duration = .seconds(30)
+    /// Bytes in a second that a body which arrives on demand must have, over `patience`.
+    package var leastBytesPerSecond = 1_024
     /// Bytes of a request line and its fields.
     package var headerBytes = 32 << 10
     /// Bytes of a refused body that are read before its connection is cut.
     package var droppedBytes = 1 << 20
+    /// The same for a body that would have arrived on demand. Some proxies lose an answer that comes before the end of the
+    /// body, so a file of ordinary size is read to its end.
+    package var droppedFileBytes = 64 << 20
 
     package init() {}
 }

@@ -41,6 +41,16 @@ extension ServerLoop {
             exchange.phase = .streaming(body)
             answer(exchange) { await run(body) }
             return .YES
+        case .streamOnDemand(let run):
+            let (server, number) = (server, exchange.number)
+            let body = BodyStream(isOnDemand: true) { server.post(.wake(number)) }
+            exchange.phase = .streaming(body)
+            exchange.awaitsDemand = true
+            exchange.mayDrop = head.field("expect") == nil && head.bodyLength <= limits.droppedFileBytes
+            answer(exchange) { await run(body) }
+            // The library calls again for the header when the connection goes on.
+            suspend(exchange)
+            return .YES
         }
     }
 
@@ -61,11 +71,19 @@ extension ServerLoop {
             }
             taken()
         case .streaming(let body):
-            if body.offer(piece) { taken() } else { suspend(exchange) }
+            if body.offer(piece) {
+                exchange.pace?.bytes += piece.count
+                taken()
+            } else {
+                suspend(exchange)
+            }
         case .new, .waiting, .answered, .sending:
             // An answer was made before the end of the body. It can be sent only after it.
             exchange.dropped += piece.count
-            guard exchange.dropped <= limits.droppedBytes else { return .NO }
+            guard exchange.dropped <= (exchange.mayDrop ? limits.droppedFileBytes : limits.droppedBytes) else {
+                return .NO
+            }
+            exchange.pace?.bytes += piece.count
             taken()
         }
         return .YES
@@ -73,6 +91,16 @@ extension ServerLoop {
 
     /// The body is complete, or the connection goes on after a rest.
     func advance(_ exchange: Exchange) -> MHD_Result {
+        if exchange.awaitsDemand {
+            exchange.awaitsDemand = false
+            guard case .answered(var answer) = exchange.phase, !exchange.mayDrop else {
+                exchange.pace = Pace()
+                return .YES
+            }
+            // The library reads no body then.
+            answer.closes = true
+            return queue(answer, for: exchange)
+        }
         switch exchange.phase {
         case .collecting(_, let run):
             visitor(exchange.connection)?.deadline = nil
@@ -83,6 +111,7 @@ extension ServerLoop {
         case .streaming(let body):
             if !exchange.isComplete {
                 exchange.isComplete = true
+                exchange.pace = nil
                 body.finish(isComplete: true)
             }
             suspend(exchange)
@@ -106,6 +135,7 @@ extension ServerLoop {
         for field in answer.fields { MHD_add_response_header(response, field.name, field.value) }
         if answer.closes { MHD_add_response_header(response, "Connection", "close") }
         exchange.phase = .sending
+        exchange.pace = nil
         collectedBytes -= exchange.body.count
         exchange.body = []
         let result = MHD_queue_response(connection, answer.status.rawValue, response)
@@ -117,11 +147,19 @@ extension ServerLoop {
         switch answer.body {
         case .bytes(var bytes):
             return MHD_create_response_from_buffer(bytes.count, &bytes, .RESPMEM_MUST_COPY)
-        case .file(let file, let offset, let length):
-            // The library closes the descriptor.
-            let copy = fcntl(file.number, F_DUPFD_CLOEXEC, 3)
-            guard copy >= 0 else { return nil }
-            return MHD_create_response_from_fd_at_offset64(length, copy, offset)
+        case .file(let feed):
+            let (server, number) = (server, exchange.number)
+            feed.begin { server.post(.wake(number)) }
+            return MHD_create_response_from_callback(
+                UInt64(feed.length),
+                32 << 10,
+                { context, _, buffer, size in
+                    let reader = Unmanaged<FileReader>.fromOpaque(context!).takeUnretainedValue()
+                    return reader.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
+                },
+                Unmanaged.passRetained(FileReader(self, exchange, feed)).toOpaque(),
+                { Unmanaged<FileReader>.fromOpaque($0!).release() }
+            )
         case .events(let channel):
             keep(channel, for: exchange)
             let (server, number) = (server, exchange.number)
@@ -161,6 +199,30 @@ private final class EventFeed {
             return 0
         // MHD_CONTENT_READER_END_OF_STREAM.
         case .end: return -1
+        }
+    }
+}
+
+/// Gives the library a part of a file.
+private final class FileReader {
+    private let loop: ServerLoop
+    private let exchange: Exchange
+    private let feed: FileFeed
+
+    init(_ loop: ServerLoop, _ exchange: Exchange, _ feed: FileFeed) {
+        (self.loop, self.exchange, self.feed) = (loop, exchange, feed)
+    }
+
+    deinit { feed.close() }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        switch feed.read(into: buffer) {
+        case .bytes(let count): return count
+        case .rest:
+            loop.suspend(exchange)
+            return 0
+        // MHD_CONTENT_READER_END_WITH_ERROR: the client sees that bytes are missing.
+        case .failed: return -2
         }
     }
 }

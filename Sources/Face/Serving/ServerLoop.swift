@@ -81,6 +81,7 @@ final class ServerLoop {
             let now = ContinuousClock.now
             if now >= nextTick {
                 cutLateVisitors(now)
+                cutSlowBodies(now)
                 nextTick = now + .seconds(1)
             }
             if let stopsAt, exchanges.isEmpty || now >= stopsAt { return stop() }
@@ -106,6 +107,27 @@ final class ServerLoop {
             visitor.deadline = nil
             // The library sees the end and closes it.
             shutdown(visitor.socket, Int32(SHUT_RDWR))
+        }
+    }
+
+    /// Cuts connections whose body, which a task has asked for, arrives more slowly than is allowed, or not at all because
+    /// the client has left.
+    private func cutSlowBodies(_ now: ContinuousClock.Instant) {
+        for exchange in exchanges.values {
+            guard let pace = exchange.pace, !exchange.isSuspended, let connection = exchange.connection else {
+                continue
+            }
+            let socket = sluice_connection_socket(connection)
+            var byte: UInt8 = 0
+            // The library sometimes misses an end that comes while a connection is suspended. What it has read already
+            // is handled by the next look.
+            let hasEnd = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
+            if hasEnd, pace.bytesAtEnd == pace.bytes { shutdown(socket, Int32(SHUT_RDWR)) }
+            exchange.pace?.bytesAtEnd = hasEnd ? pace.bytes : nil
+            guard now - pace.since > limits.patience else { continue }
+            let least = limits.leastBytesPerSecond * Int(limits.patience.components.seconds)
+            if pace.bytes < least { shutdown(socket, Int32(SHUT_RDWR)) }
+            exchange.pace = Pace(since: now)
         }
     }
 
@@ -150,6 +172,8 @@ final class ServerLoop {
     private func resume(_ exchange: Exchange) {
         guard exchange.isSuspended, let connection = exchange.connection else { return }
         exchange.isSuspended = false
+        // The client could send nothing meanwhile.
+        if exchange.pace != nil { exchange.pace = Pace() }
         MHD_resume_connection(connection)
     }
 

@@ -19,7 +19,8 @@ public struct Tenant: Sendable, Hashable {
             topPriority: row["top_priority"],
             maxAttempts: row["max_attempts"],
             reads: row["reads"],
-            writes: row["writes"]
+            writes: row["writes"],
+            uploadBytes: row["upload_bytes"]
         )
     }
 }
@@ -36,16 +37,19 @@ public struct TenantLimits: Sendable, Hashable {
     public var reads: [String]?
     /// What the locations of outputs must begin with.
     public var writes: [String]?
+    /// Bytes that it may upload in 24 hours. Uploads go only where it may write.
+    public var uploadBytes: Int64?
 
     public init(
         waitingJobs: Int64? = nil,
         topPriority: Int32? = nil,
         maxAttempts: Int32? = nil,
         reads: [String]? = nil,
-        writes: [String]? = nil
+        writes: [String]? = nil,
+        uploadBytes: Int64? = nil
     ) {
         (self.waitingJobs, self.topPriority, self.maxAttempts) = (waitingJobs, topPriority, maxAttempts)
-        (self.reads, self.writes) = (reads, writes)
+        (self.reads, self.writes, self.uploadBytes) = (reads, writes, uploadBytes)
     }
 }
 
@@ -56,5 +60,6 @@ extension TenantLimits: Encodable {
         case topPriority = "top_priority"
         case maxAttempts = "max_attempts"
         case reads, writes
+        case uploadBytes = "upload_bytes"
     }
 }

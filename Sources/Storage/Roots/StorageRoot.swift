@@ -43,7 +43,7 @@ public final class StorageRoot: Sendable {
         try open(name: name, path: path, rules: rules, withoutOpenat2: false)
     }
 
-    /// The same; `withoutOpenat2` behaves as on kernels that lack the call.
+    /// The same; `withoutOpenat2` behaves as on kernels that lack the call, and so refuses every link below the root.
     package static func open(
         name: String,
         path: String,
@@ -160,7 +160,7 @@ public final class StorageRoot: Sendable {
     }
 
     /// Throws `root_forbids` unless the rules allow an output at `location`.
-    private func allow(_ location: Location) throws(StorageError) {
+    func allow(_ location: Location) throws(StorageError) {
         try assertOurs(location)
         guard rules.mayWrite else { throw forbidden("write to", "the root is read-only", location) }
         guard !rules.extensions.isEmpty else { return }
@@ -239,7 +239,7 @@ public final class StorageRoot: Sendable {
         let detail =
             beneath.means == .kernel
             ? "a symbolic link in the path leads out of the root"
-            : "the path contains a symbolic link, which this kernel cannot follow safely"
+            : "the path contains a symbolic link, which is not followed here"
         return StorageError(.outsideRoot, at: .open, operation, detail, place: place)
     }
 

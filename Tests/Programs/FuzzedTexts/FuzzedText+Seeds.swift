@@ -27,6 +27,11 @@ extension FuzzedText {
         case .filter: ["batch=17 queue=nightly code=truncated pods:2024/", "source=a=b c", "queue=x=y z"]
         case .keys: ["jk\u{1B}[A\u{1B}[5~\u{1B}OHé", "\u{1B}[200~pasted\n\u{1B}[201~q", "\u{1B}[1;5C\u{3}\u{7F}\u{1B}"]
         case .json: [#"{"a":[1,-2.5e3,true,null,"\u001b\u202e"],"é":{}}"#, "[9223372036854775807,0.1]"]
+        case .file:
+            [
+                "bytes=0-499", "bytes=-5", "bytes=9-", "a/b c/é.wav",
+                "sha-512=:AAAA:, sha-256=:RK/0qy18MlBSVnWgjwz6lZEWjP/lF5HF9bvEF8FabDg=:",
+            ]
         case .reply: RoomFigures.replies
         case .request:
             RoomFigures.requests(Self.wholeRecipe)
@@ -43,6 +48,7 @@ extension FuzzedText {
         case .recipe, .request: Self.fields + Self.figures
         case .reply:
             Self.fields + Self.figures + ["\"spent\"", "\"permanent\"", "\"indefinite\"", "\"1/0\"", "\"cancelled\""]
+        case .file: ["bytes=", "-", "sha-256=:", ":", "=", "..", "/", "%2e", ".sluice-"]
         case .time: ["ms", "s", ":", "/", "~", ".", "-", "indefinite", "invalid", "+∞", "59", "60"]
         case .address:
             ["postgresql://", "postgres://", "password=", "'", "\"", "\\'", "?", "&", "@", "%40", "%zz", "["]

@@ -1,5 +1,6 @@
 import Command
 import Conversion
+import Face
 import Ledger
 import PumpRoom
 import Records
@@ -37,6 +38,8 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
     case reply
     /// A slot's request to a room.
     case request
+    /// What an HTTP request says about a file: its path, its digest, or a range of its bytes.
+    case file
 
     /// Reads `bytes`, whose first byte chooses the reader. Returns the reader and whether it accepted the text.
     @discardableResult
@@ -69,6 +72,7 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
         case .time: return Self.readTime(text)
         case .address: return Self.readAddress(text)
         case .filter: return Self.readFilter(text)
+        case .file: return Self.readFile(text)
         default: return Self.readJson(text)
         }
     }
@@ -171,6 +175,29 @@ package enum FuzzedText: UInt8, CaseIterable, Sendable {
         require(same(whole, location.path), "\(location) is \(location.name) in \(location.folder)")
         require(!location.name.utf8.contains(UInt8(ascii: "/")), "\(location) has the name \(location.name)")
         require(!location.path.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }, "\(location)")
+    }
+
+    private static func readFile(_ text: String) -> Bool {
+        var isTaken = false
+        for length in [0, 1, 1_000, Int64.max] {
+            if case .part(let part) = ByteRange(text, of: length) {
+                require(!part.isEmpty && part.lowerBound >= 0 && part.upperBound <= length, "\(text) is \(part)")
+                isTaken = true
+            }
+        }
+        // A refusal is a valid result.
+        if let digest = try? DigestField.sha256(in: text) {
+            require(digest.count == 32, "\(text) is a digest of \(digest.count) bytes")
+            let again = succeed(text) { try DigestField.sha256(in: DigestField.text(digest)) }
+            require(again == digest, "\(text) is two digests")
+            isTaken = true
+        }
+        if let place = try? FilePlace.location(root: "in", path: text) {
+            expectToBeAPlace(place)
+            require(same(place.path, text), "\(text) is \(place)")
+            isTaken = true
+        }
+        return isTaken
     }
 
     private static func readTemplate(_ text: String) -> Bool {

@@ -1,0 +1,28 @@
+package import Storage
+
+/// Where a file is put, in the words of a request.
+package enum FilePlace {
+    /// The location of a root and a path, which were decoded once. Nothing is repaired: one place has one spelling.
+    package static func location(root: String, path: String) throws(Problem) -> Location {
+        let names = path.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false)
+        guard names.count <= mostNames else { throw Problem(.badPath, "it has more than \(mostNames) parts") }
+        for name in names {
+            let name = String(String.UnicodeScalarView(name))
+            guard !name.isEmpty else { throw Problem(.badPath, "a part of it is empty") }
+            guard name != ".", name != ".." else { throw Problem(.badPath, "\(name) cannot be a part of it") }
+            guard name.utf8.count <= longestName else {
+                throw Problem(.badPath, "a part of it has more than \(longestName) bytes")
+            }
+            // Names that unfinished outputs have.
+            guard name.utf8.first != UInt8(ascii: ".") || !name.contains(".sluice-") else {
+                throw Problem(.badPath, "names such as \(name) are for Sluice itself")
+            }
+        }
+        do throws(StorageError) { return try Location("\(root):\(path)") } catch {
+            throw Problem(.badPath, error.detail)
+        }
+    }
+
+    private static let mostNames = 32
+    private static let longestName = 255
+}
