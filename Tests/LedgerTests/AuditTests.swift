@@ -68,10 +68,11 @@ struct AuditTests {
         let records = all.filter { !$0.what.contains("webhook") && $0.what != "retry_deliveries" }
         #expect(records[0].details.contains("\"damage\": \"conceal\"") && records[0].details.contains("\(batch)"))
         #expect(records.map(\.id) == records.map(\.id).sorted(by: >))
-        // Every function that changes something for people is among these, submits, or belongs to an upload, which
-        // `QuotaTests` has.
+        // Every function that changes something for people is among these, submits, belongs to an upload, which
+        // `QuotaTests` has, or to a bulk change, whose pages are changes of these.
         let changing = Set(all.map(\.what)).union([
             "submit", "submit_each", "stage_jobs", "tell_workers", "begin_upload", "end_upload", "cancel_upload",
+            "start_change", "wish_change", "step_change", "fail_change",
         ])
         let known = GrantTests.functions["sluice_operator"]!.union(GrantTests.functions["sluice_submitter"]!)
         let looking = GrantTests.looking.union([

@@ -134,7 +134,8 @@ struct TenantSightTests {
     /// What tells nothing of jobs, or changes them: see the next test.
     private static let silent: Set<String> = [
         "ledger_time", "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs",
-        "prioritize_jobs", "start_change", "wish_change", "step_change", "fail_change", "create_webhook", "remove_webhook",
+        "prioritize_jobs", "start_change", "wish_change", "step_change", "fail_change", "create_webhook",
+        "remove_webhook",
         "test_webhook", "retry_deliveries",
         "begin_upload", "end_upload", "cancel_upload",
     ]

@@ -31,7 +31,8 @@ enum BulkChangeOperations {
                 name: "beginBulkChange",
                 method: .post,
                 path: "/api/v1/bulk-changes",
-                summary: "as changeJobs, but the ledger keeps the change, any coordinator goes on, and it can be undone",
+                summary:
+                    "as changeJobs, but the ledger keeps the change, any coordinator goes on, and it can be undone",
                 access: .stewards,
                 body: .json(ChangingOperations.bulkChange),
                 answer: Shapes.bulkChange,

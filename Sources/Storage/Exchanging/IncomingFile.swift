@@ -1,3 +1,4 @@
+import Hashing
 import Conversion
 import Glibc
 import Synchronization
