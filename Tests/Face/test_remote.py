@@ -373,3 +373,41 @@ def test_many_jobs_need_little_memory(ledger, guarded, tmp_path):
     again = run(tmp_path, "submit", "--files-from", "places.txt", "--to", "archive:out/{stem}.flac", "--json",
                 SLUICE_URL=guarded.url, SLUICE_TOKEN=text)
     assert again.returncode == 0 and ledger.query("select count(*) from sluice.job") == str(count), again.stdout
+
+
+# MARK: - What the API has for commands
+
+def test_changes_jobs_part_by_part(ledger, face, operator, tmp_path):
+    lines = "".join(f'{{"source": "in:{number}.wav", "output": "out:{number}.flac"}}\n' for number in range(25))
+    lines_type = {"content-type": "application/x-ndjson"}
+    assert face.ask("POST", "/api/v1/batches", content=lines, headers=lines_type).status_code == 201
+    change = {"change": "prioritize", "priority": 3, "filter": {"state": ["waiting"]}, "limit": 10}
+    (changed, parts, after) = (0, 0, {})
+    while after is not None:
+        done = operator.post("/api/v1/changes", {**change, **after}).json()
+        (changed, parts) = (changed + done["changed"], parts + 1)
+        after = {"after": done["next"]} if "next" in done else None
+    assert changed == 25 and parts >= 3
+    assert operator.post("/api/v1/changes", {"change": "cancel", "filter": {}, "after": "e30"}).status_code == 400
+
+
+def test_bounds_the_destinations_of_a_request(face):
+    asked = {"destinations": ["out:a.flac"] * 20_001}
+    refused = face.post("/api/v1/earlier", asked)
+    assert refused.status_code == 400 and refused.json()["errors"][0]["pointer"] == "/destinations"
+    asked["destinations"].pop()
+    assert face.post("/api/v1/earlier", asked).json()["earlier"] == [None] * 20_000
+
+
+def test_an_attempt_is_submitted_once(face):
+    line = '{"source": "in:a.wav", "output": "out:a.flac", "stamp": {"bytes": 3, "modified": -1}}\n'
+    lines_type = {"content-type": "application/x-ndjson"}
+    attempt = "0f7be352-6f4c-4fd4-9f63-5bf3f6c1a2f1"
+    answers = [
+        face.ask("POST", f"/api/v1/batches?attempt={attempt}", content=line, headers=lines_type) for _ in range(2)
+    ]
+    assert [one.status_code for one in answers] == [201, 201] and answers[0].json() == answers[1].json()
+    assert len(face.get("/api/v1/jobs")["jobs"]) == 1
+    for wrong in ["x" * 36, "1"]:
+        path = f"/api/v1/batches?attempt={wrong}"
+        assert face.ask("POST", path, content=line, headers=lines_type).status_code == 400

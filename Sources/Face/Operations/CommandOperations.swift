@@ -67,7 +67,7 @@ enum CommandOperations {
             access: .submitters,
             body: .json(
                 .object([
-                    .must("destinations", .list(.text(1...4_096), most: 20_000), "root, colon and path of each"),
+                    .must("destinations", .list(.text(1...4_096)), "root, colon and path of each; 20,000 at most"),
                     .may("digests", .truth, "also the digests of the outputs"),
                 ])
             ),
@@ -75,6 +75,10 @@ enum CommandOperations {
         ) { call in
             struct Answer: Encodable { let earlier: [EarlierRecord?] }
             let members = call.body?.members ?? [:]
+            // Not in the shape, because a longer list may also be longer than a body may be.
+            guard members["destinations"]?.items?.count ?? 0 <= 20_000 else {
+                throw Problem(.badBody, mistakes: [.init(pointer: "/destinations", detail: "may have 20000 items")])
+            }
             let found = try await call.ledger.earlierJobs(
                 at: members["destinations"]?.items?.compactMap(\.text) ?? [],
                 withDigests: members["digests"]?.truth ?? false
