@@ -42,7 +42,7 @@ select count(*) from fail((select jsonb_agg(jsonb_build_object('job', c.job, 'ep
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory):
     """A ledger in which a job was completed, twelve have failed, and a room has died."""
-    server = Server(tmp_path_factory.mktemp("postgres"))
+    server = Server()
     folder = tmp_path_factory.mktemp("audio")
     with wave.open(str(folder / "sound.wav"), "wb") as file:
         file.setparams((1, 2, 48000, 0, "NONE", ""))

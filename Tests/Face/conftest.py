@@ -11,8 +11,8 @@ from ledgers import Server  # noqa: E402
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    server = Server(tmp_path_factory.mktemp("postgres", numbered=True))
+def server():
+    server = Server()
     yield server
     server.stop()
 

@@ -370,8 +370,8 @@ def test_tells_when_too_many_jobs_fail(ledger, receiver, tmp_path):
     assert ended["data"]["jobs"]["failed"] == 25
 
 
-def test_tells_when_the_ledger_works_again(receiver, tmp_path, tmp_path_factory):
-    server = Server(tmp_path_factory.mktemp("pulled", numbered=True))
+def test_tells_when_the_ledger_works_again(receiver, tmp_path):
+    server = Server()
     try:
         ledger = make_ledger(server, tmp_path)
         create(ledger, receiver.url(), "--event", "ledger.recovered")

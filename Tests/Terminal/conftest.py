@@ -28,9 +28,9 @@ def sound(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
+def server():
     """A PostgreSQL server that all tests share; each test gets its own ledger."""
-    server = Server(tmp_path_factory.mktemp("postgres", numbered=True))
+    server = Server()
     yield server
     server.stop()
 

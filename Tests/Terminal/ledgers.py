@@ -1,8 +1,11 @@
 """A PostgreSQL server for these tests, and ledgers on it."""
 
+import atexit
 import os
 import pathlib
+import shutil
 import subprocess
+import tempfile
 
 from terminal import SLUICE, Terminal, environment, run
 
@@ -16,12 +19,18 @@ def postgres_program(name):
 class Server:
     """A PostgreSQL server that only a socket reaches."""
 
-    def __init__(self, folder):
+    def __init__(self, folder=None):
+        # Not below pytest's folder: whenever another pytest begins, it closes that one to other users.
+        parents = list(folder.parents)[:2] if folder else []
+        if folder is None:
+            folder = pathlib.Path(tempfile.mkdtemp(prefix="sluice-postgres-"))
+            folder.chmod(0o755)
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
         # PostgreSQL refuses to run as root.
         other = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
         if other:
             subprocess.run(["chown", "postgres", str(folder)], check=True)
-            for parent in list(folder.parents)[:2]:
+            for parent in parents:
                 parent.chmod(0o755)
         data = f"{folder}/data"
         initialise = ["--no-sync", "--auth=trust", "--encoding=UTF8", "--locale=C", "--username=postgres", "-D", data]

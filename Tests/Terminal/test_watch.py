@@ -282,8 +282,8 @@ def test_stopping_lends_the_terminal_to_the_shell(ledger):
         shell.wait_for_text("still here")
 
 
-def test_ledger_that_goes_away_is_waited_for(tmp_path_factory, tmp_path):
-    server = Server(tmp_path_factory.mktemp("postgres", numbered=True))
+def test_ledger_that_goes_away_is_waited_for(tmp_path):
+    server = Server()
     try:
         ledger = server.ledger(tmp_path)
         with ledger.terminal("watch") as terminal:

@@ -16,8 +16,8 @@ RELEASE = pathlib.Path(os.environ["SLUICE_RELEASE"])
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory):
-    server = Server(tmp_path_factory.mktemp("postgres", numbered=True))
+def server():
+    server = Server()
     yield server
     server.stop()
 
