@@ -379,6 +379,8 @@ def test_tells_when_the_ledger_works_again(receiver, tmp_path):
             until(lambda: ledger.query("select 1 from sluice.house where tick_at > '-infinity'"))
             server.stop()
             until(lambda: '"ledger_away"' in face.said())
+            # Housekeeping takes a third of a lease without a tick for an outage, and less for a slow machine.
+            time.sleep(11)
             server.start()
             [(_, _, event)] = receiver.wait(1)
             until(lambda: all_delivered(ledger))
