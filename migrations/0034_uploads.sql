@@ -13,6 +13,7 @@ create table upload (
     id uuid primary key,
     tenant text collate "C" not null,
     began timestamptz not null,
+    location text collate "C" not null,
     bytes bigint not null check (bytes >= 0)
 );
 create index upload_tenant on upload (tenant, began);
@@ -53,12 +54,15 @@ begin
         return;
     end if;
     delete from upload u where u.tenant = n.name and u.began < ledger_time() - interval '1 day';
-    select coalesce(sum(u.bytes), 0) into sent from upload u where u.tenant = n.name and u.id <> upload_id;
+    -- A file that is sent again, because its answer was lost, counts once: nothing replaces a file that is there.
+    select coalesce(sum(u.bytes), 0) into sent from upload u
+    where u.tenant = n.name and u.id <> upload_id and not (u.location = begin_upload.location and u.bytes = byte_count);
     if sent + byte_count > n.upload_bytes then
         raise exception 'the tenant % may upload % bytes in a day: % were sent, and this adds %', n.name, n.upload_bytes, sent, byte_count
             using errcode = 'SL003', hint = 'wait until earlier uploads are a day old';
     end if;
-    insert into upload (id, tenant, began, bytes) values (upload_id, n.name, ledger_time(), byte_count) on conflict (id) do nothing;
+    insert into upload (id, tenant, began, location, bytes) values (upload_id, n.name, ledger_time(), location, byte_count)
+    on conflict (id) do nothing;
 end $$;
 
 -- Called when the file is whole and has its name; `is_new` is false if the same bytes were there already.

@@ -124,6 +124,7 @@ struct FaceService: RequestService {
             func problem(_ status: HTTPStatus) -> Problem {
                 var problem = Problem(failure, status)
                 (problem.operation, problem.sqlState) = (error.operation, error.sqlState)
+                problem.mayHaveHappened = error.mayHaveHappened
                 return problem
             }
             if error.isTransient { return problem(.serviceUnavailable) }

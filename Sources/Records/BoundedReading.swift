@@ -1,9 +1,11 @@
 import Ledger
 
-/// Reads numbers that another process tells of. None is so large that arithmetic with some of them could overflow.
+/// Reads numbers that another process tells of. The sum of as many as an answer can hold does not overflow.
 extension KeyedDecodingContainer {
-    /// More than anything that a ledger counts: 2 to the power of 53.
-    private static var most: Int64 { 1 << 53 }
+    /// More jobs, workers or attempts than any ledger has. An answer has less than 2 to the power of 22 numbers.
+    private static var most: Int64 { 1 << 40 }
+    /// More bytes or frames than any file has: 2 to the power of 53.
+    private static var largest: Int64 { 1 << 53 }
 
     func id(_ key: Key) throws -> Int64 { try within(1...Int64.max, decode(Int64.self, forKey: key), key) }
 
@@ -11,6 +13,13 @@ extension KeyedDecodingContainer {
 
     func countIfPresent(_ key: Key) throws -> Int? {
         try decodeIfPresent(Int64.self, forKey: key).map { Int(try within(0...Self.most, $0, key)) }
+    }
+
+    /// Bytes or frames. These are not added up.
+    func size(_ key: Key) throws -> Int64 { try within(0...Self.largest, decode(Int64.self, forKey: key), key) }
+
+    func sizeIfPresent(_ key: Key) throws -> Int64? {
+        try decodeIfPresent(Int64.self, forKey: key).map { try within(0...Self.largest, $0, key) }
     }
 
     /// A number that people choose, such as a weight.
@@ -38,7 +47,7 @@ extension KeyedDecodingContainer {
 
     /// Checks a number that was read already.
     func bound(_ number: Double) throws {
-        guard abs(number) <= Double(Self.most) else { throw Self.misfit(codingPath) }
+        guard abs(number) <= Double(Self.largest) else { throw Self.misfit(codingPath) }
     }
 
     private func within(_ range: ClosedRange<Int64>, _ number: Int64, _ key: Key) throws -> Int64 {

@@ -69,11 +69,11 @@ package struct JobRecord: Codable {
         job.readyAt = try record.decodeIfPresent(Date.self, forKey: .readyAt)
         job.worker = try record.decodeIfPresent(String.self, forKey: .worker)
         job.slot = try record.countIfPresent(.slot)
-        job.frames = try record.countIfPresent(.frames).map { Int64($0) }
-        job.totalFrames = try record.countIfPresent(.totalFrames).map { Int64($0) }
+        job.frames = try record.sizeIfPresent(.frames)
+        job.totalFrames = try record.sizeIfPresent(.totalFrames)
         job.isToBeCancelled = try record.decodeIfPresent(Bool.self, forKey: .isToBeCancelled) ?? false
         job.digest = try record.decodeIfPresent(String.self, forKey: .digest)
-        job.bytes = try record.countIfPresent(.bytes).map { Int64($0) }
+        job.bytes = try record.sizeIfPresent(.bytes)
         job.further = try record.decodeIfPresent([PublishedFile?].self, forKey: .furtherOutputs) ?? []
         job.placement = try record.decodeIfPresent(Placement.self, forKey: .placement)
         if job.state == .completed, job.placement == nil { job.placement = .published }
@@ -94,7 +94,7 @@ package struct JobRecord: Codable {
 
         init(from decoder: any Decoder) throws {
             let record = try decoder.container(keyedBy: CodingKeys.self)
-            (frames, stretchCount) = (Int64(try record.count(.frames)), try record.count(.stretchCount))
+            (frames, stretchCount) = (try record.size(.frames), try record.count(.stretchCount))
         }
 
         var report: DamageReport { DamageReport(frames: frames, stretchCount: stretchCount) }

@@ -107,11 +107,11 @@ package struct StoryRecord: Codable {
             slot = try record.decodeIfPresent(Int16.self, forKey: .slot)
             failure = try record.decodeIfPresent(Failure.self, forKey: .failure)
             lastWords = try record.decodeIfPresent(String.self, forKey: .lastWords)
-            framesIn = try record.countIfPresent(.framesIn).map { Int64($0) }
-            framesOut = try record.countIfPresent(.framesOut).map { Int64($0) }
+            framesIn = try record.sizeIfPresent(.framesIn)
+            framesOut = try record.sizeIfPresent(.framesOut)
             audioSeconds = try record.secondsIfPresent(.audioSeconds)
             cpuSeconds = try record.secondsIfPresent(.cpuSeconds)
-            peakBytes = try record.countIfPresent(.peakBytes).map { Int64($0) }
+            peakBytes = try record.sizeIfPresent(.peakBytes)
             conversion = try record.decodeIfPresent(ConversionReport.self, forKey: .conversion)
             furtherOutputs = try record.decodeIfPresent([ConversionReport].self, forKey: .furtherOutputs)
         }

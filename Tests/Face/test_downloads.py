@@ -2,9 +2,12 @@
 
 import base64
 import concurrent.futures
+import contextlib
 import hashlib
 import os
+import signal
 import struct
+import threading
 import time
 import urllib.parse
 import wave
@@ -167,8 +170,10 @@ def test_a_replacement_in_the_middle_does_not_reach_the_client(made):
     made.file.write_bytes(made.content)
 
 
-def test_serves_the_middle_of_a_file_of_more_than_4_gib(made):
-    """A file with holes, of which the ledger and its mark say that the job has made it."""
+@contextlib.contextmanager
+def large(made):
+    """Makes the second job's output a file with holes of more than 5 GiB, of which the ledger and its mark say that the job
+    has made it."""
     size, digest = (5 << 30) + 3, bytes(range(32))
     file = made.ledger.folder / "out/deep/b.mp3"
     saved, mark = file.read_bytes(), os.getxattr(file, "user.sluice")
@@ -180,8 +185,24 @@ def test_serves_the_middle_of_a_file_of_more_than_4_gib(made):
             writing.seek(size - 7)
             writing.write(b"the end")
         os.setxattr(file, "user.sluice", mark[:24] + struct.pack(">q", size) + digest)
+        yield "/api/v1/jobs/2/outputs/1", size, file
+    finally:
+        file.write_bytes(saved)
+        os.setxattr(file, "user.sluice", mark)
+        made.ledger.query(f"update sluice.finished set size = {old[1]}, digest = '\\x{old[0]}' where job = 2")
+
+
+def begin(face, path, *fields):
+    """Begins a download, and reads none of the file."""
+    connection = face.connect()
+    head = "".join(f"{field}\r\n" for field in fields)
+    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\n{head}\r\n".encode())
+    return connection, connection.recv(12)
+
+
+def test_serves_the_middle_of_a_file_of_more_than_4_gib(made):
+    with large(made) as (path, size, file):
         start = time.monotonic()
-        path = "/api/v1/jobs/2/outputs/1"
         assert made.get("HEAD", path=path).headers["content-length"] == str(size)
         answer = made.get(path=path, range=f"bytes={size - 10}-")
         assert (answer.status_code, answer.content) == (206, b"\0\0\0the end")
@@ -195,15 +216,49 @@ def test_serves_the_middle_of_a_file_of_more_than_4_gib(made):
         changed = made.face.client.get(path, headers={"range": "bytes=0-1"}, timeout=180)
         problem(changed, 409, "output_changed")
         problem(made.get(path=path), 409, "output_changed")
-    finally:
-        file.write_bytes(saved)
-        os.setxattr(file, "user.sluice", mark)
-        made.ledger.query(f"update sluice.finished set size = {old[1]}, digest = '\\x{old[0]}' where job = 2")
+
+
+def test_one_caller_takes_no_places_of_others(made):
+    other = token(made.ledger, "viewer", name="other")["authorization"]
+    with large(made) as (path, _, _):
+        begun = [begin(made.face, path) for _ in range(64)]
+        try:
+            assert {status for _, status in begun} == {b"HTTP/1.1 200"}
+            problem(made.get(), 503, "overloaded")
+            assert made.get(authorization=other).content == made.content
+        finally:
+            for connection, _ in begun:
+                connection.close()
+
+
+def test_stops_in_the_middle_of_downloads(made):
+    """Some clients read as fast as they can, and some read nothing."""
+    with large(made) as (path, _, _):
+        with Coordinator(made.ledger, "--open-role", "viewer", "--root", f"out={made.ledger.folder}/out",
+                         "--downloads", "out") as face:
+            begun = [begin(face, path) for _ in range(8)]
+            stopped = threading.Event()
+
+            def read(connection):
+                with contextlib.suppress(OSError):
+                    while connection.recv(1 << 20) and not stopped.is_set():
+                        pass
+
+            readers = [threading.Thread(target=read, args=[connection]) for connection, _ in begun[:4]]
+            for reader in readers:
+                reader.start()
+            face.process.send_signal(signal.SIGTERM)
+            assert face.process.wait(PATIENCE) == 0, face.said()
+            stopped.set()
+            for reader in readers:
+                reader.join(PATIENCE)
+            for connection, _ in begun:
+                connection.close()
 
 
 def test_slow_readers_need_little_memory_and_disturb_nobody(made):
     slow = []
-    for _ in range(200):
+    for _ in range(60):
         connection = made.face.connect()
         connection.sendall(f"GET {made.path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
         slow.append(connection)

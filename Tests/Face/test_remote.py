@@ -8,6 +8,7 @@ import resource
 import socket
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -260,6 +261,36 @@ def test_a_list_without_an_end_is_not_read_for_ever(tmp_path):
         assert done.returncode == 0 and len(asked) == 4, done.stderr
 
 
+def test_a_change_without_an_end_is_not_made_for_ever(tmp_path):
+    part = {"change": "cancel", "jobs": 5, "isDone": True, "changed": 5, "askedToStop": 0, "publishing": 0,
+            "isLowerBound": False}
+    for more, asks in [({"next": "e30"}, 4), ({"next": "e30", "jobs": 2**40}, 3), ({"changed": 2**53}, 3)]:
+        count = answer(json.dumps({**part, "isDone": False}))
+        with hostile(answer(json.dumps(TIME)), count, answer(json.dumps({**part, **more}))) as (url, asked):
+            done = run(tmp_path, "cancel", "--all", "--yes", SLUICE_URL=url)
+            assert done.returncode == 5 and "coordinator_unexpected_answer" in done.stderr, done
+            assert len(asked) == asks, asked
+
+
+def test_large_numbers_cannot_overflow(tmp_path):
+    groups = [{"code": "truncated", "class": "permanent", "stage": "decode", "jobs": 2**40, "attempts": 2**40,
+               "latestAt": TIME["time"], "example": 1, "exampleSource": "a:b"}] * 3_000
+    with hostile(answer(json.dumps({"failures": groups}))) as (url, _):
+        done = run(tmp_path, "errors", SLUICE_URL=url)
+    # Whatever the command makes of it, it ends by itself.
+    assert done.returncode in [0, 1, 3, 5], done
+
+
+def test_a_proxy_without_a_coordinator_may_have_passed_the_change_on(tmp_path):
+    count = {"change": "cancel", "jobs": 5, "isDone": False, "changed": 0, "askedToStop": 0, "publishing": 0,
+             "isLowerBound": False}
+    for status, is_open in [("502 Bad Gateway", True), ("504 Timeout", True), ("503 Unavailable", False)]:
+        first = [answer(json.dumps(TIME)), answer(json.dumps(count))]
+        with hostile(*first, answer("", kind="text/html", status=status)) as (url, _):
+            done = run(tmp_path, "cancel", "--all", "--yes", SLUICE_URL=url)
+        assert done.returncode == 5 and ("the change may have been made" in done.stderr) == is_open, done
+
+
 def test_a_server_that_is_away_is_unreachable(tmp_path):
     for url in ["http://127.0.0.1:9", f"unix:{tmp_path}/nobody"]:
         done = run(tmp_path, "jobs", SLUICE_URL=url)
@@ -307,8 +338,10 @@ def until(process, words):
         assert said[-1], said
 
 
-def test_a_submission_whose_answer_is_lost_is_sent_once(ledger, guarded, tmp_path):
-    """A relay that cuts the connection after the coordinator's answer, once."""
+@pytest.mark.parametrize("seconds", [0, 6])
+def test_a_submission_whose_answer_is_lost_is_sent_once(ledger, guarded, tmp_path, seconds):
+    """A relay that cuts the connection after the coordinator's answer, once; also when that took longer than the command
+    waits for a coordinator that is away."""
     text = bearer(ledger, "submitter")
     lost = []
 
@@ -328,6 +361,8 @@ def test_a_submission_whose_answer_is_lost_is_sent_once(ledger, guarded, tmp_pat
                 answer = server.recv(65_536)
                 if request.startswith(b"POST /api/v1/batches") and not lost:
                     lost.append(answer)
+                    # A batch of millions.
+                    time.sleep(seconds)
                     return
                 connection.sendall(answer)
                 request = b""

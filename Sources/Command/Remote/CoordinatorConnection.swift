@@ -62,7 +62,9 @@ actor CoordinatorConnection {
                 .ledgerCannotReach,
                 during: request.operation,
                 "the coordinator at \(place.url) is away (status \(answer.status))",
-                hint: Self.hint
+                hint: Self.hint,
+                // With the other two, a proxy has passed the request on and got no answer.
+                mayHaveHappened: answer.status != 503
             )
         default:
             throw LedgerError(

@@ -11,6 +11,7 @@ struct ProblemReading {
     private let hint: String?
     private let operation: String?
     private let sqlState: String?
+    private let mayHaveHappened: Bool
     private let mistakes: [String]
 
     /// The detail of a path that the coordinator does not know.
@@ -28,6 +29,7 @@ struct ProblemReading {
         let hint: String?
         let operation: String?
         let sqlState: String?
+        let mayHaveHappened: Bool?
         let errors: [Mistake]?
     }
 
@@ -52,6 +54,7 @@ struct ProblemReading {
         sqlState = body.sqlState.flatMap { text in
             text.utf8.count == 5 && text.allSatisfy { $0.isASCII && ($0.isNumber || $0.isLetter) } ? text : nil
         }
+        mayHaveHappened = body.mayHaveHappened ?? false
         mistakes = (body.errors ?? []).prefix(10).map { bounded("\($0.pointer) \($0.detail)") }
     }
 
@@ -63,9 +66,9 @@ struct ProblemReading {
             let (begin, end) = ("cannot \(operation): ", sqlState.map { " [\($0)]" } ?? "")
             if text.hasPrefix(begin) { text = text.dropFirst(begin.count) }
             if text.hasSuffix(end) { text = text.dropLast(end.count) }
+            // The error says it again.
             let isOpen = "; it may have taken effect"
-            let mayHaveHappened = text.hasSuffix(isOpen)
-            if mayHaveHappened { text = text.dropLast(isOpen.count) }
+            if mayHaveHappened, text.hasSuffix(isOpen) { text = text.dropLast(isOpen.count) }
             return LedgerError(
                 known,
                 during: operation,

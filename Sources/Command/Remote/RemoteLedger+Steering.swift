@@ -41,6 +41,7 @@ extension RemoteLedger {
         var tally = ChangeTally()
         for part in RemoteFilter.parts(of: filter, by: RemoteFilter.idsInBody) {
             var after: String?
+            var emptyParts = 0
             repeat {
                 var members = Self.members(change, part)
                 members["limit"] = .whole(1_000)
@@ -51,6 +52,8 @@ extension RemoteLedger {
                     post("/api/v1/changes", members, Self.operation(change)),
                     .counted(isRepeated)
                 )
+                emptyParts = done.jobs + done.publishing == 0 ? emptyParts + 1 : 0
+                try check(done, behind: after, emptyParts: emptyParts, during: Self.operation(change))
                 tally.add(done.tally)
                 tally.isLowerBound = tally.isLowerBound || isRepeated.value
                 after = done.next
@@ -58,6 +61,24 @@ extension RemoteLedger {
             } while after != nil
         }
         return tally
+    }
+
+    /// Throws if a part is larger than was asked for, or gets nowhere: a coordinator must not keep the command going for
+    /// ever. Parts in which no job matches are possible, but each of them has looked at thousands of jobs.
+    private func check(
+        _ part: ChangeRecord,
+        behind after: String?,
+        emptyParts: Int,
+        during operation: String
+    ) throws {
+        let isPossible = [part.jobs, part.changed, part.askedToStop, part.publishing].allSatisfy { $0 <= 1_000 }
+        guard isPossible, part.next == nil || part.next != after, emptyParts <= 100_000 else {
+            throw LedgerError(
+                .coordinatorUnexpectedAnswer,
+                during: operation,
+                "the coordinator at \(place.url) tells of a part of the change that cannot be"
+            )
+        }
     }
 
     private static func members(_ change: JobChange, _ filter: JobFilter) -> [String: JSONValue] {

@@ -48,14 +48,21 @@ struct RemoteLedger: CommandLedger {
     }
 
     func send(_ request: CoordinatorConnection.Request, _ repetition: Repetition) async throws -> [UInt8]? {
-        let end = ContinuousClock.now + place.reachTimeout
+        // Counted from the first failure: a submission may take minutes before its connection breaks.
+        var end: ContinuousClock.Instant?
+        var mayHaveHappened = false
         var backOff = BackOff(first: .milliseconds(50), longest: .seconds(1))
         while true {
             do {
                 return try await connection.send(request)
-            } catch let error as LedgerError where error.isTransient {
-                guard ContinuousClock.now < end else { throw error }
-                if error.mayHaveHappened, case .counted(let isRepeated) = repetition { isRepeated.value = true }
+            } catch var error as LedgerError {
+                // What an earlier try may have done is not undone by the failure of the last one.
+                mayHaveHappened = mayHaveHappened || error.mayHaveHappened
+                error.mayHaveHappened = mayHaveHappened
+                let limit = end ?? .now + place.reachTimeout
+                end = limit
+                guard error.isTransient, ContinuousClock.now < limit else { throw error }
+                if mayHaveHappened, case .counted(let isRepeated) = repetition { isRepeated.value = true }
                 guard await backOff.wait() else { throw error }
             }
         }

@@ -95,4 +95,7 @@ package struct Caller: Sendable, Hashable {
     package let name: String
     package let role: AccessRole
     package let tenant: String?
+
+    /// Whose share of what is limited it takes: its tenant's, or its token's.
+    var account: String { tenant.map { "tenant:\($0)" } ?? "token:\(name)" }
 }

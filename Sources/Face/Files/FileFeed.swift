@@ -28,6 +28,7 @@ package final class FileFeed: Sendable {
 
     private let file: ServedFile
     private let root: String
+    private let caller: String
     private let share: FileShare
     private let end: Int64
     private let state: Mutex<State>
@@ -37,8 +38,8 @@ package final class FileFeed: Sendable {
     let length: Int64
 
     /// Closes `file` at its end.
-    init(_ file: ServedFile, in root: String, _ part: Range<Int64>, _ share: FileShare) {
-        (self.file, self.root, self.share) = (file, root, share)
+    init(_ file: ServedFile, in root: String, for caller: String, _ part: Range<Int64>, _ share: FileShare) {
+        (self.file, self.root, self.caller, self.share) = (file, root, caller, share)
         (end, length) = (part.upperBound, part.upperBound - part.lowerBound)
         state = Mutex(State(next: part.lowerBound))
     }
@@ -73,7 +74,7 @@ package final class FileFeed: Sendable {
             defer { state.isClosed = true }
             return !state.isClosed
         }
-        if isFirst { share.end(file, in: root) }
+        if isFirst { share.end(file, in: root, for: caller) }
     }
 
     // MARK: - Reading

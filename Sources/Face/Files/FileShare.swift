@@ -20,7 +20,8 @@ final class FileShare: Sendable {
     private struct State {
         /// Uploads under way, by caller.
         var uploads: [String: Int] = [:]
-        var downloads = 0
+        /// Downloads under way, by caller.
+        var downloads: [String: Int] = [:]
         /// Calls under way, by root.
         var calls: [String: Int] = [:]
         /// Since when a root has been asked whether it answers.
@@ -29,7 +30,7 @@ final class FileShare: Sendable {
         var silent: Set<String> = []
         /// Digests that were computed, by the state of the file.
         var known: [ServedFile.Version: Fingerprint] = [:]
-        /// Digests that are being computed.
+        /// Digests of large files that are being computed.
         var digesting = 0
     }
 
@@ -45,6 +46,8 @@ final class FileShare: Sendable {
     /// Uploads at once of one caller, so that others get their turn.
     static let mostUploadsEach = 64
     static let mostDownloads = 256
+    /// As of uploads.
+    static let mostDownloadsEach = 64
     private static let mostDigesting = 2
     private static let mostKnown = 10_000
     /// How long a root may take for an answer.
@@ -157,11 +160,14 @@ final class FileShare: Sendable {
 
     // MARK: - Downloads
 
-    /// Opens a published output. `end(_:in:)` closes it.
-    func open(_ location: Location, in root: StorageRoot) async throws -> ServedFile {
+    /// Opens a published output for a caller. `end(_:in:for:)` closes it.
+    func open(_ location: Location, in root: StorageRoot, for caller: String) async throws -> ServedFile {
         let isTaken = state.withLock { state in
-            guard state.downloads < Self.mostDownloads else { return false }
-            state.downloads += 1
+            let own = state.downloads[caller, default: 0]
+            guard own < Self.mostDownloadsEach, state.downloads.values.reduce(0, +) < Self.mostDownloads else {
+                return false
+            }
+            state.downloads[caller] = own + 1
             return true
         }
         guard isTaken else { throw Problem(.overloaded, "too many downloads at once") }
@@ -170,15 +176,22 @@ final class FileShare: Sendable {
                 try ServedFile.open(location, in: root)
             }
         } catch {
-            state.withLock { $0.downloads -= 1 }
+            end(downloadOf: caller)
             throw error
         }
     }
 
     /// Closes a file that `open` returned.
-    func end(_ file: ServedFile, in root: String) {
-        state.withLock { $0.downloads -= 1 }
+    func end(_ file: ServedFile, in root: String, for caller: String) {
+        end(downloadOf: caller)
         leave(in: root) { file.close() }
+    }
+
+    private func end(downloadOf caller: String) {
+        state.withLock { state in
+            let left = state.downloads[caller, default: 1] - 1
+            state.downloads[caller] = left > 0 ? left : nil
+        }
     }
 
     /// Whether an open file has the bytes that a job has published.
@@ -199,13 +212,15 @@ final class FileShare: Sendable {
             }
             if isMarked { return true }
         }
+        // Small files wait for nobody, and take no large one's place.
+        let places = fingerprint.byteCount > Self.cheapBytes ? 1 : 0
         let isTurn = state.withLock { state in
-            guard state.digesting < Self.mostDigesting || fingerprint.byteCount <= Self.cheapBytes else { return false }
-            state.digesting += 1
+            guard state.digesting + places <= Self.mostDigesting else { return false }
+            state.digesting += places
             return true
         }
         guard isTurn else { throw Problem(.overloaded, "too many large files are being compared with their digests") }
-        defer { state.withLock { $0.digesting -= 1 } }
+        defer { state.withLock { $0.digesting -= places } }
         let found = try await run(in: root) { () throws(StorageError) in try file.fingerprint() }
         state.withLock { state in
             if state.known.count >= Self.mostKnown { state.known = [:] }

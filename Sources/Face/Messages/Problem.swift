@@ -121,6 +121,8 @@ package struct Problem: Error, Sendable {
     /// What the ledger was doing when it failed, and what its server said, if it said why.
     package var operation: String?
     package var sqlState: String?
+    /// Whether what failed may have taken effect all the same.
+    package var mayHaveHappened = false
     /// For a method that does not fit: those that do.
     var methods: [String] = []
     /// For a range outside of a file: the length of the file.
@@ -161,10 +163,12 @@ package struct Problem: Error, Sendable {
             let hint: String?
             let operation: String?
             let sqlState: String?
+            let mayHaveHappened: Bool?
             let errors: [Schema.Mistake]?
 
             enum CodingKeys: String, CodingKey {
-                case type, title, status, code, kind = "class", detail, hint, operation, sqlState, errors
+                case type, title, status, code, kind = "class", detail, hint, operation, sqlState, mayHaveHappened,
+                    errors
             }
         }
         let body = Body(
@@ -177,6 +181,7 @@ package struct Problem: Error, Sendable {
             hint: hint,
             operation: operation,
             sqlState: sqlState,
+            mayHaveHappened: mayHaveHappened ? true : nil,
             errors: mistakes.isEmpty ? nil : mistakes
         )
         // `try?`: text and numbers can always be written.
@@ -202,6 +207,7 @@ package struct Problem: Error, Sendable {
             .may("hint", .text(), "what to do"),
             .may("operation", .text(), "what the ledger was doing when it failed"),
             .may("sqlState", .text(), "the code of the ledger's database"),
+            .may("mayHaveHappened", .truth, "true if what failed may have taken effect all the same"),
             .may(
                 "errors",
                 .list(

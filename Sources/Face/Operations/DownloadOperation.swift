@@ -34,13 +34,13 @@ enum DownloadOperation {
         let root = try share.root(forDownloads: location.root)
         let file: ServedFile
         do {
-            file = try await share.open(location, in: root)
+            file = try await share.open(location, in: root, for: call.caller.account)
         } catch let error as StorageError {
             throw problem(error)
         }
         var isOurs = true
         // What the answer does not keep is closed here.
-        defer { if isOurs { share.end(file, in: root.name) } }
+        defer { if isOurs { share.end(file, in: root.name, for: call.caller.account) } }
         do {
             let publishedAt = Int64(story.summary.since.timeIntervalSince1970)
             let holds = try await share.holds(file, in: root.name, fingerprint, job: job, publishedAt: publishedAt)
@@ -52,7 +52,7 @@ enum DownloadOperation {
         answer.fields += fields(output, location, fingerprint)
         if let part {
             isOurs = false
-            answer.body = .file(FileFeed(file, in: root.name, part, share))
+            answer.body = .file(FileFeed(file, in: root.name, for: call.caller.account, part, share))
         }
         return answer
     }

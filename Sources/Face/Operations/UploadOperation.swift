@@ -47,29 +47,24 @@ enum UploadOperation {
             throw Problem(.uploadTooLarge, "it has \(bytes) bytes; the limit is \(share.mostBytes)")
         }
         guard let body = call.stream else { throw Problem(.unexpected) }
-        let caller = call.caller.tenant.map { "tenant:\($0)" } ?? "token:\(call.caller.name)"
+        let caller = call.caller.account
         try share.begin(uploadOf: caller)
         defer { share.end(uploadOf: caller) }
-        let upload = UploadID()
+        let record = UploadRecord(ledger: call.ledger, location: "\(location)", bytes: bytes)
         // Before anything is said about files, because it checks where the caller may write.
-        try await call.ledger.beginUpload(upload, to: "\(location)", bytes: bytes)
+        try await record.begin()
         let (ending, found): (IncomingFile.Ending, Fingerprint)
         do {
-            (ending, found) = try await receive(body, bytes, location, in: root, wanted, share)
+            (ending, found) = try await receive(body, bytes, location, in: root, wanted, share, record)
+        } catch let givenUp as PublishingGivenUp {
+            // The file may get its name yet, so its bytes count.
+            throw givenUp.error
         } catch {
-            let ledger = call.ledger
-            // A task of its own, because this one may be cancelled. `try?`: the bytes count for a day then.
-            await Task { try? await ledger.cancelUpload(upload) }.value
+            await record.cancel()
             throw problem(error, "\(location)")
         }
         // If this fails, the client repeats the upload, and that is recorded.
-        try await call.ledger.endUpload(
-            upload,
-            to: "\(location)",
-            bytes: bytes,
-            digest: found.hexDigest,
-            isNew: ending == .published
-        )
+        try await record.end(ending, found)
         var answer = try HTTPAnswer.json(
             Upload(location: "\(location)", bytes: bytes, digest: found.hexDigest),
             ending == .published ? .created : .ok
@@ -84,7 +79,8 @@ enum UploadOperation {
         _ location: Location,
         in root: StorageRoot,
         _ wanted: [[UInt8]],
-        _ share: FileShare
+        _ share: FileShare,
+        _ record: UploadRecord
     ) async throws -> (IncomingFile.Ending, Fingerprint) {
         let file = try await share.run(in: root.name, late: { $0.close() }) { () throws(StorageError) in
             try IncomingFile.open(for: location, in: root, byteCount: bytes)
@@ -102,9 +98,19 @@ enum UploadOperation {
         guard wanted.allSatisfy({ $0 == found.sha256 }) else {
             throw Problem(.wrongDigest, "the SHA-256 of what arrived is \(found.hexDigest)")
         }
-        let ending = try await share.run(in: root.name) { () throws(StorageError) in try file.publish(as: found) }
-        return (ending, found)
+        do {
+            let ending = try await share.run(in: root.name, late: { ending in record.endLate(ending, found) }) {
+                () throws(StorageError) in
+                try file.publish(as: found)
+            }
+            return (ending, found)
+        } catch let problem as Problem {
+            throw PublishingGivenUp(error: problem)
+        }
     }
+
+    /// The root did not answer while the file was to get its name. It may get it later.
+    private struct PublishingGivenUp: Error { let error: Problem }
 
     /// The digests that the whole body must have. Throws if the body would not be the file.
     private static func digests(_ head: RequestHead) throws(Problem) -> [[UInt8]] {
@@ -133,5 +139,42 @@ enum UploadOperation {
         case .storageUnavailable, .tooManyFiles: return Problem(error.failure, .serviceUnavailable)
         default: return error
         }
+    }
+}
+
+/// What the ledger knows of one upload.
+///
+/// The calls after the first byte have tasks of their own: the server cancels that of the request when it stops, or when the
+/// client leaves.
+private struct UploadRecord: Sendable {
+    let ledger: JobLedger
+    let location: String
+    let bytes: Int64
+    private let upload = UploadID()
+
+    init(ledger: JobLedger, location: String, bytes: Int64) {
+        (self.ledger, self.location, self.bytes) = (ledger, location, bytes)
+    }
+
+    func begin() async throws { try await ledger.beginUpload(upload, to: location, bytes: bytes) }
+
+    func end(_ ending: IncomingFile.Ending, _ found: Fingerprint) async throws {
+        try await Task { try await note(ending, found) }.value
+    }
+
+    /// Nobody waits for this record. `try?`: without it the bytes count for a day.
+    func endLate(_ ending: IncomingFile.Ending, _ found: Fingerprint) { Task { try? await note(ending, found) } }
+
+    /// Nothing is left of the upload. `try?`: otherwise its bytes count for a day.
+    func cancel() async { await Task { try? await ledger.cancelUpload(upload) }.value }
+
+    private func note(_ ending: IncomingFile.Ending, _ found: Fingerprint) async throws {
+        try await ledger.endUpload(
+            upload,
+            to: location,
+            bytes: bytes,
+            digest: found.hexDigest,
+            isNew: ending == .published
+        )
     }
 }

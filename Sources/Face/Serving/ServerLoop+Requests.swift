@@ -56,6 +56,7 @@ extension ServerLoop {
 
     /// A piece of the body. `taken` says that it was used.
     func receive(_ exchange: Exchange, _ piece: UnsafeRawBufferPointer, taken: () -> Void) -> MHD_Result {
+        guard !isStopping else { return .NO }
         switch exchange.phase {
         case .collecting(let limit, _):
             guard exchange.body.count + piece.count <= limit else { return .NO }
@@ -92,6 +93,7 @@ extension ServerLoop {
     /// The body is complete, or the connection goes on after a rest.
     func advance(_ exchange: Exchange) -> MHD_Result {
         if exchange.awaitsDemand {
+            guard !isStopping else { return .NO }
             exchange.awaitsDemand = false
             guard case .answered(var answer) = exchange.phase, !exchange.mayDrop else {
                 exchange.pace = Pace()
@@ -102,6 +104,7 @@ extension ServerLoop {
             return queue(answer, for: exchange)
         }
         switch exchange.phase {
+        case .collecting where isStopping, .streaming where isStopping, .waiting where isStopping: return .NO
         case .collecting(_, let run):
             visitor(exchange.connection)?.deadline = nil
             let body = exchange.body
@@ -193,11 +196,12 @@ private final class EventFeed {
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         switch channel.read(into: buffer) {
         case .bytes(let count): return count
+        // MHD_CONTENT_READER_END_OF_STREAM.
+        case .rest where loop.isStopping: return -1
         case .rest:
             // Returning nothing without a rest would be asked again at once, for ever.
             loop.suspend(exchange)
             return 0
-        // MHD_CONTENT_READER_END_OF_STREAM.
         case .end: return -1
         }
     }
@@ -218,10 +222,11 @@ private final class FileReader {
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         switch feed.read(into: buffer) {
         case .bytes(let count): return count
+        // MHD_CONTENT_READER_END_WITH_ERROR: the client sees that bytes are missing.
+        case .rest where loop.isStopping: return -2
         case .rest:
             loop.suspend(exchange)
             return 0
-        // MHD_CONTENT_READER_END_WITH_ERROR: the client sees that bytes are missing.
         case .failed: return -2
         }
     }

@@ -19,6 +19,8 @@ final class ServerLoop {
     var collectedBytes = 0
     private var onStopped: [@Sendable () -> Void] = []
     private var stopsAt: ContinuousClock.Instant?
+    /// Whether the daemons are being stopped. No connection may rest then: the library would abort the process.
+    private(set) var isStopping = false
 
     var limits: ServerLimits { setup.limits }
 
@@ -164,7 +166,7 @@ final class ServerLoop {
     func keep(_ channel: EventChannel, for exchange: Exchange) { channels[exchange.number] = channel }
 
     func suspend(_ exchange: Exchange) {
-        guard !exchange.isSuspended, let connection = exchange.connection else { return }
+        guard !isStopping, !exchange.isSuspended, let connection = exchange.connection else { return }
         exchange.isSuspended = true
         MHD_suspend_connection(connection)
     }
@@ -178,11 +180,11 @@ final class ServerLoop {
     }
 
     private func stop() {
+        isStopping = true
         for exchange in exchanges.values {
             exchange.task?.cancel()
             channels[exchange.number]?.end()
             if case .streaming(let body) = exchange.phase { body.finish(isComplete: false) }
-            // Stopping is undefined while a connection is suspended.
             resume(exchange)
         }
         for daemon in daemons {

@@ -28,8 +28,12 @@ package final class ServedFile: Sendable {
     /// Opens the file at `location`.
     package static func open(_ location: Location, in root: StorageRoot) throws(StorageError) -> ServedFile {
         let source = try root.openSource(location)
-        let copy = fcntl(source.descriptor, F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0, let facts = FileFacts.of(copy) else {
+        let number = fcntl(source.descriptor, F_DUPFD_CLOEXEC, 3)
+        guard number >= 0 else {
+            throw StorageError(errno: errno, .source, at: .open, "open the file", place: "\(location)")
+        }
+        let copy = Descriptor(adopting: number)
+        guard let facts = FileFacts.of(copy.number) else {
             throw StorageError(errno: errno, .source, at: .open, "open the file", place: "\(location)")
         }
         let version = Version(
@@ -38,7 +42,7 @@ package final class ServedFile: Sendable {
             modifiedAt: facts.modifiedAt,
             changedAt: facts.changedAt
         )
-        return ServedFile(copy, version, "\(location)")
+        return ServedFile(copy.release(), version, "\(location)")
     }
 
     /// Whether the mark and the times of the file say that it is the output of `job` with this fingerprint, unchanged
