@@ -29,6 +29,8 @@ create table bulk_change (
     undone bigint not null default 0,
     -- Where it continues.
     behind jsonb,
+    -- Who wanted it undone.
+    undone_by text,
     error text check (length(error) <= 2000),
     created_at timestamptz not null default clock_timestamp(),
     stepped_at timestamptz,
@@ -38,10 +40,11 @@ create index bulk_change_unfinished on bulk_change (id) where phase in ('running
 create index bulk_change_submitter on bulk_change (submitter, id);
 create index bulk_change_ended on bulk_change (ended_at) where ended_at is not null;
 
--- The jobs that a page has changed, with the priorities that they had, so that it can be undone.
+-- The jobs that a page has changed by `at`, with the priorities that they had, so that it can be undone.
 create table bulk_page (
     change bigint not null references bulk_change on delete cascade,
     number integer not null,
+    at timestamptz not null,
     jobs bigint[] not null,
     priorities smallint[],
     primary key (change, number)
@@ -51,6 +54,17 @@ create table bulk_page (
 create function sees_change(submitter text) returns boolean
 language plpgsql stable security definer set search_path from current
 as $$ begin return submitter = caller() or sees_all(); end $$;
+
+-- Whether a bulk change has lost the token that it was asked with: such a token was revoked or has expired. Callers without a token, to
+-- whom a coordinator gives a role, lose nothing.
+create function has_lost_token(c bulk_change) returns boolean
+language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
+as $$
+begin
+    return exists (select from token k where k.name = c.token) and not exists (
+        select from token k
+        where k.name = c.token and k.revoked_at is null and (k.expires_at is null or k.expires_at > ledger_time()));
+end $$;
 
 create function start_change(request uuid, change text, filter jsonb, arguments jsonb, expected bigint) returns setof bulk_change
 language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
@@ -72,6 +86,9 @@ begin
     values (start_change.request, current_setting('sluice.acting_as'), current_setting('role'), only_queue(), start_change.change,
             start_change.filter, start_change.arguments, start_change.expected)
     on conflict do nothing;
+    if found then
+        perform note_audit('start_change', jsonb_build_object('change', start_change.change, 'filter', start_change.filter), 1);
+    end if;
     return query select b.* from bulk_change b where b.request = start_change.request and b.submitter = caller();
 end $$;
 
@@ -111,18 +128,27 @@ begin
     if c.submitter <> caller() and not is_operator() then
         raise exception 'bulk change % belongs to %', change_id, c.submitter using errcode = 'insufficient_privilege';
     end if;
+    if only_queue() is distinct from c.only_queue and only_queue() is not null then
+        raise exception 'this token changes only the queue "%"', left(only_queue(), 100)
+            using errcode = 'insufficient_privilege', hint = 'use a token for all queues';
+    end if;
+    if wish = 'undo' and c.phase not in ('undoing', 'undone') or wish = 'stop' and c.phase in ('running', 'undoing') then
+        perform note_audit(wish || '_change', jsonb_build_object('change', c.id), 1);
+    end if;
     return query
         update bulk_change b set
             phase = case when wish = 'undo' and c.phase <> 'undone' then 'undoing'
                          when wish = 'stop' and c.phase in ('running', 'undoing') then 'stopped' else c.phase end,
             ended_at = case when wish = 'undo' and c.phase <> 'undone' then null
                             when wish = 'stop' and c.phase in ('running', 'undoing') then clock_timestamp() else c.ended_at end,
-            stepped_at = null, error = case when wish = 'undo' then null else c.error end
+            stepped_at = null, error = case when wish = 'undo' then null else c.error end,
+            undone_by = case when wish = 'undo' then caller_name() else c.undone_by end
         where b.id = change_id returning *;
 end $$;
 
--- For coordinators: the bulk changes that nobody goes on with, one coordinator for each. It goes on with them for ten seconds at least.
-create function take_changes() returns setof bulk_change
+-- For coordinators: the bulk changes that nobody goes on with, as many as there are `places`. The coordinator that takes one makes a page of
+-- it within ten seconds, or another takes it.
+create function take_changes(places integer) returns setof bulk_change
 language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
 as $$
 #variable_conflict use_column
@@ -133,7 +159,7 @@ begin
             select n.id from bulk_change n
             where n.phase in ('running', 'undoing')
               and (n.stepped_at is null or n.stepped_at < clock_timestamp() - interval '10 s')
-            order by n.id limit 10 for update skip locked
+            order by n.id limit places for update skip locked
         ) returning *;
 end $$;
 
@@ -157,11 +183,17 @@ declare
     c bulk_change;
     last bulk_page;
     done record;
-    part record;
     jobs_before bigint[];
     priorities_before smallint[];
+    start timestamptz := ledger_time();
 begin
     select * into c from bulk_change b where b.id = change_id and b.submitter = caller() for update;
+    if c.phase in ('running', 'undoing') and has_lost_token(c) then
+        return query
+            update bulk_change b set phase = 'stopped', error = 'its token was revoked, or has expired', ended_at = clock_timestamp()
+            where b.id = c.id returning *;
+        return;
+    end if;
     if c.phase = 'running' then
         -- According to the lock order: retry_jobs() shares both.
         perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
@@ -172,7 +204,7 @@ begin
                 where f.state in ('delayed', 'waiting'));
             select * into done from cancel_jobs(c.filter, c.behind, page);
             jobs_before := array(
-                select f.job from finished_rows(jobs_before) f where f.state = 'cancelled' order by f.job);
+                select f.job from finished_rows(jobs_before) f where f.state = 'cancelled' and f.ended_at >= start order by f.job);
         elsif c.change = 'retry' then
             jobs_before := array(
                 select f.job from find_jobs(narrowed(steerable(c.filter), '{delayed,publishing,failed,cancelled}'), c.behind, page) f
@@ -193,8 +225,9 @@ begin
             from prioritize_jobs(c.filter, (c.arguments ->> 'priority')::integer, c.behind, page) r;
         end if;
         if cardinality(jobs_before) > 0 then
-            insert into bulk_page (change, number, jobs, priorities)
-            values (c.id, 1 + coalesce((select max(p.number) from bulk_page p where p.change = c.id), 0), jobs_before, priorities_before);
+            insert into bulk_page (change, number, at, jobs, priorities)
+            values (c.id, 1 + coalesce((select max(p.number) from bulk_page p where p.change = c.id), 0), ledger_time(), jobs_before,
+                    priorities_before);
         end if;
         return query
             update bulk_change b set
@@ -206,24 +239,35 @@ begin
     elsif c.phase = 'undoing' then
         select * into last from bulk_page p where p.change = c.id order by p.number desc limit 1;
         if last.change is not null then
-            for part in
-                select null::smallint as priority, last.jobs as jobs where c.change <> 'prioritize'
-                union all
-                select n.priority, array_agg(n.job) from unnest(last.jobs, last.priorities) as n (job, priority)
-                where c.change = 'prioritize' group by n.priority
-            loop
-                if c.change = 'cancel' then
-                    select r.changed into done
-                    from retry_jobs(jsonb_build_object('ids', part.jobs, 'states', '["cancelled"]'::jsonb), null, page) r;
-                elsif c.change = 'retry' then
-                    select r.changed into done
-                    from cancel_jobs(jsonb_build_object('ids', part.jobs, 'states', '["delayed", "waiting"]'::jsonb), null, page) r;
-                else
-                    select r.changed into done from prioritize_jobs(jsonb_build_object('ids', part.jobs), part.priority, null, page) r;
-                end if;
-                c.undone := c.undone + done.changed;
-            end loop;
-            delete from bulk_page p where p.change = c.id and p.number = last.number;
+            jobs_before := last.jobs;
+            if c.change = 'cancel' then
+                -- What others have cancelled since stays cancelled.
+                jobs_before := array(
+                    select f.job from finished_rows(last.jobs) f where f.state = 'cancelled' and f.ended_at <= last.at order by f.job);
+                select r.changed into done
+                from retry_jobs(jsonb_build_object('ids', jobs_before, 'states', '["cancelled"]'::jsonb), null, page) r;
+            elsif c.change = 'retry' then
+                select r.changed into done
+                from cancel_jobs(jsonb_build_object('ids', jobs_before, 'states', '["delayed", "waiting"]'::jsonb), null, page) r;
+            else
+                -- One earlier priority in each transaction: a second call would lock jobs after rows of `flow`, against the lock order.
+                jobs_before := array(
+                    select n.job from unnest(last.jobs, last.priorities) as n (job, priority) where n.priority = last.priorities[1]);
+                select r.changed into done
+                from prioritize_jobs(jsonb_build_object('ids', jobs_before), last.priorities[1], null, page) r;
+            end if;
+            c.undone := c.undone + done.changed;
+            -- One row for all pages, instead of one with a thousand ids for each.
+            delete from audit a where a.xmin = pg_current_xact_id()::xid and a.who = caller_name();
+            perform note_audit('undo_jobs', jsonb_build_object('change', c.id, 'by', c.undone_by), done.changed, true);
+            select array_agg(n.job order by n.job), array_agg(n.priority order by n.job) into last.jobs, last.priorities
+            from unnest(last.jobs, last.priorities) as n (job, priority)
+            where c.change = 'prioritize' and n.job <> all (jobs_before);
+            if last.jobs is null then
+                delete from bulk_page p where p.change = c.id and p.number = last.number;
+            else
+                update bulk_page p set jobs = last.jobs, priorities = last.priorities where p.change = c.id and p.number = last.number;
+            end if;
         end if;
         return query
             update bulk_change b set

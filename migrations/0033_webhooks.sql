@@ -94,6 +94,9 @@ create index webhook_delivery_due on webhook_delivery (webhook, due_at, id) wher
 create index webhook_delivery_leased on webhook_delivery (webhook, lease_until) where lease is not null;
 create index webhook_delivery_ended on webhook_delivery (ended_at) where outcome is not null;
 create index webhook_delivery_of on webhook_delivery (webhook, id);
+-- For lists, which must not read what was delivered in a month.
+create index webhook_delivery_dead on webhook_delivery (webhook, id) where outcome = 'dead';
+create index webhook_delivery_delivered on webhook_delivery (webhook, id) where outcome = 'delivered';
 
 -- Finds workers that were lost lately. Heartbeats write neither column.
 create index worker_lost on worker (ended_at) where end_reason = 'lost';
@@ -147,12 +150,12 @@ declare
         ) w) < most
     );
 begin
+    if cardinality(hooks) = 0 then
+        return;
+    end if;
     if cardinality(ready) < cardinality(hooks) then
         update webhook w set skipped = w.skipped + 1
         where w.id = any (hooks) and w.id <> all (ready) and not exists (select from webhook_event e where e.key = event_key);
-    end if;
-    if cardinality(hooks) = 0 then
-        return;
     end if;
     insert into webhook_event (type, key, at, body)
     values (kind, event_key, happened_at, event_body(kind, happened_at, data))
@@ -172,17 +175,19 @@ declare
     ended_now bigint[];
 begin
     -- One statement, so one snapshot. Rows that are added to `batch_news` meanwhile belong to later work and stay.
-    with seen as materialized (
+    -- Batches with work that is not folded yet come later. They must not keep their places at the head meanwhile.
+    with unfolded as materialized (
+        select distinct d.batch from count_delta d
+    ), seen as materialized (
         select n.batch, array_agg(n.id) as ids, max(n.id) as last
-        from (select * from batch_news n order by n.id limit page) n group by n.batch
-    ), unfolded as materialized (
-        select distinct d.batch from count_delta d where d.batch in (select s.batch from seen s)
+        from (
+            select * from batch_news n where n.batch not in (select u.batch from unfolded u) order by n.id limit page
+        ) n group by n.batch
     ), looked as materialized (
         select s.batch, s.ids, s.last, c.name, c.queue, c.submitter, c.created_at, c.completed, c.skipped, c.failed, c.cancelled,
                c.remarked, coalesce(c.delayed + c.waiting + c.running + c.publishing, 1) as open
         from seen s
         left join lateral (select * from batch where batch.id = s.batch limit 1) c on true
-        where not exists (select from unfolded u where u.batch = s.batch)
     ), ended as materialized (
         -- The others go on. fold_counts() will name them again.
         select l.*, 'batch.ended:' || l.last as key from looked l where l.open = 0
@@ -293,7 +298,8 @@ begin
         ));
     end loop;
     select * into h from house;
-    if h.resumed_at > t - interval '1 day' then
+    if h.resumed_at > t - interval '1 day'
+        and not exists (select from webhook_event e where e.key = 'ledger.recovered:' || extract(epoch from h.resumed_at)) then
         perform add_event('ledger.recovered', 'ledger.recovered:' || extract(epoch from h.resumed_at), h.resumed_at, json_build_object(
             'stoodSince', json_time(h.stood_since), 'resumedAt', json_time(h.resumed_at)
         ), array(
@@ -611,8 +617,10 @@ begin
         return made;
     end if;
     perform add_event('webhook.test', event_key, ledger_time(), json_build_object('webhook', w.id), array[w.id]);
-    select d.id into made from webhook_delivery d join webhook_event e on e.id = d.event
-    where e.key = event_key and d.webhook = w.id;
+    -- Somebody waits for a test, so it comes before what waits already.
+    update webhook_delivery d set due_at = '-infinity'
+    where d.webhook = w.id and d.event = (select e.id from webhook_event e where e.key = event_key)
+    returning d.id into made;
     if not found then
         raise exception 'too many deliveries of webhook % wait', w.id using errcode = 'SL003';
     end if;
@@ -656,12 +664,14 @@ begin
     )
     select count(*) into folded from gone;$x$, $x$
         ) n where b.id = n.batch
-        returning b.id, b.delayed + b.waiting + b.running + b.publishing as open
+        returning b.id, b.submitter, b.delayed + b.waiting + b.running + b.publishing as open
     ), news as (
         insert into batch_news (batch)
         select u.id from batches u
         where u.open = 0
-          and (exists (select from webhook w where w.batch is null) or u.id in (select w.batch from webhook w where w.batch is not null))
+          and (u.id in (select w.batch from webhook w where w.batch is not null) or exists (
+              select from webhook w
+              where w.batch is null and 'batch.ended' = any (w.events) and (w.submitter is null or w.submitter = u.submitter)))
     )
     select count(*) into folded from gone;$x$),
         ('begin_tick', $x$

@@ -3,19 +3,26 @@ import Ledger
 import Synchronization
 import System
 
-/// Goes on with the bulk changes that the ledger keeps, on behalf of whoever asked for them.
+/// Carries out the bulk changes that the ledger keeps, acting for the callers that began them.
 ///
-/// Each coordinator has one. The ledger gives each bulk change to one of them at a time, and to another if that one makes
-/// no page for ten seconds.
+/// Each coordinator has one. The ledger gives each bulk change to one coordinator at a time, and to another if that one
+/// makes no page for ten seconds.
 final class BulkChangeRunner: Sendable {
     private let ledger: JobLedger
     private let signal = WakeSignal()
     private let work = Mutex<Task<Void, Never>?>(nil)
+    /// The numbers of the bulk changes that this coordinator carries out.
+    private let underWay = Mutex<Set<Int64>>([])
     private let complain: @Sendable (Failure) -> Void
     private static let interval = Duration.seconds(3)
+    private static let most = 4
 
-    init(_ ledger: JobLedger, complain: @escaping @Sendable (Failure) -> Void) {
-        (self.ledger, self.complain) = (ledger, complain)
+    /// It has connections of its own, so that requests do not wait for pages.
+    init(_ configuration: LedgerConfiguration, complain: @escaping @Sendable (Failure) -> Void) throws {
+        var configuration = configuration
+        configuration.connectionLimit = 2
+        ledger = try JobLedger(configuration)
+        self.complain = complain
     }
 
     func start() {
@@ -38,11 +45,16 @@ final class BulkChangeRunner: Sendable {
         let task = work.withLock { $0 }
         task?.cancel()
         await task?.value
+        await ledger.close()
     }
 
+    /// Bulk changes to begin with. One that waits for its next page so long that the ledger offers it again is left out.
     private func taken() async -> [UnfinishedChange] {
+        let places = Self.most - underWay.withLock { $0.count }
+        guard places > 0 else { return [] }
         do {
-            return try await ledger.takeUnfinishedChanges()
+            let offered = try await ledger.takeUnfinishedChanges(Int32(places))
+            return underWay.withLock { underWay in offered.filter { underWay.insert($0.number).inserted } }
         } catch let error as LedgerError where error.isTransient || error.code == .cancelled {
             // The next round asks again. Others report that the ledger is away.
             return []
@@ -53,6 +65,11 @@ final class BulkChangeRunner: Sendable {
     }
 
     private func carryOut(_ change: UnfinishedChange) async {
+        defer {
+            underWay.withLock { _ = $0.remove(change.number) }
+            // Others may wait for the place.
+            hurry()
+        }
         let ledger = ledger.acting(for: change.principal)
         do {
             while !Task.isCancelled, let now = try await ledger.step(ofChange: change.number), now.isUnderWay {}

@@ -72,7 +72,7 @@ public final class Face: Sendable {
         share = FileShare(try FileShare.Offer(configuration))
         let ledger = try JobLedger(ledgerConfiguration)
         self.ledger = ledger
-        runner = BulkChangeRunner(ledger, complain: complain)
+        runner = try BulkChangeRunner(ledgerConfiguration, complain: complain)
         let operations = try Self.operations(
             version: configuration.version,
             libavcodec: configuration.libavcodec,

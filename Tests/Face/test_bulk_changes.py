@@ -1,5 +1,6 @@
 """Changes that the ledger keeps: whoever asked may go away, coordinators may die, and what waits can be taken back."""
 
+import json
 import time
 
 import pytest
@@ -151,3 +152,65 @@ def test_says_why_it_failed(guarded, ledger):
     number = begin(guarded, "prioritize", {"batch": batch}, priority=7)
     bulk = ended(guarded, number, "failed", "done")
     assert bulk["phase"] == "failed" and bulk["error"] and bulk["changed"] == 0
+
+
+def test_a_token_for_a_queue_steers_no_changes_of_others(ledger, guarded):
+    submit(guarded, 2)
+    number = begin(guarded, "cancel", {})
+    ended(guarded, number, "done")
+    nightly = token(ledger, "operator", "--queue", "nightly", name="nightly-1")
+    for wish in ["stop", "undo"]:
+        answer = guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": wish}, headers=nightly)
+        problem(answer, 403, "ledger_permission_denied")
+    own = guarded.post("/api/v1/bulk-changes", {"change": "cancel", "filter": {"queue": "nightly"}}, headers=nightly)
+    assert ended(guarded, own.json()["number"], "done")["changed"] == 0
+    undone = guarded.post(f"/api/v1/bulk-changes/{own.json()['number']}", {"wish": "undo"}, headers=nightly)
+    assert undone.status_code == 200
+
+
+def test_a_revoked_token_changes_nothing_more(ledger, guarded):
+    batch = submit(guarded, 30_000)
+    number = begin(guarded, "cancel", {"batch": batch})
+    ledger.run("tokens", "revoke", "1")
+    # The coordinator knows the token for some seconds yet, so another one asks.
+    guarded.client.headers.update(token(ledger, "viewer", name="looker"))
+    bulk = ended(guarded, number, "stopped", "done")
+    assert bulk["phase"] == "stopped" and "revoked" in bulk["error"] and bulk["changed"] < 30_000, bulk
+
+
+def test_the_audit_says_who_stopped_and_undid(ledger, guarded):
+    batch = submit(guarded, 2_500)
+    number = begin(guarded, "cancel", {"batch": batch})
+    ended(guarded, number, "done")
+    steward = token(ledger, "operator", name="steward")
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"}, headers=steward)
+    ended(guarded, number, "undone")
+    audit = [json.loads(line) for line in ledger.run("audit", "--json").splitlines()]
+    rows = [(row["who"], row["what"], row["affected"]) for row in audit if "token" not in row["what"]]
+    assert rows == [
+        ("token:ci", "undo_jobs", 2_500), ("token:steward", "undo_change", 1), ("token:ci", "cancel_jobs", 2_500),
+        ("token:ci", "start_change", 1),
+    ], rows
+    assert audit[0]["details"] == {"change": number, "by": "token:steward"}
+
+
+def test_what_others_cancelled_stays_cancelled(guarded):
+    batch = submit(guarded, 4)
+    number = begin(guarded, "cancel", {"batch": batch})
+    ended(guarded, number, "done")
+    first = guarded.get(f"/api/v1/jobs?batch={batch}")["jobs"][0]["id"]
+    for change in ["retry", "cancel"]:
+        guarded.post("/api/v1/changes", {"change": change, "filter": {"id": [first]}})
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 3
+    assert counts(guarded, batch) == {"waiting": 3, "cancelled": 1}
+
+
+def test_many_changes_disturb_no_requests(guarded):
+    batches = [submit(guarded, 3_000) for _ in range(12)]
+    numbers = [begin(guarded, "cancel", {"batch": batch}) for batch in batches]
+    start = time.monotonic()
+    assert guarded.client.get("/readyz").status_code == 200
+    assert time.monotonic() - start < 5
+    for number in numbers:
+        assert ended(guarded, number, "done")["changed"] == 3_000

@@ -438,3 +438,18 @@ def test_owners_see_their_own_webhooks_only(server, ledger, receiver):
     assert run(other, "webhooks", "create", receiver.url(), "--batch", batch).returncode == 6
     assert run(one, "webhooks", "remove", mine).returncode == 0
     assert run(operator, "webhooks", "-q").stdout.split() == [i for i in ids[operator] if i != mine]
+
+
+def test_a_busy_batch_holds_up_no_other(ledger, tmp_path):
+    create(ledger, "https://example.com/")
+    for name in ["ended", "busy"]:
+        (tmp_path / f"{name}.wav").touch()
+    ledger.run("submit", "ended.wav", "--to", "{stem}.flac")
+    ledger.run("cancel", "--all", "--yes")
+    ledger.query("select sluice.fold_counts(1000)")
+    ledger.query("delete from sluice.batch_news")
+    ledger.run("submit", "busy.wav", "--to", "{stem}.flac")
+    ledger.query("insert into sluice.batch_news (batch) values (2), (1)")
+    assert ledger.query("select sluice.find_ended_batches(1)") == "1"
+    assert ledger.query("select body::json #>> '{data,batch}' from sluice.webhook_event") == "1"
+    assert ledger.query("select batch from sluice.batch_news") == "2"

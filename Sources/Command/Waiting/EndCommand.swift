@@ -24,9 +24,14 @@ struct EndCommand {
     /// What the command finds in its environment.
     static func facts(of ending: Waiting.Ending) -> [String: String] {
         let counts = ending.state.counts
+        // Linux takes no variable of more than 128 KiB.
+        func list(_ numbers: [Int64]) -> String {
+            let text = numbers.map { "\($0)" }.joined(separator: " ")
+            return text.utf8.count <= 100_000 ? text : ""
+        }
         return [
-            "SLUICE_BATCH": ending.state.batches.map { "\($0.batch)" }.joined(separator: " "),
-            "SLUICE_JOB": ending.state.jobs.map { "\($0.job)" }.joined(separator: " "),
+            "SLUICE_BATCH": list(ending.state.batches.map(\.batch)),
+            "SLUICE_JOB": list(ending.state.jobs.map(\.job)),
             "SLUICE_COMPLETED": "\(counts.completed)", "SLUICE_SKIPPED": "\(counts.skipped)",
             "SLUICE_FAILED": "\(counts.failed)", "SLUICE_CANCELLED": "\(counts.cancelled)",
             "SLUICE_EXIT_CODE": "\(ending.exitCode.rawValue)",

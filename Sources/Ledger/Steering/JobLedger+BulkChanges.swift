@@ -41,10 +41,11 @@ extension JobLedger {
         }
     }
 
-    /// The bulk changes that no process goes on with. The caller has ten seconds to make the next page of each.
-    public func takeUnfinishedChanges() async throws -> [UnfinishedChange] {
+    /// As many of the bulk changes that no process goes on with as there are `places`. The caller has ten seconds to make the
+    /// next page of each.
+    public func takeUnfinishedChanges(_ places: Int32) async throws -> [UnfinishedChange] {
         try await settle("take bulk changes") { connection, _ in
-            try connection.rows("select * from \(schema).take_changes()") { row in
+            try connection.rows("select * from \(schema).take_changes(\(places))") { row in
                 UnfinishedChange(number: try row["id"], principal: try Principal(ownerOf: row))
             }
         }

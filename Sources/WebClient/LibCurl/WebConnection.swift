@@ -60,6 +60,8 @@ package final class WebConnection {
         if let socket = request.unixSocket { sluice_set_text(handle, CURLOPT_UNIX_SOCKET_PATH, socket) }
         if let authorities = request.authorities { sluice_set_text(handle, CURLOPT_CAINFO, authorities) }
         sluice_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, 10_000)
+        // A look-up that is under way at the end of its time is left alone. Its thread ends when the name server gives up.
+        sluice_set_number(handle, CURLOPT_QUICK_EXIT, 1)
         if let limit = request.timeLimit {
             sluice_set_number(handle, CURLOPT_TIMEOUT_MS, max(1, Int(limit / .milliseconds(1))))
         }
