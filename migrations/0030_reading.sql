@@ -1,4 +1,4 @@
--- Why: whoever watches a job reads it often, and each read took the way of a whole list: three queries, of which two were planned anew
+-- Why: programs that watch a job read it often. Each read made the search of a whole list: three queries, of which two were planned anew
 -- each time. Now show_jobs() finds its jobs directly and says whether there are amendments to ask for, and the plans are kept.
 --
 -- Compatible from: 23

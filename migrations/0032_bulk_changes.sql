@@ -1,14 +1,14 @@
--- Why: a change of a million jobs takes minutes, and ended with the process that asked for it. A bulk change is kept here: any
--- coordinator goes on with it, page by page, whoever asked may go away, and what it has changed can be undone while it still waits.
+-- Why: a change of a million jobs takes minutes, and ended with the client's connection. A bulk change is kept here. Any coordinator
+-- carries it out, page by page, also after the client has disconnected, and changes to jobs that still wait can be undone.
 --
--- Coordinators make the pages, acting for whoever asked. So only callers for whom a coordinator acts may begin one.
+-- Coordinators make the pages, acting for the caller that began the change. So only callers for whom a coordinator acts may begin one.
 --
 -- Compatible from: 23
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 create table bulk_change (
     id bigint generated always as identity primary key,
-    -- Chosen by whoever asks, so that a repetition after a lost answer begins nothing.
+    -- Chosen by the caller, so that a repetition after a lost answer begins nothing.
     request uuid not null unique,
     -- On whose behalf: what a coordinator needs to act for them again.
     submitter text collate "C" not null default caller(),
@@ -110,7 +110,7 @@ create function show_change(change_id bigint) returns setof bulk_change
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 as $$ begin return query select b.* from bulk_change b where b.id = change_id and sees_change(b.submitter); end $$;
 
--- Stops a bulk change, or has what it changed undone. Whoever asked for it may, and operators. Other phases stay as they are.
+-- Stops a bulk change, or has its changes undone, for its owner and for operators. Other phases stay as they are.
 create function wish_change(change_id bigint, wish text) returns setof bulk_change
 language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
 as $$
@@ -146,8 +146,8 @@ begin
         where b.id = change_id returning *;
 end $$;
 
--- For coordinators: the bulk changes that nobody goes on with, as many as there are `places`. The coordinator that takes one makes a page of
--- it within ten seconds, or another takes it.
+-- For coordinators: as many of the bulk changes that no coordinator carries out as there are `places`. The coordinator that takes one
+-- makes a page of it within ten seconds, or another takes it.
 create function take_changes(places integer) returns setof bulk_change
 language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
 as $$
@@ -172,7 +172,7 @@ begin
     where b.id = change_id and b.submitter = caller() and b.phase in ('running', 'undoing');
 end $$;
 
--- Makes the next page of a bulk change, or undoes its last one, and notes it in the same transaction. Only for whoever asked for it.
+-- Makes the next page of a bulk change, or undoes its last one, and notes it in the same transaction. Only for its owner.
 --
 -- The row of the bulk change is locked before all others; no other function waits for it while it holds anything.
 create function step_change(change_id bigint, page integer default 1000) returns setof bulk_change

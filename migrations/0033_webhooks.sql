@@ -2,7 +2,7 @@
 -- asking every minute. A webhook is an address that gets a signed HTTP request for each of these events.
 --
 -- An event and its deliveries are rows. Housekeeping finds events in what the ledger has anyway, and adds their rows in the transaction
--- in which it forgets that there was something to find: so each event is told once, whoever dies meanwhile. Claims and ends of jobs do
+-- in which it forgets that there was something to find: so each event is told once, even if a process dies meanwhile. Claims and ends of jobs do
 -- nothing for it. Coordinators take deliveries under a lease and send them. One that dies before it has recorded an answer leaves the
 -- delivery to the next, with the same message id: a delivery may be sent twice, and is never lost.
 --
@@ -364,7 +364,7 @@ insert into chore (name, place, every, page, largest_page) values
 -- MARK: Sending
 
 -- Takes deliveries that are due, up to `healthy` of webhooks that took the last request, and up to `failing` of others, so that those
--- that fail or hang take nothing from the rest. A webhook gets four requests at a time, and one while it fails. Whoever takes a delivery
+-- that fail or hang take nothing from the rest. A webhook gets four requests at a time, and one while it fails. The coordinator that takes a delivery
 -- records its result within `lease_for`; otherwise another takes it.
 create function take_deliveries(healthy integer, failing integer, lease_for interval default '60 s')
 returns table (
@@ -417,9 +417,9 @@ create function delivery_delay(attempts integer) returns interval
 language sql volatile parallel safe
 return least(interval '8 hours', interval '5 s' * power(4, least(attempts, 10) - 1)) * (0.75 + random() / 2);
 
--- Records the result of an attempt: the status of the answer, or an error. Statuses from 200 to 299 end the delivery, whoever has the
--- lease by now. 410 means that the receiver is gone for good. After ten attempts, which take about a day, the delivery is dead. Returns
--- `delivered`, `waiting` or `dead`; null: another has taken or ended it.
+-- Records the result of an attempt: the status of the answer, or an error. Statuses from 200 to 299 end the delivery, whichever coordinator
+-- has the lease by now. 410 means that the receiver is gone for good. After ten attempts, which take about a day, the delivery is dead.
+-- Returns `delivered`, `waiting` or `dead`; null: another has taken or ended it.
 create function record_delivery(delivery_id bigint, lease_id uuid, answer_status integer, problem text default null) returns text
 language plpgsql security definer set search_path from current set enable_seqscan = off
 as $$
@@ -617,7 +617,7 @@ begin
         return made;
     end if;
     perform add_event('webhook.test', event_key, ledger_time(), json_build_object('webhook', w.id), array[w.id]);
-    -- Somebody waits for a test, so it comes before what waits already.
+    -- The user waits for a test, so it comes before other deliveries.
     update webhook_delivery d set due_at = '-infinity'
     where d.webhook = w.id and d.event = (select e.id from webhook_event e where e.key = event_key)
     returning d.id into made;

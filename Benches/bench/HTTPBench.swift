@@ -98,6 +98,7 @@ enum HTTPBench {
     private static func port(in log: String) async throws -> Int {
         let deadline = ContinuousClock.now + .seconds(30)
         while true {
+            // `try?`: the file may not be there yet.
             let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
             if let found = text.firstMatch(of: /"127\.0\.0\.1:(\d+)"/), let port = Int(found.1) { return port }
             guard ContinuousClock.now < deadline else { throw SupportError("start a coordinator", text) }

@@ -91,7 +91,7 @@ struct LedgerChoice: Sendable {
         return .context(try book.context(named: current), by: .file(file.path))
     }
 
-    /// No message quotes the URL: somebody may have written a password into it.
+    /// No message quotes the URL: it may contain a password that the user has put there.
     private func coordinator(_ said: Said) throws -> LedgerPlace {
         let word = LedgerOptions.url.form.word
         do throws(Misfit) {

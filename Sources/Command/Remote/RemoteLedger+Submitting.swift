@@ -160,6 +160,7 @@ private struct RequestSpool: Sendable {
     }
 
     private static func unnamedFile() throws(Refusal) -> SharedDescriptor {
+        // As mktemp(1): TMPDIR, or else the folder that every system has.
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
         let pattern = (folder.hasPrefix("/") ? folder : "/tmp") + "/sluice-submit-XXXXXX"
         var path = Array(pattern.utf8CString)

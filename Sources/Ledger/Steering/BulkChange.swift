@@ -1,8 +1,8 @@
 import Conversion
 public import FoundationEssentials
 
-/// A change of many jobs that the ledger keeps: coordinators go on with it, whoever asked for it may go away, and it can
-/// be undone.
+/// A change of many jobs that the ledger keeps. Coordinators carry it out, also after the client has disconnected, and it
+/// can be undone.
 public struct BulkChange: Sendable, Hashable {
     public enum Phase: String, Sendable, Hashable, Codable, CaseIterable {
         case running
@@ -32,7 +32,7 @@ public struct BulkChange: Sendable, Hashable {
     public var undone: Int
     public var error: String?
     public var submitter: String
-    /// The token of whoever asked for it.
+    /// The name of the token with which it was begun.
     public var token: String
     public var createdAt: Date
     public var endedAt: Date?
@@ -40,7 +40,7 @@ public struct BulkChange: Sendable, Hashable {
     public var isUnderWay: Bool { phase == .running || phase == .undoing }
 }
 
-/// A bulk change that nobody goes on with, and on whose behalf to do so.
+/// A bulk change that no coordinator carries out, and the principal to act for.
 public struct UnfinishedChange: Sendable, Hashable {
     public var number: Int64
     public var principal: Principal

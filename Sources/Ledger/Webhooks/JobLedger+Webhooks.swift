@@ -84,7 +84,7 @@ extension JobLedger {
     // MARK: - For coordinators
 
     /// Takes deliveries that are due: up to `healthy` to webhooks that took the last request, and up to `failing` to
-    /// others. Whoever takes one must record its result within `lease`, or another takes it.
+    /// others. The caller must record each result within `lease`, or another coordinator takes the delivery.
     public func takeDeliveries(
         healthy: Int,
         failing: Int,

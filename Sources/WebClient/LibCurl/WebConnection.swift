@@ -128,7 +128,7 @@ package final class WebConnection {
 }
 
 extension WebRequest {
-    /// A control character could end a line, and begin a header of somebody else's.
+    /// A control character could end the line, so that the rest of the text is read as another header.
     fileprivate func validate() throws(WebError) {
         let isMethod =
             !method.isEmpty && method.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
