@@ -45,14 +45,14 @@ package final class ServedFile: Sendable {
         return ServedFile(copy.release(), version, "\(location)")
     }
 
-    /// Whether the mark and the times of the file say that it is the output of `job` with this fingerprint, unchanged
-    /// since `publishedAt`, in seconds since 1970. Reads none of its bytes. False also where the file system keeps no marks.
+    /// Whether the mark and the time of change of the file say that it is the output of `job` with this fingerprint,
+    /// unchanged since `publishedAt`, in seconds since 1970. Reads none of its bytes. False also where the file system
+    /// keeps no marks, and where its clock is ahead of the ledger's by more than a publication takes.
     package func isMarked(job: Int64, _ fingerprint: Fingerprint, publishedAt: Int64) -> Bool {
         descriptor.withLock { descriptor in
             guard case .mark(let mark) = OutputMark.read(from: descriptor) else { return false }
-            // An hour: the clock of the file server is not the ledger's.
             return mark.job == job && mark.fingerprint == fingerprint
-                && version.modifiedAt / 1_000_000_000 <= publishedAt + 3_600
+                && version.modifiedAt / 1_000_000_000 <= publishedAt
         }
     }
 
