@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ struct ClockTests {
         let cluster = try await Cluster()
         let coordinator = try cluster.startCoordinator()
         let time = cluster.folder.path("time")
-        try Bytes.write(Array("+0\n".utf8), to: time)
+        try Self.set("+0", time)
         let library = try Self.fakeClock()
         // `env` goes first, because the first program that loads the library gets no arguments if it is written in
         // Swift.
@@ -34,7 +35,7 @@ struct ClockTests {
             try await cluster.submit(5, "steady\(round)", queue: "steady")
             jobs += 45
             try await cluster.untilEnded(jobs - 30)
-            try Bytes.write(Array("\(step)\n".utf8), to: time)
+            try Self.set(step, time)
         }
         try await cluster.untilAllEnded()
         try jumping.stop()
@@ -48,6 +49,12 @@ struct ClockTests {
         )
         #expect(busy == "2")
         FaultTable.note("wall clock of a worker stepped by hours and days", times: steps.count, counts)
+    }
+
+    /// Replaces the file at once: a newer libfaketime ends a program that reads it while it is empty.
+    private static func set(_ step: String, _ time: String) throws {
+        try Bytes.write(Array("\(step)\n".utf8), to: time + ".next")
+        guard rename(time + ".next", time) == 0 else { throw SupportError("rename", "errno \(errno)") }
     }
 
     /// The path of libfaketime, where Debian installs it on either architecture.

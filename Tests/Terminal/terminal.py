@@ -41,13 +41,18 @@ def listen_to_signals():
         signal.signal(number, signal.SIG_DFL)
 
 
+# The screen would show a part of a sequence that it does not know: fish 4 asks with it for more exact keys.
+KEYBOARD = re.compile(rb"\x1b\[[<=>?][\d;]*u")
+BEGINNING = re.compile(rb"(\x1b(\[([<=>?][\d;]*)?)?)?$")
+
+
 class Terminal:
     """A program and its screen."""
 
     def __init__(self, words, folder, columns=80, lines=24, **variables):
         self.screen = pyte.Screen(columns, lines)
         self.stream = pyte.ByteStream(self.screen)
-        self.raw = b""
+        self.raw = self.unshown = b""
         self.child = pexpect.spawn(
             str(words[0]),
             [str(word) for word in words[1:]],
@@ -84,7 +89,11 @@ class Terminal:
                 raise
             return False
         self.raw += heard
-        self.stream.feed(heard)
+        self.unshown += heard
+        shown = KEYBOARD.sub(b"", self.unshown)
+        cut = len(shown) - len(BEGINNING.search(shown)[0])
+        self.unshown = shown[cut:]
+        self.stream.feed(shown[:cut])
         return True
 
     def wait(self, condition, what):

@@ -31,8 +31,8 @@ struct AbilityTests {
         #expect(list.errorText == note)
         let able = try lab.worker()
         try await lab.wait(for: 4, "completed")
-        #expect(try await lacking.stop() == .exited(0))
-        #expect(try await able.stop() == .exited(0))
+        try await lacking.stopsWell()
+        try await able.stopsWell()
         #expect(lacking.lines("attempt").count == 3, "the worker was never given the job")
         #expect(try lab.attempts() == ["completed": 4])
         #expect(try lab.outputs().contains("talk.mp3"))
@@ -50,8 +50,8 @@ struct AbilityTests {
         #expect(try await lab.ledger.story(of: job)?.missing == ["codec:mp3"])
         let able = try lab.worker()
         try await lab.wait(for: 1, "completed")
-        #expect(try await lacking.stop() == .exited(0))
-        #expect(try await able.stop() == .exited(0))
+        try await lacking.stopsWell()
+        try await able.stopsWell()
         #expect(try lab.attempts() == ["completed": 1, "released unable": 1])
     }
 
@@ -70,6 +70,6 @@ struct AbilityTests {
             codecs == ["alac", "alaw", "flac", "mp3", "opus", "pcm", "ulaw", "vorbis", "wavpack"].map { "codec:\($0)" }
         )
         #expect(abilities.filter { $0.hasPrefix("root:") } == ["root:in", "root:out"])
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
     }
 }

@@ -60,7 +60,7 @@ struct AlbumTests {
         try await lab.wait("no job waits for the album") {
             try lab.sql("select is_awaited from \(lab.schema).album") == "f"
         }
-        #expect(try await worker.stop() == .exited(0), "\(worker.text)")
+        try await worker.stopsWell()
     }
 
     @Test func tagsStateTheLoudnessOfTheAlbum() async throws {
@@ -69,7 +69,7 @@ struct AlbumTests {
         try await lab.submit(Self.names.map { Self.recipe($0, ext: "flac", tags: true) })
         let worker = try lab.worker()
         try await lab.wait(for: 3, "completed")
-        #expect(try await worker.stop() == .exited(0), "\(worker.text)")
+        try await worker.stopsWell()
         let tracks = Self.names.indices.map(Self.track)
         let loudness = try ReferenceLoudness.integrated(of: tracks)
         let peak = try tracks.map { try ReferenceLoudness($0).truePeak }.max() ?? 0
@@ -107,7 +107,7 @@ struct AlbumTests {
         let given = Self.track(1).channels[0]
         let ratio = zip(given, made).reduce(0) { $0 + $1.0 * $1.1 } / given.reduce(0) { $0 + $1 * $1 }
         #expect(abs(20 * log10(ratio / factor)) < 0.06)
-        #expect(try await worker.stop() == .exited(0), "\(worker.text)")
+        try await worker.stopsWell()
     }
 
     @Test func aJobThatIsCancelledHoldsNobodyUp() async throws {
@@ -126,7 +126,7 @@ struct AlbumTests {
         try await lab.ledger.apply(.cancel, to: JobFilter(ids: [jobs[2]]))
         try await lab.wait(for: 2, "completed")
         try Self.check(lab, [0, 2])
-        #expect(try await worker.stop() == .exited(0), "\(worker.text)")
+        try await worker.stopsWell()
     }
 
     /// A failover loses the end of the jobs and what they measured. Two outputs are still there, and the third gets the
@@ -149,7 +149,7 @@ struct AlbumTests {
         let placements = "select count(*) from \(lab.schema).finished where placement = 'adopted'"
         #expect(try lab.sql(placements) == "2")
         try Self.check(lab)
-        #expect(try await worker.stop() == .exited(0), "\(worker.text)")
+        try await worker.stopsWell()
     }
 
     /// What was measured outlives the worker.
@@ -171,6 +171,6 @@ struct AlbumTests {
         try await lab.wait(for: 3, "completed")
         try Self.check(lab)
         #expect(try lab.sql("select count(*) from \(lab.schema).album_track") == "3")
-        #expect(try await second.stop() == .exited(0), "\(second.text)")
+        try await second.stopsWell()
     }
 }

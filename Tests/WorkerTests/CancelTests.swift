@@ -49,7 +49,7 @@ struct CancelTests {
         let attempt = try #require(try await lab.ledger.story(of: job)?.attempts.last)
         #expect(attempt.outcome == .cancelled)
         #expect(attempt.failure?.message == "the job was cancelled; its partial output was removed")
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(worker.lines("attempt").map(\.outcome) == ["cancelled"])
     }
 
@@ -61,7 +61,7 @@ struct CancelTests {
         let worker = try lab.worker("--slots", "1", "--grace", "0s")
         try await untilWriting(worker, in: lab)
         #expect(.now - start < .seconds(50))
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
     }
 
     @Test func notificationStopsAJobLongBeforeTheNextBeat() async throws {
@@ -86,7 +86,7 @@ struct CancelTests {
         try await lab.wait(for: 1, "cancelled")
         #expect(.now - asked < .seconds(20))
         try await lab.wait(for: 5, "completed")
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
     }
 
     @Test func withoutNotificationsTheNextBeatStopsAJob() async throws {

@@ -11,7 +11,7 @@ struct DrainTests {
         try await lab.submit(3_000)
         let worker = try lab.worker("--slots", "2")
         try await lab.wait("some are done") { try lab.truth()["completed", default: 0] > 50 }
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         let truth = try lab.truth()
         #expect(Set(truth.keys).isSubset(of: ["completed", "waiting"]), "\(truth)")
         #expect(truth.values.reduce(0, +) == 3_000)
@@ -21,7 +21,7 @@ struct DrainTests {
         #expect(worker.lines("stopped").first?.handed_back == 0, "the worker handed back all jobs before its end")
         let next = try lab.worker()
         try await lab.wait(for: 3_000, "completed")
-        #expect(try await next.stop() == .exited(0))
+        try await next.stopsWell()
     }
 
     @Test func whatOutlastsTheGracePeriodGoesBack() async throws {
@@ -30,7 +30,7 @@ struct DrainTests {
         let worker = try lab.worker("--slots", "2", "--grace", "1s")
         try await lab.waitForMovement(2)
         let asked = ContinuousClock.now
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(.now - asked >= .seconds(1))
         #expect(try lab.truth() == ["waiting": 2])
         #expect(try lab.attempts().keys.allSatisfy { $0.hasPrefix("released") })
@@ -47,7 +47,7 @@ struct DrainTests {
         try await worker.waits(for: "draining")
         #expect(try lab.truth() == ["running": 1])
         worker.signal(SIGINT)
-        #expect(try await worker.end() == .exited(0))
+        try await worker.endsWell()
         #expect(try lab.truth() == ["waiting": 1])
         #expect(try lab.outputs().isEmpty)
     }
@@ -57,7 +57,7 @@ struct DrainTests {
         let worker = try lab.worker()
         try await worker.waits(for: "started")
         let asked = ContinuousClock.now
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(.now - asked < .seconds(10))
         #expect(try lab.sql("select end_reason from \(lab.schema).worker") == "stopped")
     }
@@ -68,6 +68,6 @@ struct DrainTests {
         try await worker.waits(for: "started")
         let number = try #require(worker.lines("started").first?.worker)
         #expect(try await lab.ledger.wish(.drain, of: number))
-        #expect(try await worker.end() == .exited(0))
+        try await worker.endsWell()
     }
 }

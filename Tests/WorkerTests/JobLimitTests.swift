@@ -29,7 +29,7 @@ import Testing
         try await lab.wait(for: before.count + after.count, "completed")
         #expect(worker.lines("started").count == 1 && worker.lines("lease_lost").isEmpty)
         #expect(worker.lines("paused").isEmpty)
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(try lab.outputs() == ["after0.flac", "after1.flac", "before0.flac", "before1.flac"])
         #expect(try lab.sql("select max(spent) from \(lab.schema).finished where state = 'completed'") == "1")
         return try #require(try await lab.ledger.story(of: job))

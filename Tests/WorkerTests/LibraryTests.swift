@@ -16,7 +16,7 @@ struct LibraryTests {
         #expect(story.attempts.map(\.libraries) == [RoomLibraries.description])
         #expect(RoomLibraries.description.contains("libavcodec \(RoomLibraries.codecMajor)."))
         #expect(try await lab.ledger.workers().map(\.libraries) == [RoomLibraries.description])
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
     }
 
     @Test func jobsWaitForTheReleaseThatTheyNeed() async throws {
@@ -28,7 +28,7 @@ struct LibraryTests {
         }
         _ = try await lab.ledger.submit(Submission(), requests)
         let worker = try lab.worker("--until-idle")
-        #expect(try await worker.end() == .exited(0))
+        try await worker.endsWell()
         #expect(try lab.truth() == ["completed": 1, "waiting": 1])
         #expect(try lab.outputs() == ["\(here).flac"])
     }

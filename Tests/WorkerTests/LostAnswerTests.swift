@@ -21,7 +21,7 @@ struct LostAnswerTests {
             in: lab.folder
         )
         try await lab.wait(for: 30, "completed")
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(proxy.losses == 1)
         #expect(try lab.attempts() == ["completed": 30])
         #expect(try lab.outputs().count == 30, "no hidden file is left")

@@ -23,7 +23,7 @@ struct NetworkFileSystemTests {
         try lab.addSource()
         let reference = try #require(try await lab.submit(1, "local").first)
         let local = try lab.worker("--until-idle")
-        #expect(try await local.end() == .exited(0))
+        try await local.endsWell()
         let digest = try lab.sql("select encode(digest, 'hex') from \(lab.schema).finished where job = \(reference)")
 
         let disk = MirroredFolder.words(at: lab.path("out"), lack.rawValue)
@@ -34,7 +34,7 @@ struct NetworkFileSystemTests {
         first.kill()
         let second = try lab.worker("--slots", "2", behind: disk)
         try await lab.wait(for: 121, "completed")
-        #expect(try await second.stop() == .exited(0))
+        try await second.stopsWell()
         #expect(try lab.sql("select count(*) from \(lab.schema).attempt where outcome = 'failed'") == "0")
         #expect(
             try lab.sql("select count(*) from \(lab.schema).finished where encode(digest, 'hex') <> '\(digest)'") == "0"
@@ -53,11 +53,11 @@ struct NetworkFileSystemTests {
         try await lab.submit(20)
         let disk = MirroredFolder.words(at: lab.path("out"), lack.rawValue)
         let first = try lab.worker("--until-idle", behind: disk)
-        #expect(try await first.end() == .exited(0))
+        try await first.endsWell()
         let before = try lab.outputs()
         try lab.forgetFinishedJobs()
         let second = try lab.worker("--until-idle", behind: disk)
-        #expect(try await second.end() == .exited(0))
+        try await second.endsWell()
         #expect(try lab.truth() == ["completed": 20])
         #expect(try lab.sql("select distinct placement from \(lab.schema).finished") == "adopted")
         #expect(try lab.outputs() == before)

@@ -21,7 +21,7 @@ struct OutcomeTests {
         ])
         let worker = try lab.worker()
         try await lab.wait("all have ended") { try lab.truth() == ["completed": 1, "failed": 1, "skipped": 1] }
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(try Bytes.read(lab.path("out/fail.flac")) == Array("before".utf8))
         #expect(try FFmpeg.decode(lab.path("out/replace.flac")).frames == 4_000)
         #expect(try Bytes.read(lab.path("out/skip.flac")) == Array("before".utf8))
@@ -41,7 +41,7 @@ struct OutcomeTests {
         ])
         let worker = try lab.worker()
         try await lab.wait(for: 2, "failed")
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(try lab.attempts() == ["failed destination_is_source": 2])
         #expect(try Bytes.read(lab.path("in/same.wav")) == before)
     }
@@ -55,7 +55,7 @@ struct OutcomeTests {
         ])
         let worker = try lab.worker()
         try await lab.wait(for: 3, "failed")
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         var failures: [Failure] = []
         for job in jobs { failures.append(try #require(try await lab.ledger.story(of: job)?.attempts.last?.failure)) }
         #expect(failures.map(\.code) == ["source_not_found", "unknown_container", "outside_root"])
@@ -75,8 +75,8 @@ struct OutcomeTests {
         #expect(try await lab.ledger.story(of: job)?.waitingFor == .unable)
         let able = try lab.worker()
         try await lab.wait(for: 1, "completed")
-        #expect(try await lacking.stop() == .exited(0))
-        #expect(try await able.stop() == .exited(0))
+        try await lacking.stopsWell()
+        try await able.stopsWell()
         #expect(lacking.lines("attempt").count == 1, "it does not get the job again")
         #expect(try lab.attempts() == ["completed": 1, "released unable": 1])
     }
@@ -93,7 +93,7 @@ struct OutcomeTests {
         #expect(.now - asked < .seconds(20))
         #expect(try lab.outputs().isEmpty)
         #expect(try lab.attempts() == ["cancelled cancelled": 1])
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(worker.lines("attempt").map(\.outcome) == ["cancelled"])
     }
 

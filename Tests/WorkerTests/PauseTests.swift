@@ -25,7 +25,7 @@ struct PauseTests {
         try FileManager.default.moveItem(atPath: lab.path("away"), toPath: lab.path("in"))
         try await worker.waits(for: "resumed")
         try await lab.wait(for: 200, "completed")
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(try lab.sql("select max(spent) from \(lab.schema).finished") == "1", "no attempt was spent on it")
     }
 
@@ -42,7 +42,7 @@ struct PauseTests {
         try lab.addSource()
         try await worker.waits(for: "resumed")
         try await lab.wait(for: 3, "completed")
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
     }
 
     @Test func missingSourceOnAHealthyRootDoesNotPause() async throws {
@@ -50,7 +50,7 @@ struct PauseTests {
         let worker = try lab.worker()
         try await lab.submit(20, from: "in:missing.wav")
         try await lab.wait(for: 20, "failed")
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(worker.lines("paused").isEmpty)
         #expect(try lab.attempts() == ["failed source_not_found": 20])
     }
@@ -72,7 +72,7 @@ struct PauseTests {
         #expect(unlink("/proc/\(worker.id)/root\(lab.path("out"))/ballast") == 0)
         try await worker.waits(for: "resumed")
         try await lab.wait(for: 30, "completed")
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(try lab.sql("select max(spent) from \(lab.schema).finished") == "1", "no attempt was spent on it")
         let causes = try lab.sql("select distinct code, class from \(lab.schema).attempt where code like '%full'")
         #expect(causes == "file_system_full|infrastructure")

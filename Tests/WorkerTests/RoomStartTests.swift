@@ -34,7 +34,7 @@ struct RoomStartTests {
         try #require(chmod(program, 0o755) == 0)
         try await worker.waits(for: "resumed")
         try await lab.wait(for: 40, "completed")
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         #expect(try lab.sql("select max(spent) from \(lab.schema).finished") == "1", "no attempt was spent on it")
     }
 

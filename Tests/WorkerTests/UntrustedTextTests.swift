@@ -49,7 +49,7 @@ import Testing
         try await lab.wait("all have ended", within: .seconds(120)) {
             try lab.truth().values.reduce(0, +) == ended(lab)
         }
-        #expect(try await worker.stop() == .exited(0))
+        try await worker.stopsWell()
         return (lab, worker)
     }
 

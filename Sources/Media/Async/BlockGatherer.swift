@@ -32,7 +32,11 @@ struct BlockGatherer {
         }
         let count = min(block.frameCount - start, wantedFrames - frameCount)
         if planar {
-            interleave(block, start..<start + count, incoming)
+            let before = bytes.count
+            bytes.append(contentsOf: repeatElement(0, count: count * incoming.bytesPerFrame))
+            bytes.withUnsafeMutableBytes {
+                block.interleave(start..<start + count, into: .init(rebasing: $0[before...]))
+            }
         } else {
             let stride = incoming.bytesPerFrame
             block.withPlane(0) { bytes.append(contentsOf: $0[start * stride..<(start + count) * stride]) }
@@ -45,38 +49,5 @@ struct BlockGatherer {
     func finished() -> PCMBlock? {
         guard let shape, frameCount > 0 else { return nil }
         return PCMBlock(unchecked: bytes, shape, at: position)
-    }
-
-    private mutating func interleave(_ block: borrowing SampleBlock, _ frames: Range<Int>, _ shape: SampleShape) {
-        let before = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: frames.count * shape.bytesPerFrame))
-        bytes.withUnsafeMutableBytes { all in
-            let target = UnsafeMutableRawBufferPointer(rebasing: all[before...])
-            for channel in 0..<shape.channelCount {
-                block.withPlane(channel) { plane in
-                    switch shape.format.bytesPerSample {
-                    case 1: Self.scatter(plane, UInt8.self, frames, into: target, channel, shape.channelCount)
-                    case 2: Self.scatter(plane, UInt16.self, frames, into: target, channel, shape.channelCount)
-                    case 4: Self.scatter(plane, UInt32.self, frames, into: target, channel, shape.channelCount)
-                    default: Self.scatter(plane, UInt64.self, frames, into: target, channel, shape.channelCount)
-                    }
-                }
-            }
-        }
-    }
-
-    private static func scatter<Word: BitwiseCopyable>(
-        _ plane: UnsafeRawBufferPointer,
-        _: Word.Type,
-        _ frames: Range<Int>,
-        into target: UnsafeMutableRawBufferPointer,
-        _ channel: Int,
-        _ channels: Int
-    ) {
-        let width = MemoryLayout<Word>.size
-        for (index, frame) in frames.enumerated() {
-            let word = plane.load(fromByteOffset: frame * width, as: Word.self)
-            target.storeBytes(of: word, toByteOffset: (index * channels + channel) * width, as: Word.self)
-        }
     }
 }

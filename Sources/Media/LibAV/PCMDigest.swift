@@ -41,16 +41,10 @@ public final class PCMDigest {
         let count = block.frameCount * width * channels
         if interleaved.count < count { interleaved = [UInt8](repeating: 0, count: count) }
         interleaved.withUnsafeMutableBytes { target in
-            for channel in 0..<(shape.format.isPlanar ? channels : 1) {
-                let channels = shape.format.isPlanar ? channels : 1
-                block.withPlane(channel) { plane in
-                    switch width {
-                    case 1: scatter(plane, UInt8.self, into: target, channel, channels)
-                    case 2: scatter(plane, UInt16.self, into: target, channel, channels)
-                    case 4: scatter(plane, UInt32.self, into: target, channel, channels)
-                    default: scatter(plane, UInt64.self, into: target, channel, channels)
-                    }
-                }
+            if shape.format.isPlanar {
+                block.interleave(0..<block.frameCount, into: target)
+            } else {
+                block.withPlane(0) { target.copyMemory(from: $0) }
             }
             if isNarrowed {
                 let words = target.bindMemory(to: UInt32.self)
@@ -72,17 +66,5 @@ public final class PCMDigest {
         )
         finished = value
         return value
-    }
-
-    private func scatter<Word>(
-        _ plane: UnsafeRawBufferPointer,
-        _: Word.Type,
-        into target: UnsafeMutableRawBufferPointer,
-        _ channel: Int,
-        _ channels: Int
-    ) {
-        let from = plane.bindMemory(to: Word.self)
-        let to = target.bindMemory(to: Word.self)
-        for frame in 0..<from.count { to[frame * channels + channel] = from[frame] }
     }
 }

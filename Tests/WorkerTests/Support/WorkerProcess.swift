@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import TestSupport
+import Testing
 
 /// A running `sluice` service, and the log lines that it has written.
 final class WorkerProcess: @unchecked Sendable {
@@ -119,6 +120,24 @@ final class WorkerProcess: @unchecked Sendable {
     func stop(within limit: Duration = .seconds(120)) async throws -> Run.Status {
         signal(SIGTERM)
         return try await end(within: limit)
+    }
+
+    /// Sends SIGTERM, and expects the status 0.
+    func stopsWell(
+        within limit: Duration = .seconds(120),
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        signal(SIGTERM)
+        try await endsWell(within: limit, sourceLocation: sourceLocation)
+    }
+
+    /// Expects that it ends with the status 0.
+    func endsWell(
+        within limit: Duration = .seconds(120),
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let status = try await end(within: limit)
+        #expect(status == .exited(0), "it said: \(text.suffix(4_000))", sourceLocation: sourceLocation)
     }
 }
 
