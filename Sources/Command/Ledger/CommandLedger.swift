@@ -26,6 +26,12 @@ protocol CommandLedger: Sendable {
     func unableLanes() async throws -> [UnableLane]
     func paces(since: Date) async throws -> [MinuteThroughput]
 
+    // MARK: - Listening
+
+    /// Calls `onChange`, in any thread, when something may have changed, until the listener is stopped. `nil` if the
+    /// ledger tells nothing by itself.
+    func listen(to wishes: ChangeWishes, onChange: @escaping @Sendable () -> Void) -> (any ChangeListening)?
+
     // MARK: - Steering
 
     /// How many jobs a change would apply to, and how many of the matching ones are publishing.
