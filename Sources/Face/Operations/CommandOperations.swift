@@ -41,7 +41,8 @@ enum CommandOperations {
             path: "/api/v1/chores",
             summary: "the chores of housekeeping, and why one failed",
             access: .readers,
-            answer: Shapes.all("chores", Shapes.chore)
+            answer: Shapes.all("chores", Shapes.chore),
+            isForTenants: false
         ) { call in
             struct Answer: Encodable { let chores: [ChoreStateRecord] }
             return try .json(Answer(chores: try await call.ledger.chores().map(ChoreStateRecord.init)))
