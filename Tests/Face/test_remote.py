@@ -198,6 +198,49 @@ def test_config_tells_the_coordinator(tmp_path, ledger):
     assert '"setting":"url"' in both and "postgresql" not in both
 
 
+def test_a_context_leads_to_a_coordinator(ledger, guarded, tmp_path):
+    names = sources(tmp_path, 2)
+    ledger.run("submit", *names, "--to", "out/{stem}.flac")
+    (tmp_path / "token").write_text(bearer(ledger, "operator") + "\n")
+    place = {"XDG_CONFIG_HOME": str(tmp_path)}
+
+    def config(*words):
+        done = run(tmp_path, "config", *words, **place)
+        assert done.returncode == 0, done.stderr
+
+    config("set-context", "radio", "--url", guarded.url, "--token-file", "token")
+    config("use", "radio")
+    assert len(run(tmp_path, "jobs", "--quiet", **place).stdout.split()) == 2
+    status = run(tmp_path, "status", "--json", **place)
+    assert json.loads(status.stdout)["context"] == "radio", status.stderr
+    every = run(tmp_path, "status", "--all-contexts", "--json", **place)
+    assert json.loads(every.stdout)["jobs"]["waiting"] == 2, every.stderr
+    # What needs the database says so, until the context has one as well.
+    refused = run(tmp_path, "audit", **place)
+    assert refused.returncode == 7 and "only a coordinator" in refused.stderr, refused.stderr
+    config("set-context", "radio", "--database", ledger.variables["SLUICE_DATABASE_URL"])
+    assert run(tmp_path, "audit", **place).returncode == 0
+    # A question names the context.
+    assert "in context radio" in run(tmp_path, "cancel", "--all", **place).stderr
+    (tmp_path / "token").unlink()
+    missing = run(tmp_path, "status", "--all-contexts", **place)
+    assert missing.returncode == 3 and "no answer" in missing.stdout and "token" in missing.stderr, missing.stderr
+
+
+def test_the_token_of_a_variable_is_for_no_other_coordinator(ledger, tmp_path):
+    text = bearer(ledger, "viewer")
+    place = {"XDG_CONFIG_HOME": str(tmp_path)}
+    with hostile(answer(json.dumps(TIME))) as (url, asked):
+        assert run(tmp_path, "config", "set-context", "radio", "--url", url, **place).returncode == 0
+        more = {**place, "SLUICE_URL": "https://sluice.example.org", "SLUICE_TOKEN": text}
+        run(tmp_path, "jobs", "--context", "radio", **more)
+        assert asked and text.encode() not in asked[0], asked
+        asked.clear()
+        # Without another URL it is the only one that can be meant.
+        run(tmp_path, "jobs", "--context", "radio", **place, SLUICE_TOKEN=text)
+        assert asked and text.encode() in asked[0], asked
+
+
 # MARK: - Hostile servers
 
 @contextlib.contextmanager

@@ -67,17 +67,24 @@ enum LedgerWords: CandidateSource, Hashable {
         var configuration: LedgerConfiguration
         switch place {
         case .url(let url, _): configuration = try LedgerConfiguration(url: url, environment: environment)
-        case .context(let context, _): configuration = try context.configuration(environment)
+        case .context(let context, _):
+            let coordinator = try LedgerOptions.coordinator(
+                of: context,
+                tokenFile: said(LedgerOptions.tokenFile.form),
+                isInsecure: words.contains(LedgerOptions.insecure.form.word),
+                environment
+            )
+            if let coordinator { return remote(coordinator) }
+            configuration = try context.configuration(environment)
         case .variables: configuration = try LedgerConfiguration(environment: environment)
         case .coordinator(let url, _):
-            var coordinator = try LedgerOptions.coordinator(
+            let coordinator = try LedgerOptions.coordinator(
                 url,
                 tokenFile: said(LedgerOptions.tokenFile.form),
                 isInsecure: words.contains(LedgerOptions.insecure.form.word),
                 environment
             )
-            (coordinator.reachTimeout, coordinator.answerTimeout) = (.zero, .milliseconds(500))
-            return RemoteLedger(coordinator)
+            return remote(coordinator)
         case .cluster:
             let cluster = try PrivateCluster(environment: environment)
             guard cluster.runningState() != nil else { return nil }
@@ -94,6 +101,12 @@ enum LedgerWords: CandidateSource, Hashable {
     private static func namedLedgers(_ environment: [String: String]) -> [Completion.Candidate] {
         // As above: a configuration that cannot be read offers nothing.
         guard let book = try? ContextMemory(environment: environment).book() else { return [] }
+    private static func remote(_ place: CoordinatorPlace) -> RemoteLedger {
+        var place = place
+        (place.reachTimeout, place.answerTimeout) = (.zero, .milliseconds(500))
+        return RemoteLedger(place)
+    }
+
         return book.contexts.map { context in
             // A context whose address cannot be shown is offered without a summary.
             .init(word: context.name, summary: (try? context.server(environment).printable) ?? "")
