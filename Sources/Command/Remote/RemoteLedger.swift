@@ -122,6 +122,9 @@ extension WorkerRecord: RemoteItem { static var listName: String { "workers" } }
 extension UnableRecord: RemoteItem { static var listName: String { "unable" } }
 extension ChoreStateRecord: RemoteItem { static var listName: String { "chores" } }
 extension ThroughputRecord: RemoteItem { static var listName: String { "throughput" } }
+extension BulkChangeRecord: RemoteItem { static var listName: String { "changes" } }
+extension WebhookRecord: RemoteItem { static var listName: String { "webhooks" } }
+extension DeliveryRecord: RemoteItem { static var listName: String { "deliveries" } }
 extension Optional: RemoteItem where Wrapped == EarlierRecord { static var listName: String { "earlier" } }
 
 /// A list of an answer under its name, and where it continues.

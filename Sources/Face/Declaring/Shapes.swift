@@ -257,6 +257,45 @@ enum Shapes {
         ])
     )
 
+    static let webhook = Schema.named(
+        "Webhook",
+        .object([
+            .must("id", .id, "its number"), .must("url", .text(), ""), .must("events", .list(.text()), ""),
+            .may("submitter", .text(), "whose batches; missing: all"), .may("batch", .id, "the only batch"),
+            .must("failurePercent", .whole(1...100), "from which share of failures failures.high is sent"),
+            .must("createdAt", .moment, ""), .must("createdBy", .text(), ""),
+            .must("failures", .whole(), "requests in a row that it has not taken"),
+            .must("skipped", .whole(), "events that it did not get because too many deliveries waited"),
+            .must("waiting", .whole(), "deliveries that wait, up to 10,000"),
+            .must("dead", .whole(), "deliveries that were given up, up to 10,000"),
+            .may("deliveredAt", .moment, "when it last took a request"),
+        ])
+    )
+
+    static let newWebhook = Schema.named(
+        "NewWebhook",
+        .object([.must("id", .id, "its number"), .must("secret", .text(), "by which receivers check signatures")])
+    )
+
+    static let delivery = Schema.named(
+        "Delivery",
+        .object([
+            .must("id", .id, "its number"), .must("message", .text(), "the webhook-id of its requests"),
+            .must("webhook", .id, ""), .must("event", .text(), "its type"),
+            .must("state", choice(WebhookDelivery.State.self), ""), .must("attempts", .whole(), ""),
+            .must("createdAt", .moment, ""), .may("dueAt", .moment, "of the next attempt"),
+            .may("triedAt", .moment, ""), .may("endedAt", .moment, ""), .may("status", .whole(), "of the last answer"),
+            .may("error", .text(), "what went wrong"),
+        ])
+    )
+
+    static let begunDeliveries = Schema.named(
+        "BegunDeliveries",
+        .object([
+            .may("delivery", .id, "of the test"), .may("deliveries", .whole(), "how many will be sent again"),
+        ])
+    )
+
     static let time = Schema.named("Time", .object([.must("time", .moment, "")]))
 
     static let count = Schema.named("Count", .object([.must("jobs", .whole(), "how many")]))
