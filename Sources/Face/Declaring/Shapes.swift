@@ -209,6 +209,30 @@ enum Shapes {
         ])
     )
 
+    private static let fit = Schema.named(
+        "Fit",
+        .object([
+            .must("fits", .truth, ""), .may("format", .anything, "as in recipes, with every field settled"),
+            .may("isLossless", .truth, "whether the codec restores the samples that it gets"),
+            .must(
+                "losses",
+                .list(choice(Remark.Kind.self)),
+                "what the sound would lack, as the remarks of jobs say it"
+            ),
+            .must("reasons", .list(.text()), "why it does not fit"), .must("hints", .list(.text()), "what to do then"),
+        ])
+    )
+
+    static let presetFit = Schema.named(
+        "PresetFit",
+        .object([.must("preset", .text(), ""), .must("summary", .text(), ""), .must("fit", fit, "")])
+    )
+
+    static let formatFit = Schema.named(
+        "FormatFit",
+        .object([.must("container", .text(), ""), .must("codec", .text(), ""), .must("fit", fit, "")])
+    )
+
     static let failureCode = Schema.named(
         "FailureCode",
         .object([
