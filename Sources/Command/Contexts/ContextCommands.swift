@@ -70,7 +70,7 @@ enum ContextCommands {
                 purpose: "add the context prod"
             ),
             Example(
-                line: "sluice config set-context radio --url https://sluice.example.org --token-file ~/.sluice-token",
+                line: "sluice config set-context radio --url https://sluice.example.org",
                 purpose: "a context for a coordinator"
             ),
         ],

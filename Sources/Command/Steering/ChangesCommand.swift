@@ -28,7 +28,7 @@ enum ChangesCommand {
                 + "them out, whether or not the program is still connected."
         ],
         options: ListOptions.forms + [limit.form, before.form],
-        examples: [Example(line: "sluice changes", purpose: "those of the last 30 days, newest first")],
+        examples: [Example(line: "sluice changes", purpose: "the latest fifty, newest first")],
         children: [
             Subcommand(
                 name: "show",
