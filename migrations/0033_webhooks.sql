@@ -35,6 +35,8 @@ create table webhook (
     failure_percent smallint not null default 10 check (failure_percent between 1 and 100),
     created_at timestamptz not null,
     created_by text not null,
+    -- Whether a tenant has created it. Then it must not reach what only machines of this installation can.
+    by_tenant boolean not null default false,
     -- How many times in a row it has not taken a request.
     failures integer not null default 0,
     -- Whether the failures were told and have not fallen since.
@@ -369,7 +371,7 @@ insert into chore (name, place, every, page, largest_page) values
 create function take_deliveries(healthy integer, failing integer, lease_for interval default '60 s')
 returns table (
     delivery bigint, message text, webhook integer, url text, secret bytea, attempt integer, lease uuid, body text,
-    fails boolean
+    fails boolean, by_tenant boolean
 )
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set jit = off
@@ -406,7 +408,7 @@ begin
         set attempts = d.attempts + 1, lease = fence, lease_until = t + lease_for, due_at = t + lease_for, tried_at = t
         where d.id = any (taken);
         return query
-            select d.id, d.message, d.webhook, h.url, h.secret, d.attempts, d.lease, e.body, w.fails
+            select d.id, d.message, d.webhook, h.url, h.secret, d.attempts, d.lease, e.body, w.fails, h.by_tenant
             from webhook_delivery d join webhook h on h.id = d.webhook join webhook_event e on e.id = d.event
             where d.id = any (taken) order by d.id;
     end loop;
@@ -538,8 +540,8 @@ begin
         raise exception 'there are too many webhooks'
             using errcode = 'SL003', hint = 'remove some: "sluice webhooks" lists them';
     end if;
-    insert into webhook (url, secret, events, submitter, batch, failure_percent, created_at, created_by)
-    values (address, key, wanted, whose, batch_id, percent, t, caller_name()) returning id into new_id;
+    insert into webhook (url, secret, events, submitter, batch, failure_percent, created_at, created_by, by_tenant)
+    values (address, key, wanted, whose, batch_id, percent, t, caller_name(), is_tenant()) returning id into new_id;
     if batch_id is not null then
         -- It may have ended already.
         insert into batch_news (batch) values (batch_id);

@@ -24,7 +24,7 @@ enum Catalogue {
             FormatsCommand.value, PresetsCommand.value, RecipeCommand.value,
             SubmitCommand.value, WaitCommand.value, StatusCommand.value, JobsCommand.value, JobCommand.value,
             BatchesCommand.value, ErrorsCommand.value, ExplainCommand.value, RetryCommand.value, CancelCommand.value,
-            PrioritizeCommand.value,
+            PrioritizeCommand.value, ChangesCommand.value,
             QueuesCommand.value, WorkersCommand.value, TokensCommand.value, TenantsCommand.value, AuditCommand.value,
             WebhooksCommand.value,
             WatchCommand.value, MetricsCommand.value, ExportCommand.value, CheckCommand.value,

@@ -115,7 +115,7 @@ public final class Face: Sendable {
     ) throws -> [Operation] {
         let operations =
             ReadingOperations.all + CommandOperations.all + [SubmittingOperation.value] + ChangingOperations.all
-            + BulkChangeOperations.all(hurry)
+            + BulkChangeOperations.all(hurry) + WebhookOperations.all + [CompatibilityOperation.value]
             + [
                 UploadOperation.value(share), DownloadOperation.value(share),
                 EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),

@@ -113,6 +113,9 @@ struct FaceService: RequestService {
             let names = operation.access.roles.map(\.rawValue).joined(separator: " or ")
             throw Problem(.roleNotFit, "this needs the role \(names); the token has \(guest.caller.role.rawValue)")
         }
+        if !operation.isForTenants, let tenant = guest.caller.tenant {
+            throw Problem(.tenantNotFit, "the token belongs to the tenant \(tenant)")
+        }
         return guest
     }
 

@@ -44,6 +44,7 @@ package struct JSONValue: Codable, Sendable {
     package var text: String? { if case .text(let text) = node { text } else { nil } }
     package var whole: Int64? { if case .whole(let number) = node { number } else { nil } }
     package var truth: Bool? { if case .truth(let truth) = node { truth } else { nil } }
+    package var isNothing: Bool { if case .nothing = node { true } else { false } }
     package var isNumber: Bool {
         switch node {
         case .whole, .number: true

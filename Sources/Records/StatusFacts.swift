@@ -30,8 +30,21 @@ package struct StatusFacts: Sendable {
         (self.workers, self.unable, self.chores, self.troubles) = (workers, unable, chores, troubles)
     }
 
-    /// Reads the facts from the ledger.
-    package static func look(at ledger: JobLedger, context: String? = nil) async throws -> StatusFacts {
+    /// Reads the facts from the ledger. A tenant, for whom the ledger acts, learns how many workers there are, but not
+    /// which, nor where the ledger is.
+    package static func look(at ledger: JobLedger, context: String? = nil, tenant: String? = nil) async throws
+        -> StatusFacts
+    {
+        if let tenant {
+            let status = try await ledger.status()
+            return StatusFacts(
+                place: "tenant \(tenant)",
+                status: status,
+                workers: WorkerCensus(status),
+                unable: try await ledger.unableLanes(),
+                chores: []
+            )
+        }
         let (status, workers) = (try await ledger.status(), try await ledger.workers())
         return StatusFacts(
             context: context,

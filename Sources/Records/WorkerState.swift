@@ -68,6 +68,12 @@ package struct WorkerCensus: Sendable, Hashable {
         }
     }
 
+    /// What the ledger's summary tells those who do not see the workers.
+    package init(_ status: LedgerStatus) {
+        (alive, slots) = (status.workers, status.slots)
+        counts = [.works: status.workers - status.quietWorkers, .quiet: status.quietWorkers].filter { $0.value > 0 }
+    }
+
     package func count(_ state: WorkerState) -> Int { counts[state] ?? 0 }
 
     /// Workers that an operator told to claim nothing more.

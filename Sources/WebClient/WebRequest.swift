@@ -29,6 +29,9 @@ package struct WebRequest: Sendable {
     package var answerLimit = 16 << 20
     /// The addresses that may be connected to.
     package var addresses = AddressRule.any
+    /// Opens a connection for it. On one that was kept and turns out to be dead, libcurl sends a request a second time,
+    /// although the other side may have acted on the first.
+    package var isSentOnce = false
     /// Connects to the host itself, whatever proxy the environment names.
     package var isDirect = false
     /// Connects to this socket instead of the host that `url` names.

@@ -29,11 +29,15 @@ def requests(description):
     bodies = {
         "submitBatch": {"jobs": jobs(1)}, "changeJobs": {"change": "cancel", "filter": {}, "preview": True},
         "beginBulkChange": {"change": "cancel", "filter": {"id": [1]}}, "steerBulkChange": {"wish": "stop"},
+        "checkCompatibility": {"description": {"tracks": [{
+            "isMain": True, "codec": "flac", "sampleRateHz": 48_000, "channelCount": 2, "isLossless": True,
+            "isProtected": False}]}},
+        "createWebhook": {"url": "https://example.com/", "own": True},
         "findEarlierJobs": {"destinations": ["out:a.flac"]}, "changeQueue": {"weight": 100}, "changeWorker": {"wish": "quiet"},
     }
     values = {
         "job": "1", "batch": "1", "queue": "default", "worker": "1", "code": "truncated", "root": "in", "path": "a.wav",
-        "output": "1", "change": "1",
+        "output": "1", "change": "1", "webhook": "1",
     }
     for path, methods in description["paths"].items():
         for method, operation in methods.items():

@@ -1,12 +1,13 @@
 """Changes that the ledger keeps: whoever asked may go away, coordinators may die, and what waits can be taken back."""
 
 import json
+import subprocess
 import time
 
 import pytest
 
 from coordinators import Coordinator
-from terminal import PATIENCE
+from terminal import PATIENCE, SLUICE, environment
 from test_access import token
 from test_operations import jobs, lines, problem
 
@@ -214,3 +215,32 @@ def test_many_changes_disturb_no_requests(guarded):
     assert time.monotonic() - start < 5
     for number in numbers:
         assert ended(guarded, number, "done")["changed"] == 3_000
+
+
+def test_the_command_lists_stops_and_undoes(ledger, tmp_path):
+    """The same over HTTP and with the database."""
+    with Coordinator(ledger, "--open-role", "submitter") as face, Coordinator(ledger, "--open-role", "operator") as boss:
+        face.post("/api/v1/batches", {"jobs": jobs(30)})
+        number = boss.post("/api/v1/bulk-changes", {"change": "cancel", "filter": {"state": ["waiting"]}}).json()["number"]
+        end = time.monotonic() + PATIENCE
+        while boss.get(f"/api/v1/bulk-changes/{number}")["phase"] == "running":
+            assert time.monotonic() < end
+            # A bulk change tells nobody that it has ended.
+            time.sleep(0.05)
+        over = {"SLUICE_URL": boss.url}
+        for words in [["changes"], ["changes", "--json"], ["changes", "-q"], ["changes", "show", str(number)],
+                      ["changes", "show", str(number), "--json"]]:
+            assert ledger.run(*words) == ledger.run(*words, **over), words
+        assert "cancel" in ledger.run("changes") and ledger.run("changes", "-q") == f"{number}\n"
+        for variables in [over, {}]:
+            missing = subprocess.run([str(SLUICE), "changes", "undo", str(number), "99"], cwd=tmp_path,
+                                     env=environment(**ledger.variables, **variables), capture_output=True, text=True)
+            assert missing.returncode == 4 and "no such bulk change 99" in missing.stderr, missing
+        assert boss.get(f"/api/v1/bulk-changes/{number}")["phase"] == "done"
+        told = json.loads(ledger.run("changes", "undo", str(number), "--json", **over))
+        assert told["phase"] in ["undoing", "undone"], told
+        while boss.get("/api/v1/counts?state=waiting")["jobs"] < 30:
+            assert time.monotonic() < end
+            # As above.
+            time.sleep(0.05)
+        ledger.run("changes", "stop", str(number), **over)

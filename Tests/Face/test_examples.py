@@ -2,13 +2,16 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
+import threading
 import wave
 
 import pytest
 
 from coordinators import Coordinator
+from relay import Relay, cut_after_an_event, pass_on, refuse
 from terminal import HOUSE, environment
 from test_access import token
 from test_operations import jobs, lines
@@ -79,16 +82,26 @@ def test_the_client_sends_and_fetches(ledger, guarded, tmp_path):
     (tmp_path / "broken.wav").write_bytes(b"no sound at all")
     worker = ledger.start("worker", "--root", f"in={tmp_path}/in", "--root", f"out={tmp_path}/out", "--slots", "1")
     try:
-        def run(*words):
+        def run(*words, url=guarded.url):
             return subprocess.run(
                 [sys.executable, str(HOUSE / "docs/examples/send_and_fetch.py"), *words], cwd=tmp_path,
-                env=environment(SLUICE_URL=guarded.url, SLUICE_TOKEN=secret), capture_output=True, text=True, timeout=60
+                env=environment(SLUICE_URL=url, SLUICE_TOKEN=secret), capture_output=True, text=True, timeout=60
             )
 
         done = run("a talk.wav", "a talk.flac")
         assert done.returncode == 0 and done.stdout == "job 1: a talk.flac\n", done
         assert (tmp_path / "a talk.flac").read_bytes()[:4] == b"fLaC"
         assert run("a talk.wav", "a talk.flac").returncode == 0
+        # A stream that ends, as that of a coordinator which stops, is not the end of the batch.
+        with Relay(guarded, cut_after_an_event, refuse, pass_on) as between:
+            (tmp_path / "new.wav").write_bytes((tmp_path / "a talk.wav").read_bytes() + bytes(2))
+            worker.send_signal(signal.SIGSTOP)
+            timer = threading.Timer(4, worker.send_signal, [signal.SIGCONT])
+            timer.start()
+            interrupted = run("new.wav", "new.flac", url=between.url)
+            timer.join()
+            assert interrupted.returncode == 0 and "broke off" in interrupted.stderr, interrupted
+            assert len(between.requests("/api/v1/events")) >= 3 and (tmp_path / "new.flac").exists()
         broken = run("broken.wav", "b.flac")
         assert broken.returncode == 1 and "error: in:" in broken.stderr and not (tmp_path / "b.flac").exists(), broken
     finally:

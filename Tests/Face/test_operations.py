@@ -49,6 +49,31 @@ def test_submits_and_shows(face):
     assert face.get("/api/v1/status")["jobs"]["waiting"] == 3
 
 
+def test_takes_null_for_what_is_not_set(face):
+    unset = ["recipe", "preset", "onConflict", "needs", "cost", "maxAttempts", "runAt", "labels", "stamp"]
+    job = {**jobs(1)[0], **dict.fromkeys(unset)}
+    assert face.post("/api/v1/batches", {"jobs": [job]}).status_code == 201
+    lines_type = {"content-type": "application/x-ndjson"}
+    assert face.ask("POST", "/api/v1/batches", content=lines([job]), headers=lines_type).status_code == 201
+    stored = [face.get(f"/api/v1/jobs/{one['id']}") for one in face.get("/api/v1/jobs")["jobs"]]
+    face.post("/api/v1/batches", {"jobs": jobs(1)})
+    plain = face.get(f"/api/v1/jobs/{face.get('/api/v1/jobs')['jobs'][0]['id']}")
+    assert [one["recipe"] for one in stored] == [plain["recipe"]] * 2
+    missing = problem(face.post("/api/v1/batches", {"jobs": [{**job, "output": None}]}), 400, "bad_body")
+    assert missing["errors"][0]["pointer"].endswith("/output"), missing
+
+
+def test_tells_the_throughput_of_the_last_hour(face, ledger):
+    face.post("/api/v1/batches", {"jobs": jobs(1)})
+    ledger.query(
+        "insert into sluice.pace (minute, queue, completed, failed, cancelled, audio_ms, began) "
+        "select date_trunc('minute', now()) - make_interval(mins => m), q.id, 1, 0, 0, 1000, now() - interval '2 days' "
+        "from sluice.queue q, generate_series(1, 180, 10) m"
+    )
+    assert len(face.get("/api/v1/throughput")["throughput"]) == 6
+    assert len(face.get("/api/v1/throughput?since=2020-01-01T00:00:00Z")["throughput"]) == 18
+
+
 def test_shows_the_same_as_the_command(face, ledger):
     face.post("/api/v1/batches", {"jobs": jobs(3)})
     own = [json.loads(line) for line in ledger.run("jobs", "--json").splitlines()]

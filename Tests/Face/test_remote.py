@@ -83,6 +83,20 @@ def test_a_tenant_learns_nothing_of_the_jobs_of_others(ledger, guarded, tmp_path
         ledger.run("tenants", "create", name)
     tokens = {name: bearer(ledger, "submitter", "--tenant", name, name=f"{name}-1") for name in ["acme", "zenith"]}
     names = sources(tmp_path, 2)
+    worker = ledger.start("worker", "--root", "elsewhere=/", "--slots", "4", "--name", "pump-1")
+    try:
+        see_what_a_tenant_may_see(ledger, guarded, tmp_path, tokens, names)
+    finally:
+        worker.terminate()
+        assert worker.wait(PATIENCE) == 0
+
+
+def see_what_a_tenant_may_see(ledger, guarded, tmp_path, tokens, names):
+    end = time.monotonic() + PATIENCE
+    while not ledger.run("workers", "--quiet"):
+        assert time.monotonic() < end
+        # The worker says nothing to this process.
+        time.sleep(0.05)
     for name in tokens:
         done = run(tmp_path, "submit", *names, "--to", "out/{stem}.flac", "--json", SLUICE_URL=guarded.url,
                    SLUICE_TOKEN=tokens[name])
@@ -94,7 +108,24 @@ def test_a_tenant_learns_nothing_of_the_jobs_of_others(ledger, guarded, tmp_path
             listed = run(tmp_path, *words, **variables)
             assert listed.returncode == 0, listed.stderr
         assert run(tmp_path, "wait", "--batch", "last", "--timeout", "1", **variables).returncode == 8
-        assert run(tmp_path, "status", **variables).returncode == 6
+        status = run(tmp_path, "status", **variables)
+        # It sees its own counts and how many workers there are, but not which, nor where the ledger is.
+        assert status.returncode == 0 and "waiting    2 " in status.stdout, status.stdout + status.stderr
+        assert "1 alive (4 slots)" in status.stdout and f"tenant {name}" in status.stdout
+        told = json.loads(run(tmp_path, "status", "--json", **variables).stdout)
+        assert (told["workers"], told["slots"], told["workerStates"], told["jobs"]["waiting"]) == (1, 4, {"works": 1}, 2)
+        said = status.stdout + status.stderr + json.dumps(told)
+        assert all(word not in said for word in ["pump-1", "postgres", socket.gethostname()]), said
+        refused = run(tmp_path, "workers", **variables)
+        assert refused.returncode == 6 and "sluice status" in refused.stderr, refused.stderr
+        for path in ["workers", "chores", "throughput?since=2026-11-20T00:00:00Z"]:
+            answer = guarded.ask("GET", f"/api/v1/{path}", headers={"authorization": f"Bearer {tokens[name]}"})
+            assert (answer.status_code, answer.json()["code"]) == (403, "tenant_not_fit"), answer.text
+        with ledger.terminal("watch", columns=100, SLUICE_URL=guarded.url, SLUICE_TOKEN=tokens[name]) as terminal:
+            terminal.wait_for_text("1 alive (4 slots)")
+            assert "2 waiting" in terminal.text() and "pump-1" not in terminal.text()
+            terminal.send("q")
+            assert terminal.end() == 0
     asked = {"destinations": ["local:/x", f"local:{tmp_path}/out/talk-0.flac"]}
     for name, text in tokens.items():
         found = guarded.post("/api/v1/earlier", asked, headers={"authorization": f"Bearer {text}"}).json()["earlier"]
@@ -165,6 +196,49 @@ def test_config_tells_the_coordinator(tmp_path, ledger):
     # A coordinator comes before the address of a database, and a context before both.
     both = run(tmp_path, "config", "--json", SLUICE_URL="http://localhost:1", DATABASE_URL="postgresql://db/a").stdout
     assert '"setting":"url"' in both and "postgresql" not in both
+
+
+def test_a_context_leads_to_a_coordinator(ledger, guarded, tmp_path):
+    names = sources(tmp_path, 2)
+    ledger.run("submit", *names, "--to", "out/{stem}.flac")
+    (tmp_path / "token").write_text(bearer(ledger, "operator") + "\n")
+    place = {"XDG_CONFIG_HOME": str(tmp_path)}
+
+    def config(*words):
+        done = run(tmp_path, "config", *words, **place)
+        assert done.returncode == 0, done.stderr
+
+    config("set-context", "radio", "--url", guarded.url, "--token-file", "token")
+    config("use", "radio")
+    assert len(run(tmp_path, "jobs", "--quiet", **place).stdout.split()) == 2
+    status = run(tmp_path, "status", "--json", **place)
+    assert json.loads(status.stdout)["context"] == "radio", status.stderr
+    every = run(tmp_path, "status", "--all-contexts", "--json", **place)
+    assert json.loads(every.stdout)["jobs"]["waiting"] == 2, every.stderr
+    # What needs the database says so, until the context has one as well.
+    refused = run(tmp_path, "audit", **place)
+    assert refused.returncode == 7 and "only a coordinator" in refused.stderr, refused.stderr
+    config("set-context", "radio", "--database", ledger.variables["SLUICE_DATABASE_URL"])
+    assert run(tmp_path, "audit", **place).returncode == 0
+    # A question names the context.
+    assert "in context radio" in run(tmp_path, "cancel", "--all", **place).stderr
+    (tmp_path / "token").unlink()
+    missing = run(tmp_path, "status", "--all-contexts", **place)
+    assert missing.returncode == 3 and "no answer" in missing.stdout and "token" in missing.stderr, missing.stderr
+
+
+def test_the_token_of_a_variable_is_for_no_other_coordinator(ledger, tmp_path):
+    text = bearer(ledger, "viewer")
+    place = {"XDG_CONFIG_HOME": str(tmp_path)}
+    with hostile(answer(json.dumps(TIME))) as (url, asked):
+        assert run(tmp_path, "config", "set-context", "radio", "--url", url, **place).returncode == 0
+        more = {**place, "SLUICE_URL": "https://sluice.example.org", "SLUICE_TOKEN": text}
+        run(tmp_path, "jobs", "--context", "radio", **more)
+        assert asked and text.encode() not in asked[0], asked
+        asked.clear()
+        # Without another URL it is the only one that can be meant.
+        run(tmp_path, "jobs", "--context", "radio", **place, SLUICE_TOKEN=text)
+        assert asked and text.encode() in asked[0], asked
 
 
 # MARK: - Hostile servers

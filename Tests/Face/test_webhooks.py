@@ -14,6 +14,7 @@ from coordinators import Coordinator, make_ledger
 from ledgers import Server, postgres_program
 from receivers import Receiver, check
 from terminal import HOUSE, PATIENCE, SLUICE, environment
+from test_access import token
 
 HERE = "127.0.0.1/32"
 
@@ -455,3 +456,40 @@ def test_a_busy_batch_holds_up_no_other(ledger, tmp_path):
     assert ledger.query("select sluice.find_ended_batches(1)") == "1"
     assert ledger.query("select body::json #>> '{data,batch}' from sluice.webhook_event") == "1"
     assert ledger.query("select batch from sluice.batch_news") == "2"
+
+
+def test_a_tenant_gets_its_own_webhooks_and_reaches_nothing_inside(ledger, receiver):
+    """Over HTTP, with a coordinator that permits an address inside for the webhooks of operators."""
+    for name in ["acme", "zenith"]:
+        ledger.run("tenants", "create", name)
+    acme = token(ledger, "submitter", "--tenant", "acme", name="acme-1")
+    zenith = token(ledger, "submitter", "--tenant", "zenith", name="zenith-1")
+    boss = token(ledger, "operator")
+    with Coordinator(ledger, "--webhooks-to", HERE) as face:
+        hooks = "/api/v1/webhooks"
+        refused = face.post(hooks, {"url": receiver.url()}, headers=acme)
+        assert refused.status_code == 403, refused.text
+        for wish in [{"tenant": "zenith"}, {"own": True, "tenant": "acme"}, {"own": True, "events": ["worker.lost"]}]:
+            assert face.post(hooks, {"url": receiver.url(), **wish}, headers=acme).status_code in [400, 403, 422], wish
+        made = face.post(hooks, {"url": receiver.url(), "own": True}, headers=acme)
+        assert made.status_code == 201 and made.json()["secret"].startswith("whsec_")
+        path = f"{hooks}/{made.json()['id']}"
+        assert face.get(hooks, headers=zenith) == {"webhooks": []}
+        for method, where in [("DELETE", path), ("POST", f"{path}/test"), ("POST", f"{path}/retry"),
+                              ("GET", f"/api/v1/deliveries?webhook={made.json()['id']}")]:
+            assert face.ask(method, where, headers=zenith).status_code == 404, where
+        # The coordinator's operators may send there, and the tenant may not.
+        own = face.post(hooks, {"url": receiver.url(), "tenant": "acme"}, headers=boss).json()
+        assert face.ask("POST", f"{path}/test", headers=acme).status_code == 202
+        begun = face.ask("POST", f"{hooks}/{own['id']}/test", headers=boss).json()
+        [(headers, body, event)] = receiver.wait(1)
+        check(own["secret"], headers, body)
+        assert event["data"]["webhook"] == own["id"]
+        until(lambda: face.get("/api/v1/deliveries?state=delivered", headers=boss)["deliveries"])
+        [delivered] = face.get("/api/v1/deliveries?state=delivered", headers=boss)["deliveries"]
+        assert delivered["id"] == begun["delivery"] and delivered["status"] == 200
+        until(lambda: face.get(f"/api/v1/deliveries?webhook={made.json()['id']}", headers=acme)["deliveries"][0].get("error"))
+        [failed] = face.get(f"/api/v1/deliveries?webhook={made.json()['id']}", headers=acme)["deliveries"]
+        assert failed["error"] == "webhooks may not go to the address of this host"
+        assert face.ask("DELETE", path, headers=acme).json()["url"] == receiver.url()
+        assert [one["id"] for one in face.get(hooks, headers=acme)["webhooks"]] == [own["id"]]

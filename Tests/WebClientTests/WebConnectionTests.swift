@@ -166,6 +166,52 @@ struct WebConnectionTests {
         }
     }
 
+    @Test func stopEndsASilentRequestAtOnce() throws {
+        let server = try RawServer(.silence)
+        defer { server.stop() }
+        var request = WebRequest(url: server.url)
+        request.timeLimit = nil
+        let stop = WebStop()
+        Thread.detachNewThread {
+            // The server notes a request when it has arrived.
+            while server.requests.isEmpty { sched_yield() }
+            stop.stop()
+        }
+        do {
+            // Without the stop, this would have no end.
+            _ = try WebConnection().send(request, stop: stop)
+            Issue.record("an answer of a silent server")
+        } catch {
+            #expect(error.kind == .stopped)
+        }
+        #expect(throws: WebError.self) { try WebConnection().send(request, stop: stop) }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func stoppableRequestsAreLikeOthers() throws {
+        let server = try RawServer(Self.answer("ä body", status: "418 Short"), .close)
+        defer { server.stop() }
+        let answer = try WebConnection().send(WebRequest(url: server.url), stop: WebStop())
+        #expect(answer.status == 418 && String(decoding: answer.body, as: UTF8.self) == "ä body")
+        #expect(throws: WebError.self) { try WebConnection().send(WebRequest(url: server.url), stop: WebStop()) }
+    }
+
+    @Test func requestIsSentOnceWhereASecondTimeMatters() throws {
+        func requests(isSentOnce: Bool) throws -> (count: Int, isAnswered: Bool) {
+            let server = try RawServer(Self.answer("1"), .close, Self.answer("3"))
+            defer { server.stop() }
+            let connection = try WebConnection()
+            _ = try connection.send(WebRequest(url: server.url))
+            var request = WebRequest("POST", url: server.url)
+            (request.body, request.isSentOnce) = (.bytes([65]), isSentOnce)
+            let answer = try? connection.send(request)
+            return (server.requests.count, answer != nil)
+        }
+        // What libcurl does by itself on a connection that it has kept.
+        #expect(try requests(isSentOnce: false) == (3, true))
+        #expect(try requests(isSentOnce: true) == (2, false))
+    }
+
     @Test func forbiddenAddressesAreNotConnectedTo() throws {
         let server = try RawServer(Self.answer("secret"))
         defer { server.stop() }

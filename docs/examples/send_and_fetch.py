@@ -4,16 +4,18 @@
 usage: send_and_fetch.py talk.wav talk.flac
 
 The variables SLUICE_URL (such as http://localhost:8080) and SLUICE_TOKEN (of a submitter) say where and as whom. Sources go
-to the root "in" and outputs to the root "out". Needs nothing but Python.
+to the root "in" and outputs to the root "out". Needs nothing but Python 3.9 or later.
 """
 
 import base64
 import hashlib
+import http.client
 import json
 import os
 import pathlib
 import shutil
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -22,20 +24,32 @@ URL = os.environ["SLUICE_URL"].rstrip("/")
 TOKEN = os.environ["SLUICE_TOKEN"]
 
 
+class Refused(Exception):
+    """A problem, as the API tells it; a proxy tells none."""
+
+    def __init__(self, answer):
+        is_problem = answer.headers.get_content_type() == "application/problem+json"
+        problem = json.load(answer) if is_problem else {"title": f"the status is {answer.code}"}
+        super().__init__("\n".join(filter(None, [problem["title"], problem.get("detail"), problem.get("hint")])))
+        self.is_passing = answer.code in [502, 503, 504]
+
+
 def ask(path, body=None, method=None, **fields):
     """Sends a request, and returns the open answer."""
     headers = {"Authorization": f"Bearer {TOKEN}", **{name.replace("_", "-"): text for name, text in fields.items()}}
     try:
         return urllib.request.urlopen(urllib.request.Request(URL + path, body, headers, method=method))
     except urllib.error.HTTPError as error:
-        problem = json.load(error)
-        sys.exit("\n".join(filter(None, [f"error: {problem['title']}", problem.get("detail"), problem.get("hint")])))
+        raise Refused(error) from None
 
 
 def digest(path):
     """The SHA-256 of a file in base64."""
+    found = hashlib.sha256()
     with open(path, "rb") as file:
-        return base64.b64encode(hashlib.file_digest(file, "sha256").digest()).decode()
+        while piece := file.read(1 << 20):
+            found.update(piece)
+    return base64.b64encode(found.digest()).decode()
 
 
 def send(path, name):
@@ -48,10 +62,18 @@ def send(path, name):
 
 
 def wait(batch):
-    """Follows the events of a batch until it is done."""
-    for line in ask(f"/api/v1/events?batch={batch}"):
-        if line.startswith(b"data: ") and json.loads(line[6:]).get("isDone"):
-            return
+    """Follows the events of a batch until it is done. A stream that ends says nothing: a coordinator may have been
+    restarted, and the next stream begins with the state as it is by then."""
+    while True:
+        try:
+            for line in ask(f"/api/v1/events?batch={batch}"):
+                if line.startswith(b"data: ") and json.loads(line[6:]).get("isDone"):
+                    return
+        except (OSError, http.client.HTTPException, Refused) as error:
+            if not getattr(error, "is_passing", True):
+                raise
+            print(f"the events broke off ({error}); trying again", file=sys.stderr)
+        time.sleep(1)
 
 
 def fetch(job, path):
@@ -82,4 +104,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Refused as refused:
+        sys.exit(f"error: {refused}")

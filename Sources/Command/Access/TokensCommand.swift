@@ -4,7 +4,12 @@ import Ledger
 
 /// `sluice tokens`: lists tokens, creates and revokes them.
 enum TokensCommand {
-    private static let which = Argument(name: "TOKEN", summary: "names or ids of tokens", count: .oneOrMore)
+    private static let which = Argument(
+        name: "TOKEN",
+        summary: "names or ids of tokens",
+        count: .oneOrMore,
+        completion: .ledger(.tokens)
+    )
     private static let ended = Switch("ended", "also list tokens that have expired or were revoked", in: .output)
     private static let role = Option<AccessRole>(
         "role",

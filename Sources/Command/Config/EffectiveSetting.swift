@@ -92,9 +92,29 @@ struct EffectiveSetting: Sendable, Hashable {
         let name = LedgerOptions.database.form.name
         switch place {
         case .context(let context, _):
-            let others = try LedgerConfiguration.variables(fillingIn: context.database, from: environment)
-            let server = try context.server(environment)
-            return [EffectiveSetting(name: name, value: server, origin: .context(context.name, others))]
+            var settings: [EffectiveSetting] = []
+            if let coordinator = context.coordinator {
+                let origin = Origin.context(context.name, [])
+                settings.append(
+                    EffectiveSetting(
+                        name: LedgerOptions.url.form.name,
+                        value: coordinator.url.description,
+                        origin: origin
+                    )
+                )
+                let isSaid = invocation.origin(of: LedgerOptions.tokenFile.form) == .commandLine
+                let file = isSaid ? nil : coordinator.tokenFile
+                settings.append(
+                    file.map {
+                        EffectiveSetting(name: LedgerOptions.tokenFile.form.name, value: $0, origin: origin)
+                    } ?? token(invocation)
+                )
+            }
+            if let server = try context.server(environment) {
+                let others = try LedgerConfiguration.variables(fillingIn: context.database, from: environment)
+                settings.append(EffectiveSetting(name: name, value: server, origin: .context(context.name, others)))
+            }
+            return settings
         case .url(let url, let said):
             let server = try LedgerConfiguration(url: url, environment: environment).server
             let others = try LedgerConfiguration.variables(fillingIn: url, from: environment)
@@ -156,6 +176,7 @@ struct EffectiveSetting: Sendable, Hashable {
     /// Empty for a coordinator, which knows its schema.
     private static func schema(_ place: LedgerPlace, _ invocation: Invocation) -> [EffectiveSetting] {
         if case .coordinator = place { return [] }
+        if let context = place.contextInUse, context.database == nil { return [] }
         let form = LedgerOptions.schema.form
         let (value, said) = LedgerOptions.schemaInUse(at: place, invocation)
         let origin: Origin =

@@ -47,7 +47,7 @@ struct UnknownContext: Error, Hashable {
 
     var hint: String {
         known.isEmpty
-            ? "there are no contexts; add one with \"sluice config set-context NAME --database URL\""
+            ? "there are no contexts; add one with \"sluice config set-context NAME --database URL\", or --url URL"
             : "known contexts: \(known.joined(separator: ", "))"
     }
 
@@ -65,7 +65,10 @@ extension ContextBook {
 
     private struct Text: Codable {
         struct Entry: Codable {
-            var database: String
+            var database: String?
+            var url: String?
+            var tokenFile: String?
+            var insecureHTTP: Bool?
             var schema: String?
             var roots: [String]?
             var color: String?
@@ -100,10 +103,12 @@ extension ContextBook {
         func damage(_ what: String) -> Damage { Damage(why: "the \(what) of the context \(name) is invalid") }
         var context = LedgerContext(name: name, database: entry.database)
         do {
-            _ = try LedgerConfiguration(url: entry.database)
+            if let database = entry.database { _ = try LedgerConfiguration(url: database) }
         } catch {
             throw damage("database")
         }
+        context.coordinator = try coordinator(entry, damage)
+        guard context.database != nil || context.coordinator != nil else { throw damage("database") }
         if let schema = entry.schema {
             do {
                 context.schema = try SchemaName(schema)
@@ -125,6 +130,27 @@ extension ContextBook {
         return context
     }
 
+    private static func coordinator(_ entry: Text.Entry, _ damage: (String) -> Damage) throws(Damage)
+        -> LedgerContext.Coordinator?
+    {
+        guard let text = entry.url else {
+            guard entry.tokenFile == nil, entry.insecureHTTP == nil else { throw damage("url") }
+            return nil
+        }
+        let url: CoordinatorURL
+        do {
+            url = try CoordinatorURL(text)
+        } catch {
+            throw damage("url")
+        }
+        guard entry.tokenFile?.hasPrefix("/") ?? true else { throw damage("tokenFile") }
+        return LedgerContext.Coordinator(
+            url: url,
+            tokenFile: entry.tokenFile,
+            isInsecure: entry.insecureHTTP ?? false
+        )
+    }
+
     /// The text for the file, one fact per line.
     func json() throws -> Data {
         let encoder = JSONEncoder()
@@ -132,6 +158,9 @@ extension ContextBook {
         let entries = byName.mapValues { context in
             Text.Entry(
                 database: context.database,
+                url: context.coordinator?.url.description,
+                tokenFile: context.coordinator?.tokenFile,
+                insecureHTTP: context.coordinator?.isInsecure == true ? true : nil,
                 schema: context.schema.text,
                 roots: context.roots.isEmpty ? nil : context.roots,
                 color: context.colour?.rawValue

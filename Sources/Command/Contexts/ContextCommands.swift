@@ -57,8 +57,10 @@ enum ContextCommands {
         name: "set-context",
         summary: "add or change a context",
         discussion: [
-            "A new context needs --database. Changing a context keeps the fields that you do not give. Keep "
-                + "passwords in ~/.pgpass: a password in the address is saved in the file."
+            "A new context needs --database, or --url with the URL of a coordinator, or both: then only commands that "
+                + "need the database use it. --token-file names the file with the token; the token itself is not "
+                + "saved. Changing a context keeps the fields that you do not give. Keep passwords in ~/.pgpass: a "
+                + "password in the address is saved in the file."
         ],
         arguments: [named],
         options: [root.form, colour.form],
@@ -66,7 +68,11 @@ enum ContextCommands {
             Example(
                 line: "sluice config set-context prod --database postgresql://user@db/audio",
                 purpose: "add the context prod"
-            )
+            ),
+            Example(
+                line: "sluice config set-context radio --url https://sluice.example.org",
+                purpose: "a context for a coordinator"
+            ),
         ],
         run: write
     )
@@ -121,7 +127,9 @@ enum ContextCommands {
     private struct Record: Encodable {
         let context: String
         let isCurrent: Bool
-        let database: String
+        let database: String?
+        let url: String?
+        let tokenFile: String?
         let schema: String
         let roots: [String]
         let color: String?
@@ -136,12 +144,14 @@ enum ContextCommands {
         ])
         for context in book.contexts {
             let isCurrent = context.name == book.current
-            let server = try context.server(invocation.environment)
+            let environment = invocation.environment
             if ConfigCommand.isJSON(invocation) {
                 let record = Record(
                     context: context.name,
                     isCurrent: isCurrent,
-                    database: server,
+                    database: try context.server(environment),
+                    url: context.coordinator?.url.description,
+                    tokenFile: context.coordinator?.tokenFile,
                     schema: context.schema.text,
                     roots: context.roots,
                     color: context.colour?.rawValue
@@ -149,14 +159,15 @@ enum ContextCommands {
                 try console.print(JSONText.line(record))
             } else {
                 table.add([
-                    .init(isCurrent ? "*" : ""), .init(context.name, context.ink), .init(server),
-                    .init(context.schema.text),
+                    .init(isCurrent ? "*" : ""), .init(context.name, context.ink),
+                    .init(try context.place(environment).printable),
+                    .init(context.database == nil ? "-" : context.schema.text),
                     .init(context.roots.isEmpty ? "-" : context.roots.joined(separator: ", ")),
                 ])
             }
         }
         if book.contexts.isEmpty {
-            console.say("no contexts; add one with \"sluice config set-context NAME --database URL\"")
+            console.say("no contexts; add one with \"sluice config set-context NAME --database URL\", or --url URL")
         } else if !ConfigCommand.isJSON(invocation) {
             try console.print(table.lines(for: console.data).joined(separator: "\n"))
             if book.current != nil { remarkVariables(invocation, console) }
@@ -174,6 +185,9 @@ enum ContextCommands {
         // command.
         if let database { _ = try LedgerConfiguration(url: database) }
         let roots = try absoluteRoots(invocation)
+        let url = try said(LedgerOptions.url, invocation).map(coordinatorURL)
+        let tokenFile = try absoluteTokenFile(invocation)
+        let isInsecure = invocation.origin(of: LedgerOptions.insecure.form) == .commandLine
         let book = try change(invocation) { book in
             var context: LedgerContext
             if book.has(name) {
@@ -181,9 +195,20 @@ enum ContextCommands {
                 if let database { context.database = database }
             } else if let database {
                 context = LedgerContext(name: name, database: database)
+            } else if url != nil {
+                context = LedgerContext(name: name)
             } else {
-                throw UsageError("the new context \(name) needs an address", hint: "use --database URL")
+                throw UsageError("the new context \(name) needs an address", hint: "use --database URL or --url URL")
             }
+            if let url {
+                context.coordinator = context.coordinator ?? LedgerContext.Coordinator(url: url)
+                context.coordinator?.url = url
+            }
+            if tokenFile != nil || isInsecure, context.coordinator == nil {
+                throw UsageError("--token-file and --insecure-http need a coordinator", hint: "use --url URL")
+            }
+            if let tokenFile { context.coordinator?.tokenFile = tokenFile }
+            if isInsecure { context.coordinator?.isInsecure = true }
             if let schema = said(LedgerOptions.schema, invocation) { context.schema = schema }
             if !roots.isEmpty { context.roots = roots }
             if let colour = invocation[colour] { context.colour = colour }
@@ -253,8 +278,23 @@ enum ContextCommands {
         }
     }
 
+    private static func coordinatorURL(_ text: String) throws -> CoordinatorURL {
+        do throws(Misfit) {
+            return try CoordinatorURL(text)
+        } catch {
+            throw UsageError("\(LedgerOptions.url.form.word): \(error.why)")
+        }
+    }
+
+    /// With its absolute path, so that it holds in every folder. The file need not exist yet.
+    private static func absoluteTokenFile(_ invocation: Invocation) throws -> String? {
+        guard let path = said(LedgerOptions.tokenFile, invocation) else { return nil }
+        return try PathRoots(words: [], environment: invocation.environment).absolute(path)
+    }
+
     private static func place(of context: LedgerContext, _ invocation: Invocation) throws -> String {
-        "\(try context.server(invocation.environment).printable), schema \(context.schema)"
+        let server = try context.server(invocation.environment).map { "\($0.printable), schema \(context.schema)" }
+        return [context.coordinator?.url.description, server].compactMap(\.self).joined(separator: "; ")
     }
 
     private static func change(

@@ -5,14 +5,26 @@ import Worker
 /// A ledger under the name that the user gave it.
 struct LedgerContext: Sendable, Hashable {
     let name: String
-    /// The address of its database. It may hold a password and is never printed unmasked.
-    var database: String
+    /// The address of its database. It may hold a password and is never printed unmasked. `nil` if commands reach the
+    /// ledger by a coordinator only.
+    var database: String?
+    /// The coordinator that commands ask, those that work over HTTP.
+    var coordinator: Coordinator?
     var schema = SchemaName.standard
     /// `NAME=PATH` or `NAME=PATH:RULES`, with absolute paths: the roots for commands that are given no `--root`.
     var roots: [String] = []
     var colour: ContextColour?
 
-    init(name: String, database: String) { (self.name, self.database) = (name, database) }
+    /// A coordinator, and how to show it who asks.
+    struct Coordinator: Sendable, Hashable {
+        var url: CoordinatorURL
+        /// The absolute path of the file with the token.
+        var tokenFile: String?
+        /// Whether the token may pass in clear text to another machine.
+        var isInsecure = false
+    }
+
+    init(name: String, database: String? = nil) { (self.name, self.database) = (name, database) }
 
     var rootPlaces: [WorkerConfiguration.RootPlace] {
         get throws(Misfit) {
@@ -23,15 +35,27 @@ struct LedgerContext: Sendable, Hashable {
     }
 
     /// Whether the address holds a password.
-    var hasPassword: Bool { PasswordField.hidden(inAddress: database) != database }
+    var hasPassword: Bool { database.map { PasswordField.hidden(inAddress: $0) != $0 } ?? false }
 
-    /// The server and the database, completed from `environment`, without passwords.
-    func server(_ environment: [String: String]) throws -> String {
-        try LedgerConfiguration(url: database, environment: environment).server
+    /// The server and the database, completed from `environment`, without passwords; `nil` without a database.
+    func server(_ environment: [String: String]) throws -> String? {
+        try database.map { try LedgerConfiguration(url: $0, environment: environment).server }
     }
 
-    /// How to connect to the ledger.
+    /// Where commands reach the ledger: the coordinator, or else the database.
+    func place(_ environment: [String: String]) throws -> String {
+        try coordinator?.url.description ?? server(environment) ?? "-"
+    }
+
+    /// How to connect to the ledger's database.
     func configuration(_ environment: [String: String]) throws -> LedgerConfiguration {
+        guard let database else {
+            throw Refusal(
+                message: "this needs the database, and the context \(name) has only a coordinator",
+                hint: "\"sluice config set-context \(name) --database URL\" adds it",
+                exitCode: .configuration
+            )
+        }
         var configuration = try LedgerConfiguration(url: database, environment: environment)
         configuration.schema = schema
         return configuration

@@ -24,6 +24,11 @@ struct LedgerExamination: Sendable {
             findings += Self.server(server)
             findings.append(try await schema())
             findings += Self.role(server)
+            guard !server.isForOthersOnly else {
+                // It may not ask for the rest in its own name.
+                await ledger.close()
+                return findings
+            }
             findings.append(Self.finding(of: server.lockTable(spans: try await ledger.spanCount())))
             findings += try await house(ledger)
             await ledger.close()
@@ -174,6 +179,16 @@ struct LedgerExamination: Sendable {
                 )
             ]
         }
+        if report.isForOthersOnly {
+            return [
+                .warn(
+                    "role",
+                    "\(report.user.printable): face; a coordinator keeps house and acts for the holders of tokens with it, "
+                        + "but it sees nothing itself",
+                    "that is right for a coordinator; examine the rest of the ledger with a login of sluice_operator"
+                )
+            ]
+        }
         return [.ok("role", "\(report.user.printable): \(roles.joined(separator: ", "))")]
     }
 
@@ -253,6 +268,11 @@ struct LedgerExamination: Sendable {
             )
         }
     }
+}
+
+extension ServerReport {
+    /// Whether the login is that of a coordinator, which takes the roles of others.
+    fileprivate var isForOthersOnly: Bool { !isSuperuser && roles == ["sluice_face"] }
 }
 
 extension ChoreRecord {

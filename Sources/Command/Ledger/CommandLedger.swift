@@ -26,6 +26,12 @@ protocol CommandLedger: Sendable {
     func unableLanes() async throws -> [UnableLane]
     func paces(since: Date) async throws -> [MinuteThroughput]
 
+    // MARK: - Listening
+
+    /// Calls `onChange`, in any thread, when something may have changed, until the listener is stopped. `nil` if the
+    /// ledger tells nothing by itself.
+    func listen(to wishes: ChangeWishes, onChange: @escaping @Sendable () -> Void) -> (any ChangeListening)?
+
     // MARK: - Steering
 
     /// How many jobs a change would apply to, and how many of the matching ones are publishing.
@@ -37,6 +43,12 @@ protocol CommandLedger: Sendable {
     func setWeight(_ weight: Int32, queue: String, submitter: String?) async throws
     func wish(_ wish: WorkerWish, of worker: Int64) async throws -> Bool
 
+    // MARK: - Bulk changes
+
+    func changeRecords(before: Int64?, limit: Int32) async throws -> [BulkChangeRecord]
+    func changeRecord(_ number: Int64) async throws -> BulkChangeRecord?
+    func steer(change number: Int64, _ wish: BulkChange.Wish) async throws -> BulkChangeRecord?
+
     // MARK: - Submitting
 
     func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?]
@@ -44,6 +56,17 @@ protocol CommandLedger: Sendable {
     /// Submits all jobs or none. With a key that is in use, none are needed.
     func submit(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws
         -> SubmissionReceipt
+
+    // MARK: - Webhooks
+
+    func webhookRecords() async throws -> [WebhookRecord]
+    func newWebhook(at url: String, for scope: Webhook.Scope, events: [Webhook.Event]?, failurePercent: Int)
+        async throws -> NewWebhookRecord
+    func removeWebhook(_ id: Int32) async throws
+    func testWebhook(_ id: Int32) async throws -> Int64
+    func deliveryRecords(to webhook: Int32?, in state: WebhookDelivery.State?, before: Int64?, limit: Int32)
+        async throws -> [DeliveryRecord]
+    func retryDeliveries(to webhook: Int32, _ delivery: Int64?) async throws -> Int
 
     func close() async
 }

@@ -152,12 +152,42 @@ enum LedgerOptions {
     /// The coordinator in use; `nil` if the ledger is reached in another way. Throws if the token cannot be read, or
     /// must not be sent.
     static func coordinator(_ invocation: Invocation) throws -> CoordinatorPlace? {
-        guard case .coordinator(let url, _) = try place(invocation) else { return nil }
+        let file: LedgerChoice.Said? = invocation[tokenFile].map {
+            ($0, invocation.origin(of: tokenFile.form) ?? .commandLine)
+        }
+        switch try place(invocation) {
+        case .coordinator(let url, _):
+            return try coordinator(url, tokenFile: file, isInsecure: invocation[insecure], invocation.environment)
+        case .context(let context, _):
+            return try coordinator(
+                of: context,
+                tokenFile: file,
+                isInsecure: invocation[insecure],
+                invocation.environment
+            )
+        case .url, .variables, .cluster: return nil
+        }
+    }
+
+    /// The coordinator of a context; `nil` if it has none.
+    ///
+    /// A file that an option names comes before that of the context. The token of a variable belongs to the URL of a
+    /// variable, and is for no other coordinator.
+    static func coordinator(
+        of context: LedgerContext,
+        tokenFile: LedgerChoice.Said? = nil,
+        isInsecure: Bool = false,
+        _ environment: [String: String]
+    ) throws -> CoordinatorPlace? {
+        guard let known = context.coordinator else { return nil }
+        let isSaid = tokenFile?.origin == .commandLine
+        let takesVariables = known.tokenFile == nil && environment[url.form.environment ?? ""]?.isEmpty ?? true
+        let own: LedgerChoice.Said? = known.tokenFile.map { ($0, .commandLine) }
         return try coordinator(
-            url,
-            tokenFile: invocation[tokenFile].map { ($0, invocation.origin(of: tokenFile.form) ?? .commandLine) },
-            isInsecure: invocation[insecure],
-            invocation.environment
+            known.url,
+            tokenFile: isSaid || takesVariables ? tokenFile : own,
+            isInsecure: isInsecure || known.isInsecure,
+            takesVariables ? environment : [:]
         )
     }
 

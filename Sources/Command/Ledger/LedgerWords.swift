@@ -14,6 +14,9 @@ enum LedgerWords: CandidateSource, Hashable {
     case batches
     case queues
     case workers
+    /// Valid tokens, and webhooks.
+    case tokens, webhooks
+    case changes
     /// Contexts of the configuration; this asks no ledger.
     case contexts
 
@@ -67,17 +70,24 @@ enum LedgerWords: CandidateSource, Hashable {
         var configuration: LedgerConfiguration
         switch place {
         case .url(let url, _): configuration = try LedgerConfiguration(url: url, environment: environment)
-        case .context(let context, _): configuration = try context.configuration(environment)
+        case .context(let context, _):
+            let coordinator = try LedgerOptions.coordinator(
+                of: context,
+                tokenFile: said(LedgerOptions.tokenFile.form),
+                isInsecure: words.contains(LedgerOptions.insecure.form.word),
+                environment
+            )
+            if let coordinator { return remote(coordinator) }
+            configuration = try context.configuration(environment)
         case .variables: configuration = try LedgerConfiguration(environment: environment)
         case .coordinator(let url, _):
-            var coordinator = try LedgerOptions.coordinator(
+            let coordinator = try LedgerOptions.coordinator(
                 url,
                 tokenFile: said(LedgerOptions.tokenFile.form),
                 isInsecure: words.contains(LedgerOptions.insecure.form.word),
                 environment
             )
-            (coordinator.reachTimeout, coordinator.answerTimeout) = (.zero, .milliseconds(500))
-            return RemoteLedger(coordinator)
+            return remote(coordinator)
         case .cluster:
             let cluster = try PrivateCluster(environment: environment)
             guard cluster.runningState() != nil else { return nil }
@@ -91,12 +101,18 @@ enum LedgerWords: CandidateSource, Hashable {
         return try JobLedger(configuration)
     }
 
+    private static func remote(_ place: CoordinatorPlace) -> RemoteLedger {
+        var place = place
+        (place.reachTimeout, place.answerTimeout) = (.zero, .milliseconds(500))
+        return RemoteLedger(place)
+    }
+
     private static func namedLedgers(_ environment: [String: String]) -> [Completion.Candidate] {
         // As above: a configuration that cannot be read offers nothing.
         guard let book = try? ContextMemory(environment: environment).book() else { return [] }
         return book.contexts.map { context in
             // A context whose address cannot be shown is offered without a summary.
-            .init(word: context.name, summary: (try? context.server(environment).printable) ?? "")
+            .init(word: context.name, summary: (try? context.place(environment).printable) ?? "")
         }
     }
 
@@ -117,6 +133,16 @@ enum LedgerWords: CandidateSource, Hashable {
         case .workers:
             return try await ledger.workers(endedSince: nil)
                 .map { .init(word: $0.name, summary: "\($0.host)".printable) }.filter(\.isPlainWord)
+        case .tokens:
+            // Only the database lists them.
+            guard let ledger = ledger as? JobLedger else { return [] }
+            return try await ledger.tokens(withEnded: false)
+                .map { .init(word: $0.name, summary: $0.role.rawValue) }.filter(\.isPlainWord)
+        case .changes:
+            return try await ledger.changeRecords(before: nil, limit: Self.most)
+                .map { .init(word: "\($0.number)", summary: "\($0.change) \($0.phase.rawValue)".printable) }
+        case .webhooks:
+            return try await ledger.webhookRecords().map { .init(word: "\($0.id)", summary: $0.url.printable) }
         }
     }
 }

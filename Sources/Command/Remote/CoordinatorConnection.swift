@@ -16,6 +16,8 @@ actor CoordinatorConnection {
         var headers: [WebRequest.Header] = []
         var body = WebRequest.Body.none
         var timeLimit: Duration?
+        /// Whether a second time would change something, or change what the answer says.
+        var isSentOnce = false
         /// What it is for, as the ledger's errors say it: `list jobs`.
         let operation: String
     }
@@ -34,7 +36,7 @@ actor CoordinatorConnection {
     func send(_ request: Request) throws -> [UInt8]? {
         let answer: WebAnswer
         do throws(WebError) {
-            answer = try opened().send(web(request), isStopped: { Task.isCancelled })
+            answer = try opened().send(Self.web(request, at: place), isStopped: { Task.isCancelled })
         } catch {
             // A connection in an unknown state is not used again.
             connection = nil
@@ -85,10 +87,10 @@ actor CoordinatorConnection {
 
     static let hint = "check that a coordinator serves the API there (sluice coordinator --listen)"
 
-    private func web(_ request: Request) -> WebRequest {
+    static func web(_ request: Request, at place: CoordinatorPlace) -> WebRequest {
         var url = place.url.base + request.path
         for (index, item) in request.query.enumerated() {
-            url += (index == 0 ? "?" : "&") + item.name + "=" + Self.escaped(item.value)
+            url += (index == 0 ? "?" : "&") + item.name + "=" + escaped(item.value)
         }
         var web = WebRequest(request.method, url: url)
         web.headers = [
@@ -99,7 +101,8 @@ actor CoordinatorConnection {
         web.headers += request.headers
         web.body = request.body
         web.timeLimit = request.timeLimit ?? place.answerTimeout
-        web.answerLimit = Self.answerLimit
+        web.answerLimit = answerLimit
+        web.isSentOnce = request.isSentOnce
         web.unixSocket = place.url.socket
         // Tokens in clear text are not for a proxy, either.
         web.isDirect = place.url.isLocal

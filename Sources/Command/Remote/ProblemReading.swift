@@ -91,6 +91,7 @@ struct ProblemReading {
     private static let hints = [
         "no_token": "set SLUICE_TOKEN or SLUICE_TOKEN_FILE", "bad_parameter": FailureCode.ledgerRefused.advice,
         "bad_body": FailureCode.ledgerRefused.advice,
+        "tenant_not_fit": "\"sluice status\" tells a tenant how many workers are running",
         "bad_token": "set SLUICE_TOKEN or SLUICE_TOKEN_FILE to a valid token",
     ].compactMapValues(\.self)
 
@@ -98,7 +99,8 @@ struct ProblemReading {
     private static let codes: [String: FailureCode] = [
         "bad_request": .ledgerRefused, "bad_parameter": .ledgerRefused, "bad_body": .ledgerRefused,
         "no_token": .ledgerPermissionDenied, "bad_token": .ledgerPermissionDenied,
-        "role_not_fit": .ledgerPermissionDenied, "key_in_use": .ledgerConflict,
+        "role_not_fit": .ledgerPermissionDenied, "tenant_not_fit": .ledgerPermissionDenied,
+        "key_in_use": .ledgerConflict,
         "body_too_large": .ledgerRefused, "too_many_failures": .ledgerExhausted, "overloaded": .ledgerExhausted,
         "ledger_away": .ledgerCannotReach,
     ]

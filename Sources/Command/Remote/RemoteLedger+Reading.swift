@@ -20,7 +20,22 @@ extension RemoteLedger {
     }
 
     func facts(context: String?) async throws -> StatusFacts {
-        let (record, workers) = (try await record(), try await workers(endedSince: nil))
+        let record = try await record()
+        let workers: [WorkerSummary]
+        do {
+            workers = try await self.workers(endedSince: nil)
+        } catch let error as LedgerError where error.code == .ledgerPermissionDenied {
+            // A tenant learns how many workers there are, but not which.
+            return StatusFacts(
+                context: context,
+                place: record.ledger,
+                server: record.server,
+                status: record.status,
+                workers: WorkerCensus(record.status),
+                unable: try await unableLanes(),
+                chores: []
+            )
+        }
         let chores = try await ask(
             RemotePage<ChoreStateRecord>.self,
             .init(path: "/api/v1/chores", operation: "list chores")

@@ -29,6 +29,8 @@ struct RemoteLedger: CommandLedger {
         case harmless
         /// Asks again, and then the counts of the answer are too low.
         case counted(Latest<Bool>)
+        /// Asks again only if nothing can have arrived.
+        case forbidden
     }
 
     /// The answer; `nil` if the API says that there is no such thing.
@@ -48,6 +50,8 @@ struct RemoteLedger: CommandLedger {
     }
 
     func send(_ request: CoordinatorConnection.Request, _ repetition: Repetition) async throws -> [UInt8]? {
+        var request = request
+        if case .harmless = repetition {} else { request.isSentOnce = true }
         // Counted from the first failure: a submission may take minutes before its connection breaks.
         var end: ContinuousClock.Instant?
         var mayHaveHappened = false
@@ -62,6 +66,7 @@ struct RemoteLedger: CommandLedger {
                 let limit = end ?? .now + place.reachTimeout
                 end = limit
                 guard error.isTransient, ContinuousClock.now < limit else { throw error }
+                if mayHaveHappened, case .forbidden = repetition { throw error }
                 if mayHaveHappened, case .counted(let isRepeated) = repetition { isRepeated.value = true }
                 guard await backOff.wait() else { throw error }
             }
@@ -117,6 +122,9 @@ extension WorkerRecord: RemoteItem { static var listName: String { "workers" } }
 extension UnableRecord: RemoteItem { static var listName: String { "unable" } }
 extension ChoreStateRecord: RemoteItem { static var listName: String { "chores" } }
 extension ThroughputRecord: RemoteItem { static var listName: String { "throughput" } }
+extension BulkChangeRecord: RemoteItem { static var listName: String { "changes" } }
+extension WebhookRecord: RemoteItem { static var listName: String { "webhooks" } }
+extension DeliveryRecord: RemoteItem { static var listName: String { "deliveries" } }
 extension Optional: RemoteItem where Wrapped == EarlierRecord { static var listName: String { "earlier" } }
 
 /// A list of an answer under its name, and where it continues.

@@ -22,7 +22,7 @@ enum ContextsStatus {
         guard !book.contexts.isEmpty else {
             throw Refusal(
                 message: "no contexts",
-                hint: "add one with \"sluice config set-context NAME --database URL\"",
+                hint: "add one with \"sluice config set-context NAME --database URL\", or --url URL",
                 exitCode: .notFound
             )
         }
@@ -47,6 +47,13 @@ enum ContextsStatus {
 
     private static func look(at context: LedgerContext, _ environment: [String: String]) async -> Look {
         do {
+            if var place = try LedgerOptions.coordinator(of: context, environment) {
+                (place.reachTimeout, place.answerTimeout) = (patience, patience)
+                return Look(
+                    context: context,
+                    answer: .success(try await RemoteLedger(place).facts(context: context.name))
+                )
+            }
             var configuration = try context.configuration(environment)
             (configuration.reachTimeout, configuration.operationTimeout) = (patience, patience)
             let ledger = try JobLedger(configuration)
@@ -60,6 +67,15 @@ enum ContextsStatus {
             return Look(context: context, answer: .success(try answer.get()))
         } catch let error as LedgerError {
             return Look(context: context, answer: .failure(error))
+        } catch let refusal as Refusal {
+            // Such as a file with the token that is missing.
+            let failure = LedgerError(
+                .ledgerBadConfiguration,
+                during: "read the status",
+                refusal.message,
+                hint: refusal.hint
+            )
+            return Look(context: context, answer: .failure(failure))
         } catch {
             let failure = LedgerError(.ledgerUnexpectedAnswer, during: "read the status", "\(error)")
             return Look(context: context, answer: .failure(failure))

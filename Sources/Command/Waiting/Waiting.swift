@@ -73,6 +73,10 @@ struct Waiting: Sendable {
         min(max(waited / 20, .milliseconds(50)), .seconds(1))
     }
 
+    /// Where the ledger tells of changes, within a second, a look is needed only to learn why nothing happens. Before
+    /// it has told of the first ones, short work has ended.
+    private static let (pauseWithEvents, eventsCountAfter): (Duration, Duration) = (.seconds(5), .seconds(2))
+
     /// Looks repeatedly and calls `report` each time. Throws a `Refusal` if a job or a batch does not exist.
     func run(on ledger: any CommandLedger, _ console: CommandOutput, report: @Sendable (State) -> Void) async throws
         -> Ending
@@ -82,6 +86,9 @@ struct Waiting: Sendable {
         var state = State()
         var movedAt = start
         var lookedForObstacleAt: ContinuousClock.Instant?
+        let change = ChangeSignal()
+        var listener: (any ChangeListening)?
+        defer { listener?.stop() }
         while true {
             if let now = try await endurance.look({ try await look(ledger) }) {
                 if now.isMoving || now.counts.ended > state.counts.ended { movedAt = .now }
@@ -106,9 +113,17 @@ struct Waiting: Sendable {
                 ending.isTimedOut = true
                 return ending
             }
-            // The ledger sends no notification when a job ends: see `LookPause`.
-            let pause = Self.pause(after: waited)
-            try await Task.sleep(for: limit.map { min(pause, $0 - waited) } ?? pause)
+            // Short work ends before there would be an event.
+            if listener == nil, waited >= .seconds(1) {
+                listener = ledger.listen(to: ChangeWishes(batches: batches, jobs: jobs)) { change.set() }
+            }
+            // The database sends no notification when a job ends: see `LookPause`.
+            let rest = limit.map { $0 - waited } ?? .seconds(3_600)
+            let pause = min(Self.pause(after: waited), rest)
+            try await Task.sleep(for: pause)
+            if listener?.hears == true, waited >= Self.eventsCountAfter, rest > pause {
+                try await change.wait(atMost: min(Self.pauseWithEvents, rest) - pause)
+            }
         }
     }
 

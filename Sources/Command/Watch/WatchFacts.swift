@@ -1,3 +1,4 @@
+import Conversion
 import FoundationEssentials
 import Ledger
 
@@ -22,6 +23,8 @@ struct WatchFacts: Sendable {
     var status: LedgerStatus
     var queues: [QueueSummary]
     var workers: [WorkerSummary]
+    /// Tenants learn how many workers there are, but not which, and no throughput of the whole installation.
+    var seesWorkers = true
     /// For the last hour.
     var paces: [MinuteThroughput]
     /// The batches under way, newest first.
@@ -40,8 +43,8 @@ struct WatchFacts: Sendable {
             place: place,
             status: status,
             queues: try await ledger.queues(),
-            workers: try await ledger.workers(endedSince: nil),
-            paces: try await ledger.paces(since: now - RecentThroughput.memory),
+            workers: [],
+            paces: [],
             batches: [],
             failures: try await ledger.failures(
                 since: now.addingTimeInterval(-86_400),
@@ -50,6 +53,12 @@ struct WatchFacts: Sendable {
             ),
             page: nil
         )
+        do {
+            facts.workers = try await ledger.workers(endedSince: nil)
+            facts.paces = try await ledger.paces(since: now - RecentThroughput.memory)
+        } catch let error as LedgerError where error.code == .ledgerPermissionDenied {
+            facts.seesWorkers = false
+        }
         if let batch = query.batch {
             facts.batches = [try await ledger.batch(batch)].compactMap { $0 }
         } else {

@@ -22,7 +22,11 @@ struct WatchOverview {
         guard size.rows >= 10 else { return lines }
         lines += batches
         lines += flow("queues", queues, none: "none yet; \"sluice submit\" creates one")
-        lines += flow("workers", workers, none: "none are running; start one with \"sluice worker\"")
+        lines += flow(
+            "workers",
+            facts.seesWorkers ? workers : census,
+            none: "none are running; start one with \"sluice worker\""
+        )
         if size.rows >= 16, let note { lines.append(label("note", .careful) + note) }
         return lines
     }
@@ -142,6 +146,9 @@ struct WatchOverview {
             return "\(style.paint(name, .strong)) \(style.paint(bar, .good)) \(busy)/\(worker.slots)\(verdict)"
         }
     }
+
+    /// What a tenant learns.
+    private var census: [String] { status.workers > 0 ? [WorkerCensus(status).words] : [] }
 
     /// Cells side by side on up to `depth` lines; the last line says how many are left out.
     private func flow(_ word: String, _ cells: [String], none: String) -> [String] {

@@ -73,6 +73,8 @@ enum WatchEnding {
 private enum WatchNews: Sendable {
     case keyboard(Keyboard.Event)
     case look(Result<WatchFacts, any Error>, took: Duration)
+    /// Something may have changed.
+    case change
     case count(WatchChange, Result<Int, WatchFailure>)
     case progress(WatchChange, ChangeTally)
     case end(WatchChange, Result<ChangeTally?, WatchFailure>)
@@ -112,6 +114,13 @@ private final class WatchLoop {
     private let clock = ContinuousClock()
     private var isLooking = false
     private var nextLook: ContinuousClock.Instant
+    /// Before then, a change causes no look.
+    private var earliestLook: ContinuousClock.Instant
+    /// Whether there was a change since the last look began.
+    private var hasChanged = false
+    private var changes: (any ChangeListening)?
+    /// With events: how often to look at what they do not tell, such as workers and the progress of jobs.
+    private static let quietPause: Duration = .seconds(5)
     /// When the ledger's clock was last read.
     private var readAt: ContinuousClock.Instant
 
@@ -120,7 +129,7 @@ private final class WatchLoop {
         (box, screen) = (WatchBox(listener), FullScreen(outlet: console.data))
         let outlet = console.data
         style = ScreenStyle(unicode: outlet.usesUnicode, paint: { outlet.paint($0, $1) })
-        (readAt, nextLook) = (clock.now, clock.now + .seconds(1))
+        (readAt, nextLook, earliestLook) = (clock.now, clock.now + .seconds(1), clock.now + .seconds(1))
     }
 
     func run() throws -> WatchEnding {
@@ -131,6 +140,8 @@ private final class WatchLoop {
         }
         defer { screen.leave() }
         Keyboard.listen { [box] in box.put(.keyboard($0)) }
+        changes = ledger.listen(to: .all) { [box] in box.put(.change) }
+        defer { changes?.stop() }
         while true {
             do throws(Outlet.Failure) {
                 if let ending = try step() { return ending }
@@ -203,6 +214,9 @@ private final class WatchLoop {
                 if let effect = state.take(key), let ending = carryOut(effect) { return ending }
             }
         case .look(let result, let took): try take(result, took)
+        case .change:
+            hasChanged = true
+            if !isLooking { nextLook = min(nextLook, earliestLook) }
         case .count(let what, .success(let count)): state.take(count: count, of: what)
         case .count(let what, .failure(let failure)): state.end(what, .failure(failure))
         case .progress(let what, let tally): state.take(progress: tally, of: what)
@@ -219,7 +233,9 @@ private final class WatchLoop {
 
     private func take(_ result: Result<WatchFacts, any Error>, _ took: Duration) throws {
         isLooking = false
-        nextLook = clock.now + LookPause.length(after: took, atLeast: .seconds(1))
+        earliestLook = clock.now + LookPause.length(after: took, atLeast: .seconds(1))
+        let isHeardOf = changes?.hears == true && !hasChanged
+        nextLook = isHeardOf ? max(earliestLook, clock.now + Self.quietPause) : earliestLook
         switch result {
         case .success(let facts):
             readAt = clock.now
@@ -264,7 +280,7 @@ private final class WatchLoop {
     }
 
     private func look() {
-        isLooking = true
+        (isLooking, hasChanged) = (true, false)
         let query = state.query
         task { ledger in
             let start = ContinuousClock.now

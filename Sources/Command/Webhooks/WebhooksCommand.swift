@@ -1,6 +1,7 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
 
 /// `sluice webhooks`: lists webhooks, creates, tests and removes them, and shows what they were sent.
 enum WebhooksCommand {
@@ -9,9 +10,9 @@ enum WebhooksCommand {
         name: "WEBHOOK",
         summary: "ids of webhooks",
         count: .oneOrMore,
-        completion: .nothing
+        completion: .ledger(.webhooks)
     )
-    private static let one = Argument(name: "WEBHOOK", summary: "the id of a webhook", completion: .nothing)
+    private static let one = Argument(name: "WEBHOOK", summary: "the id of a webhook", completion: .ledger(.webhooks))
     private static let event = Option<Webhook.Event>(
         "event",
         .choice("EVENT") { event in
@@ -61,7 +62,7 @@ enum WebhooksCommand {
                 + "ended, many jobs fail, a worker is lost, the ledger works again. docs/webhooks.md shows how to "
                 + "check the signature."
         ],
-        options: ListOptions.databaseForms,
+        options: ListOptions.forms,
         examples: [Example(line: "sluice webhooks", purpose: "all webhooks that you may see")],
         children: [creating, testing, deliveries, retrying, removing],
         standsAlone: true,
@@ -125,11 +126,11 @@ enum WebhooksCommand {
     // MARK: - Webhooks
 
     @Sendable private static func list(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let (now, webhooks) = try LedgerWork.runOnDatabase(invocation) { ledger in
-            (try await ledger.time(), try await ledger.webhooks())
+        let (now, webhooks) = try LedgerWork.run(invocation) { ledger in
+            (try await ledger.time(), try await ledger.webhookRecords())
         }
         if invocation[ListOptions.json] {
-            for webhook in webhooks { try console.print(JSONText.line(WebhookRecord(webhook))) }
+            for webhook in webhooks { try console.print(JSONText.line(webhook)) }
         } else if invocation[ListOptions.quiet] {
             for webhook in webhooks { try console.print("\(webhook.id)") }
         } else if webhooks.isEmpty {
@@ -140,7 +141,7 @@ enum WebhooksCommand {
         return .success
     }
 
-    private static func table(_ webhooks: [Webhook], _ now: Date) -> TextTable {
+    private static func table(_ webhooks: [WebhookRecord], _ now: Date) -> TextTable {
         var table = TextTable([
             .init(title: "ID", isNumber: true), .init(title: "URL", isElastic: true), .init(title: "FOR"),
             .init(title: "EVENTS", mayGo: true), .init(title: "WAITING", isNumber: true),
@@ -152,10 +153,11 @@ enum WebhooksCommand {
             table.add([
                 .init("\(webhook.id)"), .init(webhook.url.printable),
                 .init((webhook.batch.map { "batch \($0)" } ?? webhook.submitter ?? "all").printable),
-                .init(webhook.events.map(\.rawValue).joined(separator: " ")),
+                .init(webhook.events.joined(separator: " ").printable),
                 .init(count(webhook.waiting), webhook.failures > 0 ? .careful : nil),
                 .init(count(webhook.dead), webhook.dead > 0 ? .bad : nil),
-                .init(webhook.deliveredAt.map { TimeWords.ago($0, at: now) } ?? "never"), .init(webhook.createdBy),
+                .init(webhook.deliveredAt.map { TimeWords.ago($0, at: now) } ?? "never"),
+                .init(webhook.createdBy.printable),
             ])
         }
         return table
@@ -167,12 +169,12 @@ enum WebhooksCommand {
             throw UsageError("\(scopes[0].word) and \(scopes[1].word) cannot be combined")
         }
         let (url, events) = (invocation.word(address), invocation.all(event))
-        let made = try LedgerWork.runOnDatabase(invocation) { ledger in
+        let made = try LedgerWork.run(invocation) { ledger in
             var scope = Webhook.Scope.all
             if invocation[own] { scope = .submitter(nil) }
             if let tenant = invocation[tenant] { scope = .submitter("tenant:" + tenant) }
             if let name = invocation[batch] { scope = .batch(try await name.id(on: ledger)) }
-            return try await ledger.createWebhook(
+            return try await ledger.newWebhook(
                 at: url,
                 for: scope,
                 events: events.isEmpty ? nil : events,
@@ -180,9 +182,9 @@ enum WebhooksCommand {
             )
         }
         if invocation[ListOptions.json] {
-            try console.print(JSONText.line(NewWebhook(id: made.id, secret: made.secret.text)))
+            try console.print(JSONText.line(made))
         } else {
-            try console.print(made.secret.text)
+            try console.print(made.secret.printable)
             console.say("webhook \(made.id): this is the only time that its secret is shown")
         }
         return .success
@@ -190,8 +192,8 @@ enum WebhooksCommand {
 
     @Sendable private static func remove(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let ids = try invocation.ids(which)
-        try LedgerWork.runOnDatabase(invocation) { ledger in
-            let known = Set(try await ledger.webhooks().map { Int64($0.id) })
+        try LedgerWork.run(invocation) { ledger in
+            let known = Set(try await ledger.webhookRecords().map { Int64($0.id) })
             // All are looked up first, so that a mistyped one changes nothing.
             if let id = ids.first(where: { !known.contains($0) }) { throw Refusal.missing("webhook \(id)") }
             for id in ids { try await ledger.removeWebhook(Int32(id)) }
@@ -201,12 +203,12 @@ enum WebhooksCommand {
 
     @Sendable private static func test(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let id = try webhook(invocation)
-        let outcome = try LedgerWork.runOnDatabase(invocation) { ledger -> WebhookDelivery? in
+        let outcome = try LedgerWork.run(invocation) { ledger -> DeliveryRecord? in
             try await check(id, on: ledger)
             let sent = try await ledger.testWebhook(id)
             let end = ContinuousClock.now + .seconds(30)
             while ContinuousClock.now < end {
-                let found = try await ledger.deliveries(to: id, before: sent + 1, limit: 1).first
+                let found = try await ledger.deliveryRecords(to: id, in: nil, before: sent + 1, limit: 1).first
                 if let found, found.id == sent, found.state == .delivered || found.error != nil { return found }
                 // The ledger sends no notification when a delivery ends.
                 try await Task.sleep(for: .milliseconds(200))
@@ -234,8 +236,8 @@ enum WebhooksCommand {
         return id
     }
 
-    private static func check(_ id: Int32, on ledger: JobLedger) async throws {
-        guard try await ledger.webhooks().contains(where: { $0.id == id }) else {
+    private static func check(_ id: Int32, on ledger: any CommandLedger) async throws {
+        guard try await ledger.webhookRecords().contains(where: { $0.id == id }) else {
             throw Refusal.missing("webhook \(id)")
         }
     }
@@ -249,13 +251,13 @@ enum WebhooksCommand {
         }
         let state: WebhookDelivery.State? = invocation[dead] ? .dead : invocation[waiting] ? .waiting : nil
         let limit = invocation[limit]
-        let (now, page) = try LedgerWork.runOnDatabase(invocation) { ledger in
+        let (now, page) = try LedgerWork.run(invocation) { ledger in
             let id = invocation[to].map { Int32(clamping: $0) }
             if let id { try await check(id, on: ledger) }
             // One more than the limit shows whether there are others.
             return (
                 try await ledger.time(),
-                try await ledger.deliveries(
+                try await ledger.deliveryRecords(
                     to: id,
                     in: state,
                     before: invocation[before],
@@ -265,7 +267,7 @@ enum WebhooksCommand {
         }
         let found = page.prefix(limit)
         if invocation[ListOptions.json] {
-            for delivery in found { try console.print(JSONText.line(DeliveryRecord(delivery))) }
+            for delivery in found { try console.print(JSONText.line(delivery)) }
         } else if invocation[ListOptions.quiet] {
             for delivery in found { try console.print("\(delivery.id)") }
         } else if found.isEmpty {
@@ -279,7 +281,7 @@ enum WebhooksCommand {
         return .success
     }
 
-    private static func table(_ deliveries: [WebhookDelivery], _ now: Date) -> TextTable {
+    private static func table(_ deliveries: [DeliveryRecord], _ now: Date) -> TextTable {
         var table = TextTable([
             .init(title: "ID", isNumber: true), .init(title: "WEBHOOK", isNumber: true), .init(title: "EVENT"),
             .init(title: "STATE"), .init(title: "CREATED"), .init(title: "ATTEMPTS", isNumber: true),
@@ -305,7 +307,7 @@ enum WebhooksCommand {
 
     @Sendable private static func retry(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let id = try webhook(invocation)
-        let count = try LedgerWork.runOnDatabase(invocation) { ledger in
+        let count = try LedgerWork.run(invocation) { ledger in
             try await check(id, on: ledger)
             return try await ledger.retryDeliveries(to: id, invocation[delivery])
         }
@@ -314,57 +316,5 @@ enum WebhooksCommand {
         }
         console.say("\(Figures.grouped(count)) will be sent again")
         return .success
-    }
-}
-
-private struct NewWebhook: Encodable {
-    let id: Int32
-    let secret: String
-}
-
-private struct WebhookRecord: Encodable {
-    let id: Int32
-    let url: String
-    let events: [Webhook.Event]
-    let submitter: String?
-    let batch: Int64?
-    let failurePercent: Int
-    let createdAt: Date
-    let createdBy: String
-    let failures: Int
-    let skipped: Int
-    let waiting: Int
-    let dead: Int
-    let deliveredAt: Date?
-
-    init(_ webhook: Webhook) {
-        (id, url, events) = (webhook.id, webhook.url, webhook.events)
-        (submitter, batch, failurePercent) = (webhook.submitter, webhook.batch, webhook.failurePercent)
-        (createdAt, createdBy) = (webhook.createdAt, webhook.createdBy)
-        (failures, skipped) = (webhook.failures, webhook.skipped)
-        (waiting, dead, deliveredAt) = (webhook.waiting, webhook.dead, webhook.deliveredAt)
-    }
-}
-
-private struct DeliveryRecord: Encodable {
-    let id: Int64
-    let message: String
-    let webhook: Int32
-    let event: String
-    let state: WebhookDelivery.State
-    let attempts: Int
-    let createdAt: Date
-    let dueAt: Date?
-    let triedAt: Date?
-    let endedAt: Date?
-    let status: Int?
-    let error: String?
-
-    init(_ delivery: WebhookDelivery) {
-        (id, message, webhook, event) = (delivery.id, delivery.message, delivery.webhook, delivery.event)
-        (state, attempts) = (delivery.state, delivery.attempts)
-        (createdAt, dueAt) = (delivery.createdAt, delivery.dueAt)
-        (triedAt, endedAt) = (delivery.triedAt, delivery.endedAt)
-        (status, error) = (delivery.status, delivery.error)
     }
 }

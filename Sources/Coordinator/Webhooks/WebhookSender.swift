@@ -129,6 +129,8 @@ public final class WebhookSender: Sendable {
     /// Sends the request on a separate thread. Stops within about a second after the task was cancelled.
     private func send(_ delivery: TakenDelivery) async -> Result<WebAnswer, WebError> {
         let isStopped = StopFlag()
+        // What operators permit is for this installation, and not for its tenants.
+        let addresses = delivery.isOfTenant ? .publicOnly() : addresses
         let request = Self.request(for: delivery, at: Date(), to: addresses)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -10,7 +10,10 @@ package enum APIPage {
             let who =
                 roles.isEmpty
                 ? "no token needed" : roles.count == 3 ? "all" : roles.map(\.rawValue).joined(separator: ", ")
-            lines.append("| `\(operation.method.rawValue) \(operation.path)` | \(who) | \(operation.summary) |")
+            let tenants = operation.isForTenants ? "" : "; no tenants"
+            lines.append(
+                "| `\(operation.method.rawValue) \(operation.path)` | \(who)\(tenants) | \(operation.summary) |"
+            )
         }
         return lines.joined(separator: "\n") + "\n"
     }

@@ -64,6 +64,8 @@ package struct Operation: Sendable {
     package var answerType = "application/json"
     /// What else a request may get, in the same shape.
     package var furtherStatuses: [HTTPStatus] = []
+    /// Whether tokens of tenants may ask, too: not for what tells of the whole installation.
+    package var isForTenants = true
     /// Whether the last parameter of the path takes all that is left of it, with its slashes.
     package var takesRest = false
     package let run: @Sendable (Call) async throws -> HTTPAnswer

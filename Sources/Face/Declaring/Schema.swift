@@ -16,6 +16,8 @@ package struct Schema: Sendable {
         /// An object with any names.
         case map(Schema)
         case anything
+        /// The same as a missing member.
+        case orNothing(Schema)
         /// A shape that has a name in the description.
         case named(String, Schema)
     }
@@ -44,6 +46,7 @@ package struct Schema: Sendable {
     package static func list(_ item: Schema, most: Int? = nil) -> Schema { Schema(kind: .list(item, most: most)) }
     package static func map(_ value: Schema) -> Schema { Schema(kind: .map(value)) }
     package static func object(_ fields: [Field]) -> Schema { Schema(kind: .object(fields)) }
+    package static func orNothing(_ schema: Schema) -> Schema { Schema(kind: .orNothing(schema)) }
     package static func named(_ name: String, _ schema: Schema) -> Schema { Schema(kind: .named(name, schema)) }
 }
 
@@ -56,6 +59,12 @@ extension Schema.Field {
     /// A member that may be missing.
     package static func may(_ name: String, _ schema: Schema, _ meaning: String) -> Schema.Field {
         .init(name: name, schema: schema, isRequired: false, meaning: meaning)
+    }
+
+    /// The same member, which may also be null: clients that make JSON of their own records send that for what is
+    /// not set.
+    package var orNull: Schema.Field {
+        .init(name: name, schema: .orNothing(schema), isRequired: isRequired, meaning: meaning)
     }
 }
 
@@ -127,6 +136,7 @@ extension Schema {
                 )
             }
         case .anything: break
+        case .orNothing(let schema): if !value.isNothing { schema.check(value, at: pointer, &found) }
         case .named(_, let schema): schema.check(value, at: pointer, &found)
         }
     }
@@ -166,7 +176,7 @@ extension Schema {
                 let values = parts.compactMap { item.value(ofParameter: $0) }
                 return values.count == parts.count ? .list(values) : nil
             }()
-        case .named(_, let schema): schema.value(ofParameter: text)
+        case .named(_, let schema), .orNothing(let schema): schema.value(ofParameter: text)
         case .text, .name, .moment: .text(text)
         case .number, .object, .map, .anything: nil
         }
@@ -181,7 +191,7 @@ extension Schema {
         case .truth: "true or false"
         case .moment: "a time such as 2026-11-20T09:31:04Z"
         case .list(let item, _): "a list, with commas, of: \(item.wanted)"
-        case .named(_, let schema): schema.wanted
+        case .named(_, let schema), .orNothing(let schema): schema.wanted
         case .number: "a number"
         case .object, .map, .anything: "JSON"
         }
@@ -227,6 +237,9 @@ extension Schema {
             if !required.isEmpty { whole["required"] = .list(required) }
             return .object(whole)
         case .anything: return .object([:])
+        case .orNothing(let schema):
+            let nothing = JSONValue.object(["type": .text("null")])
+            return .object(["anyOf": .list([schema.description(&shapes), nothing])])
         case .named(let name, let schema):
             if shapes[name] == nil {
                 // Before its description, which may refer to it.

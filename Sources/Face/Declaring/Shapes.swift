@@ -209,6 +209,30 @@ enum Shapes {
         ])
     )
 
+    private static let fit = Schema.named(
+        "Fit",
+        .object([
+            .must("fits", .truth, ""), .may("format", .anything, "as in recipes, with every field settled"),
+            .may("isLossless", .truth, "whether the codec restores the samples that it gets"),
+            .must(
+                "losses",
+                .list(choice(Remark.Kind.self)),
+                "what the sound would lack, as the remarks of jobs say it"
+            ),
+            .must("reasons", .list(.text()), "why it does not fit"), .must("hints", .list(.text()), "what to do then"),
+        ])
+    )
+
+    static let presetFit = Schema.named(
+        "PresetFit",
+        .object([.must("preset", .text(), ""), .must("summary", .text(), ""), .must("fit", fit, "")])
+    )
+
+    static let formatFit = Schema.named(
+        "FormatFit",
+        .object([.must("container", .text(), ""), .must("codec", .text(), ""), .must("fit", fit, "")])
+    )
+
     static let failureCode = Schema.named(
         "FailureCode",
         .object([
@@ -254,6 +278,45 @@ enum Shapes {
             .may("onDamage", choice(DamageMode.self), ""),
             .may("concealLimit", .whole(), ""),
             .may("next", .text(), "the value of \"after\" that continues a change with a limit; missing at its end"),
+        ])
+    )
+
+    static let webhook = Schema.named(
+        "Webhook",
+        .object([
+            .must("id", .id, "its number"), .must("url", .text(), ""), .must("events", .list(.text()), ""),
+            .may("submitter", .text(), "whose batches; missing: all"), .may("batch", .id, "the only batch"),
+            .must("failurePercent", .whole(1...100), "from which share of failures failures.high is sent"),
+            .must("createdAt", .moment, ""), .must("createdBy", .text(), ""),
+            .must("failures", .whole(), "requests in a row that it has not taken"),
+            .must("skipped", .whole(), "events that it did not get because too many deliveries waited"),
+            .must("waiting", .whole(), "deliveries that wait, up to 10,000"),
+            .must("dead", .whole(), "deliveries that were given up, up to 10,000"),
+            .may("deliveredAt", .moment, "when it last took a request"),
+        ])
+    )
+
+    static let newWebhook = Schema.named(
+        "NewWebhook",
+        .object([.must("id", .id, "its number"), .must("secret", .text(), "by which receivers check signatures")])
+    )
+
+    static let delivery = Schema.named(
+        "Delivery",
+        .object([
+            .must("id", .id, "its number"), .must("message", .text(), "the webhook-id of its requests"),
+            .must("webhook", .id, ""), .must("event", .text(), "its type"),
+            .must("state", choice(WebhookDelivery.State.self), ""), .must("attempts", .whole(), ""),
+            .must("createdAt", .moment, ""), .may("dueAt", .moment, "of the next attempt"),
+            .may("triedAt", .moment, ""), .may("endedAt", .moment, ""), .may("status", .whole(), "of the last answer"),
+            .may("error", .text(), "what went wrong"),
+        ])
+    )
+
+    static let begunDeliveries = Schema.named(
+        "BegunDeliveries",
+        .object([
+            .may("delivery", .id, "of the test"), .may("deliveries", .whole(), "how many will be sent again"),
         ])
     )
 

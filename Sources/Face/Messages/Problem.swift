@@ -11,6 +11,7 @@ package struct Problem: Error, Sendable {
         case noToken = "no_token"
         case badToken = "bad_token"
         case roleNotFit = "role_not_fit"
+        case tenantNotFit = "tenant_not_fit"
         case noSuchThing = "no_such_thing"
         case wrongMethod = "wrong_method"
         case wrongType = "wrong_type"
@@ -38,7 +39,7 @@ package struct Problem: Error, Sendable {
             switch self {
             case .badRequest, .badParameter, .badBody, .badPath: .badRequest
             case .noToken, .badToken: .unauthorized
-            case .roleNotFit: .forbidden
+            case .roleNotFit, .tenantNotFit: .forbidden
             case .noSuchThing, .notServed: .notFound
             case .wrongMethod: .methodNotAllowed
             case .wrongType: .unsupportedMediaType
@@ -65,6 +66,7 @@ package struct Problem: Error, Sendable {
             case .noToken: "a token is needed"
             case .badToken: "the token is not valid"
             case .roleNotFit: "the token's role does not permit this"
+            case .tenantNotFit: "this tells of the whole installation, which tenants do not see"
             case .noSuchThing: "there is no such thing"
             case .wrongMethod: "the method does not fit the path"
             case .wrongType: "the body has a type that is not read here"
@@ -95,6 +97,7 @@ package struct Problem: Error, Sendable {
             case .noToken: "send \"Authorization: Bearer TOKEN\"; \"sluice tokens create\" makes a token"
             case .badToken: "\"sluice tokens\" lists the valid ones"
             case .roleNotFit: "ask for a token with another role"
+            case .tenantNotFit: "/api/v1/status tells a tenant how many workers are running"
             case .badParameter, .badBody, .noSuchThing, .wrongMethod, .wrongType: "/openapi.json describes all requests"
             case .bodyTooLarge: "send JSON Lines, which may have any length"
             case .keyInUse: "use another Idempotency-Key for another request"

@@ -41,7 +41,8 @@ enum CommandOperations {
             path: "/api/v1/chores",
             summary: "the chores of housekeeping, and why one failed",
             access: .readers,
-            answer: Shapes.all("chores", Shapes.chore)
+            answer: Shapes.all("chores", Shapes.chore),
+            isForTenants: false
         ) { call in
             struct Answer: Encodable { let chores: [ChoreStateRecord] }
             return try .json(Answer(chores: try await call.ledger.chores().map(ChoreStateRecord.init)))
@@ -52,11 +53,13 @@ enum CommandOperations {
             path: "/api/v1/throughput",
             summary: "what ended in each minute in each queue; the ledger keeps two days",
             access: .readers,
-            parameters: [Operation.Parameter("since", .moment, "minutes since then")],
-            answer: Shapes.all("throughput", Shapes.throughput)
+            parameters: [Operation.Parameter("since", .moment, "minutes since then; without it, of the last hour")],
+            answer: Shapes.all("throughput", Shapes.throughput),
+            isForTenants: false
         ) { call in
             struct Answer: Encodable { let throughput: [ThroughputRecord] }
-            let from = call.text("since").flatMap(Moments.date) ?? .distantPast
+            let since = call.text("since").flatMap(Moments.date)
+            let from = if let since { since } else { try await call.ledger.time().addingTimeInterval(-3_600) }
             return try .json(Answer(throughput: try await call.ledger.paces(since: from).map(ThroughputRecord.init)))
         },
         Operation(

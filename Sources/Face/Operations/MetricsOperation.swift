@@ -9,7 +9,8 @@ enum MetricsOperation {
             path: "/metrics",
             summary: "the metrics of the ledger, for Prometheus; OpenMetrics for those that accept it",
             access: .roles([.viewer, .operator]),
-            answerType: OpenMetricsText.Syntax.prometheus.contentType
+            answerType: OpenMetricsText.Syntax.prometheus.contentType,
+            isForTenants: false
         ) { call in
             let accepted = call.head.field("accept") ?? ""
             let syntax: OpenMetricsText.Syntax =

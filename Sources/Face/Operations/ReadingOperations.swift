@@ -21,7 +21,7 @@ enum ReadingOperations {
             access: .readers,
             answer: Shapes.status
         ) { call in
-            try .json(StatusRecord(try await StatusFacts.look(at: call.ledger)))
+            try .json(StatusRecord(try await StatusFacts.look(at: call.ledger, tenant: call.caller.tenant)))
         },
         Operation(
             name: "listJobs",
@@ -128,7 +128,8 @@ enum ReadingOperations {
             summary: "workers with their state and load",
             access: .readers,
             parameters: [Operation.Parameter("endedSince", .moment, "also workers that ended since then")],
-            answer: Shapes.all("workers", Shapes.worker)
+            answer: Shapes.all("workers", Shapes.worker),
+            isForTenants: false
         ) { call in
             let now = try await call.ledger.time()
             let workers = try await call.ledger.workers(endedSince: call.text("endedSince").flatMap(Moments.date))

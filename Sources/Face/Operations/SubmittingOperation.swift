@@ -32,30 +32,36 @@ enum SubmittingOperation {
 
     static let job = Schema.named(
         "JobRequest",
-        .object([
-            .may("recipe", .map(.anything), "what to convert, as docs/recipes.md describes; or instead of it:"),
-            .may("source", .text(1...4_096), "the source: the name of a root, a colon and a path"),
-            .may("output", .text(1...4_096), "the output; its extension decides the format without a preset"),
-            .may("preset", .text(1...64), "a named format"),
-            .may(
-                "onConflict",
-                .choice(Recipe.ConflictPolicy.allCases.map(\.rawValue)),
-                "what to do if the output exists"
-            ),
-            .may("needs", .list(.text(1...200), most: 32), "further abilities that a worker must have"),
-            .may("cost", .whole(1...1_000_000_000), "an estimate in any unit that all submitters share"),
-            .may("maxAttempts", .whole(1...1_000), "attempts"),
-            .may("runAt", .moment, "the earliest start"),
-            .may("labels", Shapes.labels, "for the submitter's own use"),
-            .may(
-                "stamp",
-                .object([
-                    .must("bytes", .whole(), "the length of the first source"),
-                    .must("modified", .whole(Int64.min...Int64.max), "when it was changed: nanoseconds since 1970"),
-                ]),
-                "the first source as it is now, so that a later change is noticed"
-            ),
-        ])
+        .object(
+            [
+                Schema.Field.may(
+                    "recipe",
+                    .map(.anything),
+                    "what to convert, as docs/recipes.md describes; or instead of it:"
+                ),
+                .may("source", .text(1...4_096), "the source: the name of a root, a colon and a path"),
+                .may("output", .text(1...4_096), "the output; its extension decides the format without a preset"),
+                .may("preset", .text(1...64), "a named format"),
+                .may(
+                    "onConflict",
+                    .choice(Recipe.ConflictPolicy.allCases.map(\.rawValue)),
+                    "what to do if the output exists"
+                ),
+                .may("needs", .list(.text(1...200), most: 32), "further abilities that a worker must have"),
+                .may("cost", .whole(1...1_000_000_000), "an estimate in any unit that all submitters share"),
+                .may("maxAttempts", .whole(1...1_000), "attempts"),
+                .may("runAt", .moment, "the earliest start"),
+                .may("labels", Shapes.labels, "for the submitter's own use"),
+                .may(
+                    "stamp",
+                    .object([
+                        .must("bytes", .whole(), "the length of the first source"),
+                        .must("modified", .whole(Int64.min...Int64.max), "when it was changed: nanoseconds since 1970"),
+                    ]),
+                    "the first source as it is now, so that a later change is noticed"
+                ),
+            ].map(\.orNull)
+        )
     )
 
     static let value = Operation(

@@ -16,7 +16,8 @@ public struct ServerReport: Sendable, Hashable {
     /// Whether the server is read-only: a standby, or configured so.
     public var isReadOnly: Bool
     public var user: String
-    /// The ledger's roles of which the user is a member. Superusers count as members of each.
+    /// The ledger's roles whose rights the user has. Superusers have those of each. A member of `sluice_face` may take
+    /// the roles of others, whose rights it does not have itself.
     public var roles: [String]
     public var isSuperuser: Bool
     /// Settings that decide whether committed data survives a crash: `fsync`, `full_page_writes`, `synchronous_commit`.
@@ -72,7 +73,7 @@ extension JobLedger {
                     pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as read_only,
                     current_user::text as user_name,
                     array(select rolname::text from pg_roles
-                        where rolname like 'sluice\\_%' and pg_has_role(current_user, oid, 'member') order by 1) as roles,
+                        where rolname like 'sluice\\_%' and pg_has_role(current_user, oid, 'usage') order by 1) as roles,
                     (select rolsuper from pg_roles where rolname = current_user) as superuser,
                     current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
                     current_setting('synchronous_commit') as synchronous_commit,

@@ -108,12 +108,15 @@ public struct TakenDelivery: Sendable {
     public let body: String
     /// Whether the webhook did not take the last request.
     public let fails: Bool
+    /// Whether a tenant has created the webhook.
+    public let isOfTenant: Bool
 
     init(_ row: Row) throws {
         (id, message, webhook) = (try row["delivery"], try row["message"], try row["webhook"])
         url = try row["url"]
         secret = WebhookSecret(bytes: Array(try row["secret"] as Data))
         attempt = try row["attempt"]
-        (lease, body, fails) = (try row["lease"], try row["body"], try row["fails"])
+        (lease, body) = (try row["lease"], try row["body"])
+        (fails, isOfTenant) = (try row["fails"], try row["by_tenant"])
     }
 }

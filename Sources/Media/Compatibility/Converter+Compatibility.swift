@@ -7,15 +7,18 @@ extension Converter {
         with track: Track,
         ranges: [MediaTimeRange] = []
     ) -> Compatibility {
-        if let reason = track.undecodableReason, format.codec != .copy || track.isProtected {
-            return .refused(FormatRefusal(reasons: [reason]))
-        }
-        if format.codec == .copy, !ranges.isEmpty {
+        if format.codec == .copy, !ranges.isEmpty, !track.isProtected {
             return .refused(FormatRefusal(reasons: [.cutPackets]))
         }
         let shape = track.shape(in: ranges)
+        let facts = SourceFacts(
+            shape,
+            isProtected: track.isProtected,
+            fourCC: track.fourCC,
+            isDecoded: Allowlist.decodes(codec: track.codecName)
+        )
         do {
-            let resolved = try format.resolved(for: shape)
+            let resolved = try facts.resolved(format)
             return .fits(Forecast(of: resolved, from: shape, length: track.length))
         } catch {
             return .refused(error)
@@ -86,48 +89,6 @@ extension ResolvedFormat.Exactness {
         case .exact: return .within(percent: share)
         case .within(let percent): return .within(percent: Int(Int64(percent).addingSaturated(Int64(share))))
         }
-    }
-}
-
-extension Track {
-    /// Why a reader would refuse to decode the track; `nil` if it would not.
-    fileprivate var undecodableReason: FormatRefusal.Reason? {
-        if isProtected {
-            return .init(
-                field: "source",
-                value: fourCC,
-                why: "the track is encrypted",
-                allowed: "none",
-                hint: FailureCode.protectedContent.advice
-            )
-        }
-        if !Allowlist.decodes(codec: codecName) {
-            return .init(
-                field: "source",
-                value: codecName,
-                why: "this codec is not supported",
-                allowed: "passthrough",
-                hint: "convert it with the program that created it"
-            )
-        }
-        if codecName == "flac", bitDepth > 24 {
-            return .init(
-                field: "source",
-                value: "\(bitDepth)-bit FLAC",
-                why: "libav 5.1 decodes FLAC of at most 24 bits",
-                allowed: "passthrough",
-                hint: FailureCode.unsupportedBitDepth.advice
-            )
-        }
-        if sampleRateHz <= 0 || channelCount <= 0 {
-            return .init(
-                field: "source",
-                value: codecName,
-                why: "the track has no valid sample rate or channel count",
-                allowed: "none"
-            )
-        }
-        return nil
     }
 }
 

@@ -29,7 +29,7 @@ enum SampleRemarks {
 
     /// The remark that the container cannot store `layout`. One channel and two are mono and stereo everywhere.
     static func lostLayout(_ layout: ChannelLayout, in format: ResolvedFormat) -> [Remark] {
-        guard !layout.isDiscrete, layout.channelCount > 2, !format.storesLayout else { return [] }
+        guard format.loses(layout) else { return [] }
         let place = format.codec == .pcm ? "PCM in \(format.container.title)" : format.container.title
         return [
             Remark(.layoutLost, "\(place) cannot store the layout \(layout): only the order of the channels is kept")

@@ -20,10 +20,11 @@ package final class WebConnection {
     /// Sends `request`, and returns the answer whatever its status is. Follows no redirects.
     ///
     /// With `take`, the body of an answer with a status of 200 to 299 goes there piece by piece; it ends the exchange
-    /// when it returns false. `isStopped` is asked about once a second.
+    /// when it returns false. `isStopped` is asked about once a second; `stop` ends the exchange at once.
     package func send(
         _ request: WebRequest,
         take: ((UnsafeRawBufferPointer) -> Bool)? = nil,
+        stop: WebStop? = nil,
         isStopped: () -> Bool = { false }
     ) throws(WebError) -> WebAnswer {
         try request.validate()
@@ -36,7 +37,7 @@ package final class WebConnection {
             curl_easy_reset(handle)
             let lines = prepare(request, exchange)
             defer { curl_slist_free_all(lines) }
-            return withExtendedLifetime(exchange) { curl_easy_perform(handle) }
+            return withExtendedLifetime(exchange) { stop?.perform(handle) ?? curl_easy_perform(handle) }
         }
         guard code == CURLE_OK else { throw exchange.error(code, request) }
         var status = 0
@@ -56,7 +57,7 @@ package final class WebConnection {
             sluice_set_text(handle, CURLOPT_PROXY, "")
         }
         // A kept connection may lead to an address that this request may not connect to.
-        if request.addresses != .any { sluice_set_number(handle, CURLOPT_FRESH_CONNECT, 1) }
+        if request.addresses != .any || request.isSentOnce { sluice_set_number(handle, CURLOPT_FRESH_CONNECT, 1) }
         if let socket = request.unixSocket { sluice_set_text(handle, CURLOPT_UNIX_SOCKET_PATH, socket) }
         if let authorities = request.authorities { sluice_set_text(handle, CURLOPT_CAINFO, authorities) }
         sluice_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, 10_000)

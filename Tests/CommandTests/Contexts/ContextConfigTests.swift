@@ -14,6 +14,10 @@ struct ContextConfigTests {
         return try Sluice.run(["config"] + words, in: folder, environment: place.merging(environment) { $1 })
     }
 
+    private func config(words: [String]) throws -> Run {
+        try Sluice.run(["config"] + words, in: folder, environment: ["XDG_CONFIG_HOME": folder.path])
+    }
+
     private func records(_ words: String..., environment: [String: String] = [:]) throws -> [[String: Any]] {
         let place = ["XDG_CONFIG_HOME": folder.path, "XDG_DATA_HOME": folder.path("data")]
         let run = try Sluice.run(
@@ -58,6 +62,41 @@ struct ContextConfigTests {
             "red"
         ).checked()
         try config("set-context", "lab", "--database", "host=lab dbname=audio", "--schema", "second").checked()
+    }
+
+    // MARK: - Coordinators
+
+    @Test func contextHoldsACoordinator() throws {
+        let file = folder.path("token")
+        let added = try config("set-context", "radio", "--url", "https://a.example/", "--token-file", "token").checked()
+        #expect(added.outputText == "context radio: https://a.example\n")
+        let used = try config("use", "radio").checked()
+        #expect(used.outputText == "now using context radio: https://a.example\n")
+        #expect(try setting("url") == "https://a.example context radio")
+        #expect(try setting("token-file") == "\(file) context radio")
+        #expect(try setting("database") == "missing" && setting("schema") == "missing")
+        #expect(try setting("token-file", "--token-file", "x").hasPrefix("x option"))
+        // The variable is for the coordinator of a variable.
+        let token = ["SLUICE_TOKEN": "slt_x"]
+        #expect(try setting("token", environment: token) == "missing")
+        try config("set-context", "radio", "--database", "postgresql://ada@db/audio").checked()
+        #expect(try setting("database") == "postgresql://ada@db/audio context radio")
+        let record = try #require(records("contexts").first)
+        #expect(record["url"] as? String == "https://a.example" && record["tokenFile"] as? String == file)
+        #expect(record["database"] as? String == "postgresql://ada@db/audio")
+        let list = try config("contexts").checked().outputText
+        #expect(list.contains("*  radio  https://a.example  sluice"), "\(list)")
+    }
+
+    @Test func contextWithACoordinatorIsChecked() throws {
+        for words in [
+            ["--token-file", "x"], ["--insecure-http"], ["--url", "ftp://x"], ["--url", "https://me:secret@x"], [],
+        ] {
+            let refused = try config(words: ["set-context", "radio"] + words)
+            #expect(refused.status == .exited(2), "\(words)")
+            #expect(!refused.errorText.contains("secret"))
+        }
+        #expect(try records("contexts").isEmpty)
     }
 
     // MARK: - Adding, listing, choosing, removing

@@ -51,13 +51,22 @@ struct ContextFileTests {
         context.schema = try .init("audio_house")
         context.roots = ["in=/mnt/in:ro", "out=/srv/o ut:ext=flac+mp3,mode=640"]
         context.colour = .magenta
+        context.coordinator = .init(
+            url: try CoordinatorURL("http://10.1.2.3:8080"),
+            tokenFile: "/t/a",
+            isInsecure: true
+        )
+        var remote = LedgerContext(name: "c")
+        remote.coordinator = .init(url: try CoordinatorURL("unix:/run/sluice/http"))
         try file.change { book in
             book.set(context)
+            book.set(remote)
             book.set(LedgerContext(name: "b", database: "host=/run/pg dbname=x"))
             try book.use("prod-1.eu")
         }
         let book = try file.read().book
-        #expect(book.current == "prod-1.eu" && book.contexts.map(\.name) == ["b", "prod-1.eu"])
+        #expect(book.current == "prod-1.eu" && book.contexts.map(\.name) == ["b", "c", "prod-1.eu"])
+        #expect(try book.context(named: "c") == remote)
         #expect(try book.context(named: "prod-1.eu") == context)
     }
 

@@ -52,6 +52,19 @@ struct DoctorTests {
         #expect(failed.contains("fold_counts: disk full; 1 left, last finished 2 h ago"), "\(failed)")
     }
 
+    @Test func loginThatActsForOthersIsExplained() throws {
+        let bench = try LedgerBench()
+        _ = try bench.sql("create role face_login login in role sluice_face")
+        defer { _ = try? bench.sql("drop role face_login") }
+        let url = try #require(bench.environment["SLUICE_DATABASE_URL"]).replacing("postgres@", with: "face_login@")
+        let doctor = try Sluice.run(["doctor", "--json"], environment: ["SLUICE_DATABASE_URL": url])
+        let lines = doctor.outputText.split(separator: "\n")
+        let role = try #require(lines.first { $0.contains(#""subject":"role""#) })
+        #expect(role.contains("face_login: face; a coordinator keeps house") && role.contains(#""verdict":"warn""#))
+        // Nothing fails because of it.
+        #expect(!doctor.outputText.contains(#""subject":"ledger""#) && !doctor.outputText.contains("denied"))
+    }
+
     @Test func lockTableThatIsTooSmallIsToldWithWhatToSet() throws {
         let enough = try LedgerBench().run("doctor", "--json")
         #expect(enough.outputText.contains(#""subject":"locks","verdict":"ok""#), "\(enough.outputText)")

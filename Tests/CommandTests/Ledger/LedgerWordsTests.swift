@@ -42,6 +42,16 @@ struct LedgerWordsTests {
         #expect(try offered(bench, "batches", "") == ["1"])
     }
 
+    @Test func tokensAndWebhooksAreOffered() async throws {
+        let bench = try LedgerBench()
+        for name in ["ci", "night"] { _ = try await bench.ledger.createToken(named: name, role: .viewer) }
+        _ = try bench.run("tokens", "revoke", "night").checked()
+        _ = try await bench.ledger.createWebhook(at: "https://example.com/", for: .all)
+        #expect(try offered(bench, "tokens", "revoke", "") == ["ci"])
+        #expect(try offered(bench, "webhooks", "remove", "") == ["1"])
+        #expect(try offered(bench, "webhooks", "test", "") == ["1"])
+    }
+
     @Test func addressOnTheLineGoesBeforeTheEnvironment() async throws {
         let bench = try LedgerBench()
         try await bench.submit(1)

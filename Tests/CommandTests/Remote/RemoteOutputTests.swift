@@ -114,6 +114,34 @@ struct RemoteOutputTests {
         }
     }
 
+    @Test func webhooksPrintTheSame() async throws {
+        let remote = try await filled()
+        let bench = remote.bench
+        let url = try remote.serve("--open-role", "operator", at: "http")
+        try remote.compare(["webhooks"], at: url)
+        let made = try remote.run(["webhooks", "create", "https://example.com/a", "--json"], at: url).checked()
+        #expect(made.outputText.wholeMatch(of: /\{"id":1,"secret":"whsec_[A-Za-z0-9+\/]{43}="\}\n/) != nil)
+        #expect(made.errorText == "")
+        for words in [
+            ["--batch", "podcasts", "--event", "failures.high", "--failures", "33"], ["--own"], ["--tenant", "radio"],
+        ] {
+            let alone = try remote.run(["webhooks", "create", "https://example.com/b"] + words, at: url).checked()
+            #expect(alone.outputText.hasPrefix("whsec_") && alone.errorText.hasPrefix("webhook "))
+        }
+        for words in [
+            ["webhooks"], ["webhooks", "--json"], ["webhooks", "-q"], ["webhooks", "deliveries"],
+            ["webhooks", "deliveries", "--json"], ["webhooks", "deliveries", "--limit", "1"],
+            ["webhooks", "deliveries", "--dead", "-q"], ["webhooks", "deliveries", "--webhook", "1", "--before", "3"],
+            ["webhooks", "deliveries", "--webhook", "9"], ["webhooks", "retry", "1", "--delivery", "1"],
+            ["webhooks", "retry", "9"], ["webhooks", "remove", "1", "9"], ["webhooks", "test", "9"],
+            ["webhooks", "create", "https://me:secret@a.example/"],
+            ["webhooks", "create", "https://a.example/", "--batch", "999999"],
+            ["webhooks", "create", "https://a.example/", "--own", "--event", "worker.lost"],
+        ] { try remote.compare(words, at: url) }
+        _ = try remote.run(["webhooks", "remove", "1", "2", "3", "4"], at: url).checked()
+        #expect(try bench.output("webhooks", "-q").isEmpty)
+    }
+
     @Test func submissionsPrintTheSame() throws {
         let (first, second) = (try RemoteBench(), try RemoteBench())
         let url = try second.serve("--open-role", "submitter", at: "http")

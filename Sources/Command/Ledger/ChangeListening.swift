@@ -1,0 +1,61 @@
+import Ledger
+import Synchronization
+
+/// What a command wants to hear about.
+struct ChangeWishes: Sendable, Hashable {
+    var batches: [Int64] = []
+    var jobs: [Int64] = []
+    /// All jobs, by their numbers in the queues.
+    static let all = ChangeWishes()
+}
+
+/// Tells that something may have changed. What has changed, a look at the ledger shows.
+protocol ChangeListening: Sendable {
+    /// Whether all changes are heard of at present. If not, the ledger has to be asked again and again.
+    var hears: Bool { get }
+    /// Ends it. May be called several times.
+    func stop()
+}
+
+extension JobLedger {
+    /// The database notifies workers of new jobs, but nobody of the ends of jobs: see `LookPause`.
+    func listen(to wishes: ChangeWishes, onChange: @escaping @Sendable () -> Void) -> (any ChangeListening)? { nil }
+}
+
+/// A signal for which one task at a time waits.
+final class ChangeSignal: Sendable {
+    private struct State {
+        var isSet = false
+        var sleep: Task<Void, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Ends the current wait, or else the next one.
+    func set() {
+        state.withLock { state in
+            state.isSet = true
+            state.sleep?.cancel()
+        }
+    }
+
+    /// Returns when the signal was set since the last wait, or after `longest`. Throws if the task is cancelled.
+    func wait(atMost longest: Duration) async throws {
+        let sleep = Task { () -> Void in
+            // Cancelled by the signal, or with the task that waits.
+            try? await Task.sleep(for: longest)
+        }
+        let isSet = state.withLock { state in
+            state.sleep = sleep
+            return state.isSet
+        }
+        if isSet { sleep.cancel() }
+        await withTaskCancellationHandler {
+            await sleep.value
+        } onCancel: {
+            sleep.cancel()
+        }
+        state.withLock { $0 = State() }
+        try Task.checkCancellation()
+    }
+}

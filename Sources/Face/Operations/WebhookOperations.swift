@@ -1,0 +1,148 @@
+import Ledger
+import Records
+
+/// Webhooks: who is told what, what was sent, and what could not be.
+enum WebhookOperations {
+    private static let number = Operation.Parameter("webhook", .whole(1...Int64(Int32.max)), "the webhook's number")
+
+    static let all: [Operation] = [
+        Operation(
+            name: "listWebhooks",
+            method: .get,
+            path: "/api/v1/webhooks",
+            summary: "webhooks: those of the caller, and for operators all",
+            access: .stewards,
+            answer: Shapes.all("webhooks", Shapes.webhook)
+        ) { call in
+            let found = try await call.ledger.webhooks()
+            return try .json(Page(items: found.map(WebhookRecord.init), named: "webhooks", next: nil))
+        },
+        Operation(
+            name: "createWebhook",
+            method: .post,
+            path: "/api/v1/webhooks",
+            summary: "create a webhook; the answer has its secret, which is not shown again",
+            access: .stewards,
+            body: .json(
+                .object([
+                    .must("url", .text(1...2_000), "where to send events"),
+                    .may("events", .list(.choice(Webhook.Event.allCases.map(\.rawValue)), most: 10), "without it, all"),
+                    .may("batch", .id, "only for this batch"),
+                    .may("own", .truth, "only for the batches that the caller submits"),
+                    .may("tenant", .name, "only for the batches of this tenant"),
+                    .may("failurePercent", .whole(1...100), "from which share of failures to tell failures.high; 10"),
+                ])
+            ),
+            answer: Shapes.newWebhook,
+            status: .created,
+            run: create
+        ),
+        Operation(
+            name: "removeWebhook",
+            method: .delete,
+            path: "/api/v1/webhooks/{webhook}",
+            summary: "remove a webhook with its deliveries; the answer is what it was",
+            access: .stewards,
+            parameters: [number],
+            answer: Shapes.webhook
+        ) { call in
+            let webhook = try await find(call)
+            try await call.ledger.removeWebhook(webhook.id)
+            return try .json(WebhookRecord(webhook))
+        },
+        Operation(
+            name: "testWebhook",
+            method: .post,
+            path: "/api/v1/webhooks/{webhook}/test",
+            summary: "send a test event; the delivery tells whether it was taken",
+            access: .stewards,
+            parameters: [number],
+            answer: Shapes.begunDeliveries,
+            status: .accepted
+        ) { call in
+            let webhook = try await find(call)
+            let delivery = try await call.ledger.testWebhook(webhook.id)
+            return try .json(BegunDeliveriesRecord(delivery: delivery), .accepted)
+        },
+        Operation(
+            name: "retryDeliveries",
+            method: .post,
+            path: "/api/v1/webhooks/{webhook}/retry",
+            summary: "send dead deliveries of a webhook again, all or one; 10,000 at most",
+            access: .stewards,
+            parameters: [number, Operation.Parameter("delivery", .id, "only this delivery")],
+            answer: Shapes.begunDeliveries,
+            status: .accepted
+        ) { call in
+            let webhook = try await find(call)
+            let count = try await call.ledger.retryDeliveries(to: webhook.id, call.whole("delivery"))
+            return try .json(BegunDeliveriesRecord(deliveries: count), .accepted)
+        },
+        Operation(
+            name: "listDeliveries",
+            method: .get,
+            path: "/api/v1/deliveries",
+            summary: "what was sent to webhooks, newest first",
+            access: .stewards,
+            parameters: [
+                Operation.Parameter("webhook", .whole(1...Int64(Int32.max)), "deliveries to this webhook"),
+                Operation.Parameter(
+                    "state",
+                    .choice(WebhookDelivery.State.allCases.map(\.rawValue)),
+                    "deliveries in this state"
+                ),
+                Operation.Parameter("limit", .whole(1...1_000), "at most this many; 50 without it"),
+                Operation.Parameter("before", .id, "deliveries older than this one"),
+            ],
+            answer: Shapes.page("deliveries", Shapes.delivery),
+            run: listDeliveries
+        ),
+    ]
+
+    /// The webhook of the path, if the caller may see it.
+    private static func find(_ call: Call) async throws -> Webhook {
+        let id = call.whole("webhook") ?? 0
+        guard let webhook = try await call.ledger.webhooks().first(where: { $0.id == id }) else {
+            throw Problem(.noSuchThing, "there is no webhook \(id)")
+        }
+        return webhook
+    }
+
+    @Sendable private static func create(_ call: Call) async throws -> HTTPAnswer {
+        let members = call.body?.members ?? [:]
+        let scopes = ["batch", "own", "tenant"].filter { members[$0] != nil }
+        guard scopes.count < 2 else {
+            throw Problem(
+                .badBody,
+                mistakes: [.init(pointer: "/\(scopes[1])", detail: "cannot be combined with \(scopes[0])")]
+            )
+        }
+        var scope = Webhook.Scope.all
+        if members["own"]?.truth == true { scope = .submitter(nil) }
+        if let tenant = members["tenant"]?.text { scope = .submitter("tenant:" + tenant) }
+        if let batch = members["batch"]?.whole { scope = .batch(batch) }
+        let made = try await call.ledger.createWebhook(
+            at: members["url"]?.text ?? "",
+            for: scope,
+            events: members["events"]?.items?.compactMap { $0.text.flatMap(Webhook.Event.init(rawValue:)) },
+            failurePercent: members["failurePercent"]?.whole.map { Int($0) } ?? 10
+        )
+        return try .json(NewWebhookRecord(id: made.id, secret: made.secret), .created)
+    }
+
+    @Sendable private static func listDeliveries(_ call: Call) async throws -> HTTPAnswer {
+        let webhook = call.whole("webhook")
+        if webhook != nil { _ = try await find(call) }
+        let limit = Int(call.whole("limit") ?? 50)
+        // One more than the limit shows whether there are others.
+        let found = try await call.ledger.deliveries(
+            to: webhook.map { Int32(clamping: $0) },
+            in: call.text("state").flatMap(WebhookDelivery.State.init(rawValue:)),
+            before: call.whole("before"),
+            limit: Int32(limit + 1)
+        )
+        let page = found.prefix(limit)
+        let next = found.count > limit ? page.last.map { "\($0.id)" } : nil
+        return try .json(Page(items: page.map(DeliveryRecord.init), named: "deliveries", next: next))
+    }
+}

@@ -1,0 +1,52 @@
+import CCurl
+import Synchronization
+
+/// Ends a request from another thread, at once, also while the other side is silent.
+package final class WebStop: Sendable {
+    /// A handle of libcurl. Only `curl_multi_wakeup` is called on it from other threads, which libcurl permits until
+    /// the handle is freed; the lock keeps it from being freed meanwhile.
+    private struct Multi: @unchecked Sendable { let pointer: UnsafeMutableRawPointer }
+
+    private struct State {
+        var isStopped = false
+        var multi: Multi?
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// Ends the request that runs with it, and all that would begin.
+    package func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            if let multi = state.multi { curl_multi_wakeup(multi.pointer) }
+        }
+    }
+
+    /// Does what `curl_easy_perform` does, and returns `CURLE_ABORTED_BY_CALLBACK` when it is stopped.
+    func perform(_ handle: UnsafeMutableRawPointer) -> CURLcode {
+        guard let multi = curl_multi_init() else { return CURLE_OUT_OF_MEMORY }
+        let shared = Multi(pointer: multi)
+        state.withLock { $0.multi = shared }
+        defer {
+            state.withLock { $0.multi = nil }
+            curl_multi_remove_handle(multi, handle)
+            curl_multi_cleanup(multi)
+        }
+        guard curl_multi_add_handle(multi, handle) == CURLM_OK else { return CURLE_FAILED_INIT }
+        while !isStopped {
+            var running: CInt = 0
+            guard curl_multi_perform(multi, &running) == CURLM_OK else { return CURLE_FAILED_INIT }
+            var waiting: CInt = 0
+            if let message = curl_multi_info_read(multi, &waiting), message.pointee.msg == CURLMSG_DONE {
+                return message.pointee.data.result
+            }
+            // Returns when something arrives, when it is woken, and in time for libcurl's own limits.
+            guard curl_multi_poll(multi, nil, 0, 1_000, nil) == CURLM_OK else { return CURLE_FAILED_INIT }
+        }
+        return CURLE_ABORTED_BY_CALLBACK
+    }
+}
