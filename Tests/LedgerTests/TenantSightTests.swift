@@ -106,6 +106,7 @@ struct TenantSightTests {
             "list_failures(since => now() - interval '1 day')",
         ],
         "list_unable": ["list_unable()"],
+        "list_holds": ["list_holds()"], "show_tenant": ["show_tenant()"],
         "list_webhooks": ["list_webhooks()"],
         "list_deliveries": ["list_deliveries()", "list_deliveries(in_state => 'waiting')"],
         "list_makers": ["list_makers(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'])"],
@@ -155,6 +156,8 @@ struct TenantSightTests {
         }
         let webhook = try await scene.bravo.ledger.createWebhook(at: "https://bravo.example/", for: .submitter(nil)).id
         _ = try await scene.bravo.ledger.testWebhook(webhook)
+        #expect(try await scene.lab.ledger.setLimits(TenantLimits(outputBytes: 1), of: "bravo"))
+        _ = try await scene.lab.ledger.keepHouse()
         for call in Self.calls.values.flatMap(\.self) + filtered {
             let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.alpha)
             #expect(!text.contains("bravo") && !text.contains("webhook.test"), "\(call): \(text)")
@@ -167,6 +170,7 @@ struct TenantSightTests {
         }
         #expect(try await scene.answer("list_webhooks()", to: scene.bravo).contains("https://bravo.example/"))
         #expect(try await scene.answer("list_deliveries()", to: scene.bravo).contains("webhook.test"))
+        #expect(try await scene.answer("list_holds()", to: scene.bravo).contains("bravo"))
         for name in Self.refused {
             let argument = name == "paces" ? "now()" : ""
             for role in [AccessRole.viewer, .submitter] {
