@@ -39,6 +39,20 @@ package struct UnableRecord: Codable, Sendable {
     }
 }
 
+/// The JSON form of a tenant whose jobs wait, because it has used up what it may use in a day.
+package struct HoldRecord: Codable, Sendable {
+    package let tenant: String
+    package let heldFor: TenantHold.Allowance
+    package let heldUntil: Date
+
+    package init(_ hold: TenantHold) {
+        (tenant, heldFor, heldUntil) = (hold.tenant, hold.allowance, hold.until)
+    }
+
+    /// What it was made of.
+    package var hold: TenantHold { TenantHold(tenant: tenant, allowance: heldFor, until: heldUntil) }
+}
+
 /// The JSON form of a housekeeping chore, as far as those who do not keep the house want to know.
 package struct ChoreStateRecord: Codable, Sendable {
     package let chore: String

@@ -1,5 +1,5 @@
 import Console
-import FoundationEssentials
+package import FoundationEssentials
 package import Ledger
 
 /// The facts about the ledger that `status` shows.
@@ -15,6 +15,8 @@ package struct StatusFacts: Sendable {
     package let chores: [ChoreRecord]
     /// What keeps workers from some or all of their work, as they report it.
     package var troubles: [WorkerTrouble] = []
+    /// Tenants whose jobs wait, because they have used up what they may use in a day.
+    package var holds: [TenantHold] = []
 
     package init(
         context: String? = nil,
@@ -24,10 +26,12 @@ package struct StatusFacts: Sendable {
         workers: WorkerCensus,
         unable: [UnableLane],
         chores: [ChoreRecord],
-        troubles: [WorkerTrouble] = []
+        troubles: [WorkerTrouble] = [],
+        holds: [TenantHold] = []
     ) {
         (self.context, self.place, self.server, self.status) = (context, place, server, status)
         (self.workers, self.unable, self.chores, self.troubles) = (workers, unable, chores, troubles)
+        self.holds = holds
     }
 
     /// Reads the facts from the ledger. A tenant, for whom the ledger acts, learns how many workers there are, but not
@@ -54,7 +58,8 @@ package struct StatusFacts: Sendable {
             workers: WorkerCensus(workers, at: status.time),
             unable: try await ledger.unableLanes(),
             chores: try await ledger.chores(),
-            troubles: workers.troubles(at: status.time)
+            troubles: workers.troubles(at: status.time),
+            holds: try await ledger.holds()
         )
     }
 
@@ -84,12 +89,26 @@ package struct StatusFacts: Sendable {
             if troubles.contains(where: { $0.explains(line) }) { continue }
             notes.append(StatusNote(.unable, line.note))
         }
+        notes += holds.map { StatusNote(.held, $0.note(at: status.time)) }
         for chore in chores {
             if let error = chore.error {
                 notes.append(StatusNote(.housekeeping, "housekeeping: \(chore.name) failed: \(error)"))
             }
         }
         return notes
+    }
+}
+
+extension TenantHold {
+    /// `jobs of tenant radio wait: it has used up its processor time of 24 hours; they continue in 3 h`
+    package func note(at now: Date) -> String {
+        let what =
+            switch allowance {
+            case .cpuMinutes: "processor time"
+            case .outputBytes: "bytes of outputs"
+            }
+        let time = TimeWords.ahead(until, at: now)
+        return "jobs of tenant \(tenant.printable) wait: it has used up its \(what) of 24 hours; they continue \(time)"
     }
 }
 

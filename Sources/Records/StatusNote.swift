@@ -9,6 +9,8 @@ package struct StatusNote: Sendable, Hashable {
         case trouble
         /// No running worker can do the jobs of a queue.
         case unable
+        /// A tenant has used up what it may use in a day.
+        case held
     }
 
     package let kind: Kind

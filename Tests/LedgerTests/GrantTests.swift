@@ -13,7 +13,7 @@ struct GrantTests {
         "list_workers", "find_jobs", "count_jobs", "count_containing", "list_jobs", "show_jobs", "list_attempts",
         "list_failures",
         "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers", "count_spans", "list_changes",
-        "show_change",
+        "show_change", "list_holds", "show_tenant",
     ]
 
     static let webhooks: Set<String> = [

@@ -94,6 +94,7 @@ struct LockOrderTests {
         let lab = try await lab()
         let calls =
             Bustle.chores + Bustle.workers + Bustle.people + Bustle.lookers + Bustle.time + Bustle.webhooks
+            + Bustle.tenants
         let outcome = try await bustle(lab, calls, sessions: 20, for: .seconds(10))
         try await check(outcome, lab)
     }

@@ -209,6 +209,14 @@ extension GuardedCall {
             breakages: ["drop index sluice.delayed_ready_at"]
         ) { _, number in "select sluice.wake_delayed(50) as call_\(number)" },
         GuardedCall(
+            name: "fold_use",
+            rules: PlanGuard(rowLimit: 200),
+            preparation: [
+                "insert into sluice.tenant (name, created_at, created_by) values ('radio', now(), 'x')",
+                "insert into sluice.use_delta (tenant, cpu_ms, bytes, at) values ('radio', 1, 1, now())",
+            ]
+        ) { _, number in "select sluice.fold_use(1000) as call_\(number)" },
+        GuardedCall(
             name: "raise_floors",
             rules: PlanGuard(indexes: ["waiting_turn"]),
             breakages: ["drop index sluice.waiting_turn"]

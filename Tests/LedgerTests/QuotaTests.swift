@@ -153,6 +153,43 @@ struct QuotaTests {
         )
     }
 
+    /// The folders are those of `TenantDestinationTests`: who makes destinations and who checks them must agree.
+    @Test func outputsGoWhereTheTemplateSays() async throws {
+        let scene = try await Scene(TenantLimits(destination: "out:{tenant}/{label}/{stem}.{ext}"))
+        @Sendable func places(_ template: String?, _ writes: [String]?) async throws -> [String]? {
+            let limits = TenantLimits(writes: writes, destination: template)
+            #expect(try await scene.lab.ledger.setLimits(limits, of: "radio"))
+            let schema = scene.lab.schema
+            return try await scene.lab.value(
+                "select coalesce(\(schema).output_places(n), array['*']) from \(schema).tenant n where n.name = 'radio'"
+            )
+        }
+        _ = try await scene.tenant.submit(Submission(), [Self.request("in:a.wav", "out:radio/x/a.flac")])
+        for output in ["out:tv/a.flac", "out:radio", "out:radio-2/a.flac", "out:radio/../tv/a.flac", "in:radio/a.flac"]
+        {
+            let request = Self.request("in:a.wav", output)
+            #expect(
+                try await scene.code { _ = try await scene.tenant.submit(Submission(), [request]) }
+                    == .ledgerPermissionDenied,
+                "\(output)"
+            )
+        }
+        #expect(try await places(nil, nil) == ["*"])
+        #expect(try await places(nil, ["a:"]) == ["a:"])
+        #expect(try await places("out:{tenant}/{stem}", ["out:", "in:"]) == ["out:radio/"])
+        #expect(try await places("out:{stem}", ["out:x/", "out:y"]) == ["out:x/", "out:y"])
+        #expect(try await places("out:{tenant}/{stem}", ["out:tv/"]) == [])
+        for (template, folder) in [
+            ("out:{tenant}/{label}/{stem}.{ext}", "out:radio/"), ("out:a/{tenant}-x/b{stem}", "out:a/radio-x/"),
+            ("out:{tenant}{stem}", "out:"), ("out:{stem}", "out:"), ("out:a/{{b}}/{stem}", "out:a/"),
+            ("out:{dir}/{tenant}/{stem}", "out:"), ("out:a/}}{tenant}/{stem}", "out:a/"),
+            ("out:a/{{tenant}}/{stem}", "out:a/"),
+        ] {
+            #expect(try await places(template, nil) == [folder], "\(template)")
+        }
+        #expect(try await scene.code { _ = try await places("{stem}", nil) } == .ledgerRefused)
+    }
+
     @Test func prioritiesAndAttemptsAreBounded() async throws {
         let scene = try await Scene(TenantLimits(topPriority: 3, maxAttempts: 2))
         let tenant = scene.tenant
@@ -178,6 +215,62 @@ struct QuotaTests {
         )
         #expect(try await tenant.apply(.prioritize(2), to: JobFilter()).changed == 2)
         #expect(try await scene.lab.ledger.apply(.prioritize(9), to: JobFilter()).changed == 2)
+    }
+
+    /// Workers get the lower of both limits, also of jobs that waited before, and the stored recipe stays.
+    @Test func limitsOfRecipesAreClamped() async throws {
+        let scene = try await Scene(TenantLimits())
+        func request(_ limits: Recipe.Limits?) -> JobRequest {
+            var request = Self.request("in:a.wav", "out:a.flac")
+            request.recipe.limits = limits
+            return request
+        }
+        let asked = [
+            nil, Recipe.Limits(wallSeconds: 100), Recipe.Limits(cpuSeconds: 5, wallSeconds: 5_000, openSeconds: 3),
+        ]
+        let receipt = try await scene.tenant.submit(Submission(), asked.map(request))
+        let ceilings = JobCeilings(wallSeconds: 600, cpuSeconds: 60, outputBytes: 1 << 40)
+        #expect(try await scene.lab.ledger.setLimits(TenantLimits(jobs: ceilings), of: "radio"))
+        let worker = try await scene.lab.worker()
+        let expected: [Recipe.Limits?] = [
+            Recipe.Limits(outputBytes: 1 << 40, cpuSeconds: 60, wallSeconds: 600),
+            Recipe.Limits(outputBytes: 1 << 40, cpuSeconds: 60, wallSeconds: 100),
+            Recipe.Limits(outputBytes: 1 << 40, cpuSeconds: 5, wallSeconds: 600, openSeconds: 3),
+        ]
+        #expect(try await scene.lab.claim(3, for: worker).map(\.recipe.limits) == expected)
+        #expect(try await scene.lab.ledger.held(by: worker.worker).jobs.map(\.recipe.limits) == expected)
+        let story = try #require(try await scene.tenant.story(of: receipt.lastJob))
+        #expect(try Recipe(json: Array(story.recipe.utf8)).limits == asked[2])
+        #expect(ceilings.exceeded(by: asked[2]) == ["wallSeconds"] && ceilings.exceeded(by: nil) == [])
+        // Others are not concerned.
+        _ = try await scene.lab.ledger.submit(Submission(), [request(asked[2])])
+        #expect(try await scene.lab.claim(1, for: worker).map(\.recipe.limits) == [asked[2]])
+        #expect(try await scene.lab.ledger.tenants().map(\.limits.jobs) == [ceilings])
+        for wrong in [JobCeilings(wallSeconds: 0), JobCeilings(outputBytes: -1), JobCeilings(cpuSeconds: .max)] {
+            #expect(
+                try await scene.code {
+                    _ = try await scene.lab.ledger.setLimits(TenantLimits(jobs: wrong), of: "radio")
+                }
+                    == .ledgerRefused
+            )
+        }
+    }
+
+    @Test func outputsOfAJobAreBounded() async throws {
+        let scene = try await Scene(TenantLimits(maxOutputs: 2))
+        func request(_ outputs: Int) -> JobRequest {
+            var request = Self.request("in:a.wav", "out:0.flac")
+            for number in 1..<outputs { request.recipe.outputs.append(Recipe.Output(location: "out:\(number).flac")) }
+            return request
+        }
+        _ = try await scene.tenant.submit(Submission(), [request(2)])
+        for jobs in [[request(3)], Array(repeating: request(1), count: 300) + [request(3)]] {
+            #expect(
+                try await scene.code { _ = try await scene.tenant.submit(Submission(), jobs) }
+                    == .ledgerPermissionDenied
+            )
+        }
+        #expect(try await scene.lab.truth() == ["waiting": 1])
     }
 
     @Test func aTenantThatIsNotThereSubmitsNothing() async throws {

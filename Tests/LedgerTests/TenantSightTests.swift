@@ -106,6 +106,7 @@ struct TenantSightTests {
             "list_failures(since => now() - interval '1 day')",
         ],
         "list_unable": ["list_unable()"],
+        "list_holds": ["list_holds()"], "show_tenant": ["show_tenant()"],
         "list_webhooks": ["list_webhooks()"],
         "list_deliveries": ["list_deliveries()", "list_deliveries(in_state => 'waiting')"],
         "list_makers": ["list_makers(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'])"],
@@ -155,6 +156,8 @@ struct TenantSightTests {
         }
         let webhook = try await scene.bravo.ledger.createWebhook(at: "https://bravo.example/", for: .submitter(nil)).id
         _ = try await scene.bravo.ledger.testWebhook(webhook)
+        #expect(try await scene.lab.ledger.setLimits(TenantLimits(outputBytes: 1), of: "bravo"))
+        _ = try await scene.lab.ledger.keepHouse()
         for call in Self.calls.values.flatMap(\.self) + filtered {
             let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.alpha)
             #expect(!text.contains("bravo") && !text.contains("webhook.test"), "\(call): \(text)")
@@ -167,6 +170,7 @@ struct TenantSightTests {
         }
         #expect(try await scene.answer("list_webhooks()", to: scene.bravo).contains("https://bravo.example/"))
         #expect(try await scene.answer("list_deliveries()", to: scene.bravo).contains("webhook.test"))
+        #expect(try await scene.answer("list_holds()", to: scene.bravo).contains("bravo"))
         for name in Self.refused {
             let argument = name == "paces" ? "now()" : ""
             for role in [AccessRole.viewer, .submitter] {
@@ -199,6 +203,61 @@ struct TenantSightTests {
         let stranger = try scene.lab.ledger.acting(for: Principal(name: "x", role: .viewer, tenant: "nobody"))
         #expect(try await stranger.status().jobs.total == 0)
         #expect(try await stranger.queues().isEmpty)
+    }
+
+    /// What it reads does not grow with the batches of all: it read each of them.
+    @Test func aTenantPaysForItsOwnBatchesOnly() async throws {
+        let scene = try await Scene()
+        let (schema, alpha) = (scene.lab.schema, scene.alpha)
+        try await scene.lab.lab.run { connection in
+            _ = try connection.script(
+                """
+                insert into \(schema).batch (name, queue, priority, weight, labels, submitter, created_at)
+                select 'b' || i, 1, 0, 100, '{}', case i % 2 when 0 then 'postgres' else 'tenant:bravo' end, now()
+                from generate_series(1, 40000) i;
+                analyze \(schema).batch;
+                """,
+                changes: true
+            )
+        }
+        let principal = try Principal(name: "alpha-ci", role: .viewer, tenant: "alpha")
+        for call in ["counts()", "status()", "list_queues()", "list_batches()", "count_jobs('{}')"] {
+            let sql = "explain (analyze, buffers) select * from \(schema).\(call)"
+            let plan: [String] = try await scene.lab.ledger.source.run("test", opening: principal.opening) {
+                connection in
+                // The first call also reads the catalog.
+                _ = try connection.rows(Statement(stringLiteral: sql)) { try $0[0] as String }
+                return try connection.rows(Statement(stringLiteral: sql)) { try $0[0] }
+            }
+            let line = try #require(plan.first { $0.contains("Buffers: shared") })
+            let blocks = line.matches(of: /(?:hit|read)=([0-9]+)/).compactMap { Int($0.1) }.reduce(0, +)
+            // All batches have a thousand.
+            #expect(blocks > 0 && blocks < 200, "\(call): \(line)")
+        }
+        #expect(try await alpha.ledger.batches().map(\.batch) == alpha.batches.reversed())
+        #expect(try await alpha.ledger.batches(before: alpha.batches[2], limit: 1).map(\.batch) == [alpha.batches[1]])
+    }
+
+    /// The sums of a tenant fall with its jobs.
+    @Test func countsFallWhenJobsAreDropped() async throws {
+        let lab = try await LedgerLab()
+        try await lab.set("span_size = 1000, keep = '2 h'")
+        _ = try await lab.ledger.createTenant("radio")
+        let tenant = try lab.ledger.acting(for: Principal(name: "ci", role: .submitter, tenant: "radio"))
+        for _ in 0..<4 {
+            let receipt = try await tenant.submit(Submission(), LedgerLab.requests(900))
+            #expect(try await tenant.apply(.cancel, to: JobFilter(batch: receipt.batch)).changed == 900)
+        }
+        _ = try await lab.ledger.keepHouse()
+        #expect(try await tenant.status().jobs.cancelled == 3_600)
+        try await lab.age(by: .seconds(3 * 3_600))
+        for _ in 0..<30 {
+            try await lab.age(by: .seconds(400))
+            _ = try await lab.ledger.keepHouse()
+        }
+        let finished: Int = try await lab.value("select count(*) from \(lab.schema).finished")
+        #expect(try await tenant.status().jobs.cancelled == finished && finished < 3_600)
+        #expect(try await lab.ledger.status().jobs.cancelled == finished)
     }
 
     @Test func noChangeReachesTheJobsOfAnother() async throws {

@@ -1,6 +1,8 @@
 import Console
 import FoundationEssentials
 import Ledger
+import Records
+import Storage
 
 /// `sluice tenants`: lists tenants, creates and limits them.
 enum TenantsCommand {
@@ -44,6 +46,54 @@ enum TenantsCommand {
         "bytes that it may upload in 24 hours; none removes the limit",
         in: .work
     )
+    private static let cpuMinutes = Option<Ceiling>(
+        "cpu-minutes",
+        .ceiling(1...1_000_000_000),
+        "minutes of processor time for its jobs in 24 hours; none: no limit",
+        in: .work
+    )
+    private static let outputBytes = Option<SizeCeiling>(
+        "output-bytes",
+        .sizeCeiling,
+        "bytes of outputs that its jobs may publish in 24 hours; none: no limit",
+        in: .work
+    )
+    private static let destination = Option<String>(
+        "destination",
+        .text.named("TEMPLATE"),
+        "where its outputs go, as out:{tenant}/{dir}/{stem}.{ext}; none: no rule",
+        in: .work
+    )
+    private static let jobTime = Option<TimeCeiling>(
+        "job-time",
+        .timeCeiling,
+        "longest time of an attempt at one of its jobs; none: the worker's",
+        in: .work
+    )
+    private static let jobCPU = Option<TimeCeiling>(
+        "job-cpu",
+        .timeCeiling,
+        "most processor time of an attempt; none: the worker's",
+        in: .work
+    )
+    private static let jobBytes = Option<SizeCeiling>(
+        "job-bytes",
+        .sizeCeiling,
+        "largest output; none: the worker's limit",
+        in: .work
+    )
+    private static let jobAudio = Option<TimeCeiling>(
+        "job-audio",
+        .timeCeiling,
+        "most decoded audio of a job; none: the worker's limit",
+        in: .work
+    )
+    private static let maxOutputs = Option<Ceiling>(
+        "max-outputs",
+        .ceiling(1...1_000),
+        "most outputs of a job; none removes the limit",
+        in: .work
+    )
 
     static let value = Subcommand(
         name: "tenants",
@@ -64,18 +114,33 @@ enum TenantsCommand {
             ),
             Subcommand(
                 name: "limit",
-                summary: "change what a tenant may submit",
+                summary: "change what a tenant may submit and use",
                 discussion: [
-                    "A limit that is not named stays. --reads and --writes replace all places of that kind."
+                    "A limit that is not named stays. --reads and --writes replace all places of that kind.",
+                    "A tenant that has used up --cpu-minutes or --output-bytes may submit; its jobs wait until "
+                        + "enough of the use is a day old. Jobs that run are not stopped.",
+                    "By --destination a coordinator makes the destinations that the tenant does not name: of {tenant}, "
+                        + "{label} (the name of the batch), {dir} and {stem} (of the source), {ext} and {preset}. Those "
+                        + "that it names must be in the folder before the first field, {tenant} aside.",
                 ],
                 arguments: [name],
                 options: [
                     waitingJobs.form, topPriority.form, maxAttempts.form, reads.form, writes.form, uploads.form,
+                    cpuMinutes.form, outputBytes.form, destination.form, jobTime.form, jobCPU.form,
+                    jobBytes.form, jobAudio.form, maxOutputs.form,
                 ],
                 examples: [
                     Example(
                         line: "sluice tenants limit radio --reads in:radio/ --writes out:radio/",
                         purpose: "folders of its own"
+                    ),
+                    Example(
+                        line: "sluice tenants limit radio --cpu-minutes 6000 --output-bytes 500GiB",
+                        purpose: "of each 24 hours"
+                    ),
+                    Example(
+                        line: "sluice tenants limit radio --destination 'out:{tenant}/{dir}/{stem}.{ext}'",
+                        purpose: "outputs in a folder of its own"
                     ),
                     Example(line: "sluice tenants limit radio --waiting-jobs none", purpose: "remove a limit"),
                 ],
@@ -105,7 +170,7 @@ enum TenantsCommand {
         _ console: CommandOutput
     ) throws {
         if invocation[ListOptions.json] {
-            for tenant in tenants { try console.print(JSONText.line(Record(tenant))) }
+            for tenant in tenants { try console.print(JSONText.line(TenantRecord(tenant))) }
         } else if invocation[ListOptions.quiet] {
             for tenant in tenants { try console.print(tenant.name.printable) }
         } else {
@@ -114,6 +179,9 @@ enum TenantsCommand {
                 .init(title: "MAY WAIT", isNumber: true), .init(title: "PRIORITY", isNumber: true, mayGo: true),
                 .init(title: "ATTEMPTS", isNumber: true, mayGo: true), .init(title: "READS", mayGo: true),
                 .init(title: "WRITES", mayGo: true), .init(title: "UPLOADS", isNumber: true, mayGo: true),
+                .init(title: "DESTINATION", mayGo: true),
+                .init(title: "CPU MIN", isNumber: true, mayGo: true),
+                .init(title: "OUTPUTS", isNumber: true, mayGo: true), .init(title: "CONTINUES", mayGo: true),
                 .init(title: "CREATED", mayGo: true),
                 .init(title: "CREATED BY", mayGo: true),
             ])
@@ -125,11 +193,30 @@ enum TenantsCommand {
                     .init(tenant.limits.maxAttempts.map { "\($0)" } ?? "-"),
                     .init(words(tenant.limits.reads)), .init(words(tenant.limits.writes)),
                     .init(tenant.limits.uploadBytes.map { Figures.bytes($0) } ?? "-"),
+                    .init(tenant.limits.destination ?? "-"),
+                    .init(
+                        used(
+                            Figures.grouped(Int(tenant.usedCPU / .seconds(60))),
+                            of: tenant.limits.cpuMinutes.map { Figures.grouped(Int($0)) }
+                        )
+                    ),
+                    .init(
+                        used(
+                            Figures.bytes(tenant.usedOutputBytes),
+                            of: tenant.limits.outputBytes.map { Figures.bytes($0) }
+                        )
+                    ),
+                    .init(tenant.hold.map { TimeWords.ahead($0.until, at: now) } ?? "-"),
                     .init(TimeWords.ago(tenant.createdAt, at: now)), .init(tenant.createdBy),
                 ])
             }
             try console.print(table.lines(for: console.data).joined(separator: "\n"))
         }
+    }
+
+    /// `12 of 600`, or what was used if there is no limit.
+    private static func used(_ amount: String, of limit: String?) -> String {
+        limit.map { "\(amount) of \($0)" } ?? amount
     }
 
     private static func words(_ places: [String]?) -> String {
@@ -139,6 +226,12 @@ enum TenantsCommand {
 
     @Sendable private static func limit(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let name = invocation.word(name)
+        let template = invocation[destination].flatMap { $0 == "none" ? nil : $0 }
+        if let template {
+            do throws(StorageError) { _ = try TenantDestination(template) } catch {
+                throw UsageError("--destination \(template): \(error.detail)")
+            }
+        }
         let (now, tenants) = try LedgerWork.runOnDatabase(invocation) { ledger in
             let missing = Refusal(
                 message: "no such tenant \"\(name.printable)\"",
@@ -153,7 +246,22 @@ enum TenantsCommand {
             if let ceiling = invocation[maxAttempts] { limits.maxAttempts = ceiling.most.map { Int32($0) } }
             if invocation[reads] != nil { limits.reads = places(invocation.all(reads)) }
             if let ceiling = invocation[uploads] { limits.uploadBytes = ceiling.most }
+            if let ceiling = invocation[cpuMinutes] { limits.cpuMinutes = ceiling.most }
+            if let ceiling = invocation[outputBytes] {
+                guard ceiling.most != 0 else {
+                    throw Refusal(message: "--output-bytes must be 1 or more, or none", exitCode: .usage)
+                }
+                limits.outputBytes = ceiling.most
+            }
             if invocation[writes] != nil { limits.writes = places(invocation.all(writes)) }
+            var jobs = limits.jobs ?? JobCeilings()
+            if let ceiling = invocation[jobTime] { jobs.wallSeconds = ceiling.seconds }
+            if let ceiling = invocation[jobCPU] { jobs.cpuSeconds = ceiling.seconds }
+            if let ceiling = invocation[jobBytes] { jobs.outputBytes = ceiling.most }
+            if let ceiling = invocation[jobAudio] { jobs.decodedSeconds = ceiling.seconds }
+            limits.jobs = jobs == JobCeilings() ? nil : jobs
+            if let ceiling = invocation[maxOutputs] { limits.maxOutputs = ceiling.most.map { Int32($0) } }
+            if invocation[destination] != nil { limits.destination = template }
             guard try await ledger.setLimits(limits, of: name) else { throw missing }
             return (try await ledger.time(), try await ledger.tenants().filter { $0.name == name })
         }
@@ -170,27 +278,6 @@ enum TenantsCommand {
         guard isNew else { throw Refusal(message: "there is a tenant \"\(name.printable)\" already") }
         console.say("next: sluice tokens create --role submitter --tenant \(ShellWord.quoted(name)) --name NAME")
         return .success
-    }
-
-    private struct Record: Encodable {
-        let waitingJobs: Int64?
-        let topPriority: Int32?
-        let maxAttempts: Int32?
-        let reads: [String]?
-        let writes: [String]?
-        let uploadBytes: Int64?
-        let tenant: String
-        let createdAt: Date
-        let createdBy: String
-        let tokens: Int
-
-        init(_ tenant: Tenant) {
-            (self.tenant, createdAt) = (tenant.name, tenant.createdAt)
-            (createdBy, tokens) = (tenant.createdBy, tenant.tokens)
-            (waitingJobs, topPriority) = (tenant.limits.waitingJobs, tenant.limits.topPriority)
-            (maxAttempts, reads, writes) = (tenant.limits.maxAttempts, tenant.limits.reads, tenant.limits.writes)
-            uploadBytes = tenant.limits.uploadBytes
-        }
     }
 }
 
@@ -211,6 +298,21 @@ extension ValueType where Value == Ceiling {
             }
             return Ceiling(most: number)
         }
+    }
+}
+
+/// A limit in seconds, or none.
+struct TimeCeiling: Sendable {
+    let seconds: Int64?
+}
+
+extension ValueType where Value == TimeCeiling {
+    /// A duration of a second or more, or `none`.
+    static let timeCeiling = ValueType(placeholder: "TIME") { text throws(Misfit) in
+        if text == "none" { return TimeCeiling(seconds: nil) }
+        let duration = try ValueType<Duration>.duration.read(text)
+        guard duration >= .seconds(1) else { throw Misfit(why: "must be a second or more, or none") }
+        return TimeCeiling(seconds: duration.components.seconds)
     }
 }
 

@@ -233,6 +233,15 @@ struct LedgerExamination: Sendable {
         )
         let troubles = summaries.troubles(at: status.time)
         for trouble in troubles { findings.append(Self.finding(of: trouble)) }
+        for hold in try await ledger.holds() {
+            findings.append(
+                .warn(
+                    "tenant \(hold.tenant.printable)",
+                    hold.note(at: status.time),
+                    "sluice tenants limit \(ShellWord.quoted(hold.tenant).printable) changes its limits"
+                )
+            )
+        }
         for line in try await ledger.unableLanes() where !troubles.contains(where: { $0.explains(line) }) {
             let missing = line.missing.isEmpty ? line.needs : line.missing
             findings.append(

@@ -29,6 +29,10 @@ struct WaitReason: Sendable {
             guard !missing.isEmpty, missing != story.specificNeeds else { return whole }
             return "\(whole), and no running worker has \(missing.joined(separator: ", ").printable)"
         case .limit: return "its queue has reached its limit of running jobs: sluice queues limit \(queue) none"
+        case .cpuMinutes:
+            return "for its tenant, which has used up its processor time of 24 hours; continues \(time ?? "later")"
+        case .outputBytes:
+            return "for its tenant, which has used up its bytes of outputs of 24 hours; continues \(time ?? "later")"
         case .runAt:
             return "for its start time: \(story.runAt.map { TimeWords.moment($0, at: now) } ?? "later"), \(time ?? "")"
         case .backOff where story.summary.code == FailureCode.fileSystemFull.rawValue:

@@ -25,6 +25,8 @@ protocol CommandLedger: Sendable {
     func workers(endedSince: Date?) async throws -> [WorkerSummary]
     func unableLanes() async throws -> [UnableLane]
     func paces(since: Date) async throws -> [MinuteThroughput]
+    /// The tenant for which the user acts, and the template of its destinations; `nil` if there is none.
+    func ownDestination() async throws -> (tenant: String, template: String)?
 
     // MARK: - Listening
 
@@ -74,6 +76,11 @@ protocol CommandLedger: Sendable {
 extension JobLedger: CommandLedger {
     func overview() async throws -> (status: LedgerStatus, place: String) {
         (try await status(), configuration.description)
+    }
+
+    func ownDestination() async throws -> (tenant: String, template: String)? {
+        guard let tenant = try await ownTenant(), let template = tenant.limits.destination else { return nil }
+        return (tenant.name, template)
     }
 
     func facts(context: String?) async throws -> StatusFacts { try await StatusFacts.look(at: self, context: context) }

@@ -92,12 +92,14 @@ struct ProblemReading {
         "no_token": "set SLUICE_TOKEN or SLUICE_TOKEN_FILE", "bad_parameter": FailureCode.ledgerRefused.advice,
         "bad_body": FailureCode.ledgerRefused.advice,
         "tenant_not_fit": "\"sluice status\" tells a tenant how many workers are running",
+        "bad_destination": "without --to, the outputs go where the tenant's template says",
         "bad_token": "set SLUICE_TOKEN or SLUICE_TOKEN_FILE to a valid token",
     ].compactMapValues(\.self)
 
     /// The ledger's codes for what the API itself refuses.
     private static let codes: [String: FailureCode] = [
         "bad_request": .ledgerRefused, "bad_parameter": .ledgerRefused, "bad_body": .ledgerRefused,
+        "bad_destination": .ledgerRefused,
         "no_token": .ledgerPermissionDenied, "bad_token": .ledgerPermissionDenied,
         "role_not_fit": .ledgerPermissionDenied, "tenant_not_fit": .ledgerPermissionDenied,
         "key_in_use": .ledgerConflict,

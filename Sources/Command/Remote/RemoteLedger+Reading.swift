@@ -40,6 +40,10 @@ extension RemoteLedger {
             RemotePage<ChoreStateRecord>.self,
             .init(path: "/api/v1/chores", operation: "list chores")
         )
+        let holds = try await ask(
+            RemotePage<HoldRecord>.self,
+            .init(path: "/api/v1/holds", operation: "list tenants that have used up their day")
+        )
         return StatusFacts(
             context: context,
             place: record.ledger,
@@ -48,7 +52,8 @@ extension RemoteLedger {
             workers: WorkerCensus(workers, at: record.time),
             unable: try await unableLanes(),
             chores: chores.items.map(\.record),
-            troubles: workers.troubles(at: record.time)
+            troubles: workers.troubles(at: record.time),
+            holds: holds.items.map(\.hold)
         )
     }
 

@@ -71,6 +71,14 @@ extension RemoteLedger {
 
     // MARK: - Submitting
 
+    func ownDestination() async throws -> (tenant: String, template: String)? {
+        let request = CoordinatorConnection.Request(path: "/api/v1/tenant", operation: "show the tenant")
+        guard let tenant = try await find(TenantRecord.self, request), let template = tenant.destination else {
+            return nil
+        }
+        return (tenant.tenant, template)
+    }
+
     /// As long as the ledger's database may take.
     private static let submissionLimit: Duration = .seconds(900)
 

@@ -120,6 +120,7 @@ extension FailureGroupRecord: RemoteItem { static var listName: String { "failur
 extension QueueRecord: RemoteItem { static var listName: String { "queues" } }
 extension WorkerRecord: RemoteItem { static var listName: String { "workers" } }
 extension UnableRecord: RemoteItem { static var listName: String { "unable" } }
+extension HoldRecord: RemoteItem { static var listName: String { "holds" } }
 extension ChoreStateRecord: RemoteItem { static var listName: String { "chores" } }
 extension ThroughputRecord: RemoteItem { static var listName: String { "throughput" } }
 extension BulkChangeRecord: RemoteItem { static var listName: String { "changes" } }

@@ -169,13 +169,32 @@ enum SubmitOptions {
         ]
     }
 
-    /// The outputs of each job: where `--to` and `--also` say, or where the recipe in `file` says.
+    /// Where the outputs go by the template of the user's tenant, if a coordinator serves the user, and neither `--to` nor
+    /// a recipe says it.
+    private static func servedTemplate(_ file: RecipeTemplate?, _ invocation: Invocation) throws -> String? {
+        guard invocation[to] == nil, file == nil, try LedgerOptions.coordinator(invocation) != nil,
+            let (tenant, template) = try LedgerWork.run(invocation, { try await $0.ownDestination() })
+        else { return nil }
+        do throws(StorageError) {
+            return try TenantDestination(template).submitting(as: tenant, label: invocation[label])
+        } catch {
+            throw UsageError(
+                "the destinations of tenant \(tenant.printable) are \(template.printable): \(error.detail.printable)",
+                hint: "--label names the batch; --to names the outputs"
+            )
+        }
+    }
+
+    /// The outputs of each job: where `--to` and `--also` say, or where the recipe in `file` says, or the template of the
+    /// user's tenant.
     static func outputs(
         from file: RecipeTemplate?,
         _ roots: PathRoots,
         _ invocation: Invocation
     ) throws -> [OutputTemplate] {
-        guard let text = invocation[to] ?? file?.recipe.outputs[0].location else {
+        guard
+            let text = try invocation[to] ?? file?.recipe.outputs[0].location ?? servedTemplate(file, invocation)
+        else {
             throw UsageError("--to is missing", hint: "as in --to out/{dir}/{stem}.mp3")
         }
         // `try?`: a template that is not a time is what --to should be.

@@ -122,6 +122,11 @@ extension SubmitPage {
 
     private func remark(_ outcome: SubmitOutcome) {
         let survey = outcome.survey
+        if let clamped = outcome.receipt?.clamped, !clamped.isEmpty {
+            console.warn(
+                "the tenant's limits hold instead of the recipe's: \(clamped.prefix(10).joined(separator: ", ").printable)"
+            )
+        }
         if outcome.isRepetition, survey.rest == survey.underWay || outcome.receipt != nil {
             let way = invocation[SubmitOptions.key] == nil ? "; --again submits it again" : ""
             console.warn("this was submitted before; nothing was added\(way)")

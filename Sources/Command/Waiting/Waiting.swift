@@ -171,7 +171,7 @@ struct Waiting: Sendable {
             let lacksWorkers = workers.map { WorkerCensus($0, at: now).alive == 0 } ?? false
             return Obstacle(job: waiting, reason: reason, lacksWorkers: lacksWorkers)
         case .line where stillness < Self.patience, .album where stillness < Self.patience: return nil
-        case .paused, .limit, .runAt, .backOff, .album, .line:
+        case .paused, .limit, .cpuMinutes, .outputBytes, .runAt, .backOff, .album, .line:
             return Obstacle(job: waiting, reason: reason, lacksWorkers: false)
         }
     }

@@ -30,7 +30,7 @@ enum Shapes {
         .may("code", .text(), "the failure that ended it, or after which it waits"),
         .may("class", choice(Failure.Kind.self), "whether another attempt can succeed"),
         .may("stage", .text(), "the part of the work that failed"),
-        .may("readyAt", .moment, "when a delayed job becomes ready"),
+        .may("readyAt", .moment, "when a delayed job becomes ready, or a tenant's job may start; see waitingFor"),
         .may("worker", .text(), "the worker that holds it or held it last"),
         .may("slot", .whole(), "that worker's slot"),
         .may("frames", .whole(), "frames done"),
@@ -122,6 +122,11 @@ enum Shapes {
             .must("jobCount", .whole(), ""),
             .must("isRepetition", .truth, "whether the key had been used, so that nothing was added"),
             .must("isSameRequest", .truth, "whether a repetition asked for the same jobs"),
+            .may(
+                "clamped",
+                .list(.text()),
+                "limits that recipes of this request ask for and the tenant does not have: its own hold instead"
+            ),
         ])
     )
 
@@ -323,6 +328,44 @@ enum Shapes {
     static let time = Schema.named("Time", .object([.must("time", .moment, "")]))
 
     static let count = Schema.named("Count", .object([.must("jobs", .whole(), "how many")]))
+
+    static let tenant = Schema.named(
+        "Tenant",
+        .object([
+            .must("tenant", .text(), "its name"),
+            .may("waitingJobs", .whole(), "jobs that may wait or be delayed; what is missing here has no limit"),
+            .may("topPriority", .whole(-32_768...32_767), "the highest priority of its batches"),
+            .may("maxAttempts", .whole(1...1_000), "attempts that its jobs may ask for"),
+            .may("reads", .list(.text()), "what the locations of its sources begin with"),
+            .may("writes", .list(.text()), "what the locations of its outputs and uploads begin with"),
+            .may("uploadBytes", .whole(), "bytes that it may upload in 24 hours"),
+            .may("cpuMinutes", .whole(), "processor time that its conversions may use in 24 hours"),
+            .may("outputBytes", .whole(), "bytes of outputs that may be published for it in 24 hours"),
+            .may("destination", .text(), "the template of its destinations: a job without an output gets one by it"),
+            .may(
+                "jobLimits",
+                .object([
+                    .may("wallSeconds", .whole(), ""), .may("cpuSeconds", .whole(), ""),
+                    .may("outputBytes", .whole(), ""), .may("decodedSeconds", .whole(), ""),
+                ]),
+                "the highest limits of its recipes; they also hold for recipes without limits"
+            ),
+            .may("maxOutputs", .whole(), "the highest number of outputs of a job"),
+            .must("cpuSecondsUsed", .number, "in the last 24 hours"),
+            .must("outputBytesUsed", .whole(), "in the last 24 hours"),
+            .may("heldFor", choice(TenantHold.Allowance.self), "the limit that is used up; its jobs wait"),
+            .may("heldUntil", .moment, "when its jobs go on, unless those that run use more"),
+        ])
+    )
+
+    static let hold = Schema.named(
+        "Hold",
+        .object([
+            .must("tenant", .text(), ""),
+            .must("heldFor", choice(TenantHold.Allowance.self), "the limit that is used up"),
+            .must("heldUntil", .moment, "when its jobs go on, unless those that run use more"),
+        ])
+    )
 
     static let unable = Schema.named(
         "UnableJobs",

@@ -23,6 +23,7 @@ package struct Problem: Error, Sendable {
         case ledgerAway = "ledger_away"
         case notServed = "not_served"
         case badPath = "bad_path"
+        case badDestination = "bad_destination"
         case wrongDigest = "wrong_digest"
         case uploadTooLarge = "upload_too_large"
         case fileExists = "file_exists"
@@ -37,7 +38,7 @@ package struct Problem: Error, Sendable {
 
         package var status: HTTPStatus {
             switch self {
-            case .badRequest, .badParameter, .badBody, .badPath: .badRequest
+            case .badRequest, .badParameter, .badBody, .badPath, .badDestination: .badRequest
             case .noToken, .badToken: .unauthorized
             case .roleNotFit, .tenantNotFit: .forbidden
             case .noSuchThing, .notServed: .notFound
@@ -78,6 +79,7 @@ package struct Problem: Error, Sendable {
             case .ledgerAway: "the ledger cannot be reached"
             case .notServed: "this coordinator does not serve these files"
             case .badPath: "the path cannot be used"
+            case .badDestination: "a destination does not fit the tenant's template"
             case .wrongDigest: "the body does not have the digest that was sent with it"
             case .uploadTooLarge: "the file is larger than uploads may be"
             case .fileExists: "another file is at this path"
@@ -102,6 +104,8 @@ package struct Problem: Error, Sendable {
             case .bodyTooLarge: "send JSON Lines, which may have any length"
             case .keyInUse: "use another Idempotency-Key for another request"
             case .tooManyFailures, .overloaded, .ledgerAway, .storageSilent: "try again later"
+            case .badDestination:
+                "leave the output out, and it goes where GET /api/v1/tenant says; an operator changes the template"
             case .notServed: "a coordinator serves the roots that \"--uploads\" and \"--downloads\" name"
             case .fileExists: "use another path; uploads replace nothing"
             case .wrongDigest: "send the file again"

@@ -36,6 +36,31 @@ enum CommandOperations {
             return try .json(Answer(unable: try await call.ledger.unableLanes().map(UnableRecord.init)))
         },
         Operation(
+            name: "getTenant",
+            method: .get,
+            path: "/api/v1/tenant",
+            summary: "the tenant of the caller's token: its limits, and what its conversions have used in 24 hours",
+            access: .readers,
+            answer: Shapes.tenant
+        ) { call in
+            guard let tenant = try await call.ledger.ownTenant() else {
+                throw Problem(.noSuchThing, "this token has no tenant")
+            }
+            return try .json(TenantRecord(tenant, isForItself: true))
+        },
+        Operation(
+            name: "listHolds",
+            method: .get,
+            path: "/api/v1/holds",
+            summary: "tenants whose waiting jobs are not claimed now, because they have used up what they may use in "
+                + "24 hours; a tenant sees only itself",
+            access: .readers,
+            answer: Shapes.all("holds", Shapes.hold)
+        ) { call in
+            struct Answer: Encodable { let holds: [HoldRecord] }
+            return try .json(Answer(holds: try await call.ledger.holds().map(HoldRecord.init)))
+        },
+        Operation(
             name: "listChores",
             method: .get,
             path: "/api/v1/chores",

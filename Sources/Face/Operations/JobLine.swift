@@ -82,6 +82,8 @@ struct RequestMaker {
         /// A JSON pointer into the job.
         let pointer: String
         let detail: String
+        /// Whether it is a destination that does not fit the tenant's template.
+        var isDestination = false
 
         init(pointer: String, detail: String) { (self.pointer, self.detail) = (pointer, detail) }
 
@@ -114,11 +116,21 @@ struct RequestMaker {
         let needs: [String]
     }
 
+    /// Where the outputs go, if that is not the client's choice.
+    private var rule: DestinationRule?
     private var forms: [Form] = []
     private static let formLimit = 8
 
+    /// Told of the limits that recipes ask for.
+    private let limits: ClampedLimits?
+
+    init(_ rule: DestinationRule? = nil, _ limits: ClampedLimits? = nil) { (self.rule, self.limits) = (rule, limits) }
+
     mutating func make(_ line: JobLine) throws(Mistake) -> JobRequest {
+        var line = line
+        try settleDestination(of: &line)
         let recipe = try Self.recipe(line)
+        limits?.note(recipe.limits)
         var roots: Set<String> = []
         for (index, source) in recipe.sources.enumerated() {
             roots.insert(try Self.root(of: source.location, at: "/recipe/sources/\(index)/location"))
@@ -151,6 +163,26 @@ struct RequestMaker {
             labels: line.labels ?? [:],
             stamp: line.stamp?.stamp
         )
+    }
+
+    /// Makes the destination that a job leaves out, or checks those that it names.
+    private mutating func settleDestination(of line: inout JobLine) throws(Mistake) {
+        guard rule != nil else { return }
+        do throws(Mistake) {
+            if let recipe = line.recipe {
+                for (index, output) in recipe.outputs.enumerated() {
+                    try rule?.check(output.location, at: "/recipe/outputs/\(index)/location")
+                }
+            } else if let output = line.output {
+                try rule?.check(output, at: "/output")
+            } else if let source = line.source {
+                line.output = try rule?.destination(for: source, preset: line.preset)
+            }
+        } catch {
+            var mistake = error
+            mistake.isDestination = true
+            throw mistake
+        }
     }
 
     private static func recipe(_ line: JobLine) throws(Mistake) -> Recipe {
@@ -216,10 +248,14 @@ struct JobLines: AsyncSequence, Sendable {
     let body: BodyStream
     /// Whether a body without jobs is passed on; otherwise it is a mistake.
     var mayBeEmpty = false
+    var rule: DestinationRule?
+    var limits: ClampedLimits?
     /// A line may be as long as a recipe.
     private static let longestLine = 256 << 10
 
-    func makeAsyncIterator() -> Iterator { Iterator(body: body.makeAsyncIterator(), mayBeEmpty: mayBeEmpty) }
+    func makeAsyncIterator() -> Iterator {
+        Iterator(body: body.makeAsyncIterator(), maker: RequestMaker(rule, limits), mayBeEmpty: mayBeEmpty)
+    }
 
     struct Iterator: AsyncIteratorProtocol {
         fileprivate var body: BodyStream.Iterator
@@ -228,11 +264,11 @@ struct JobLines: AsyncSequence, Sendable {
         private var place = 0
         private var isOver = false
         private var number = 0
-        private var maker = RequestMaker()
+        private var maker: RequestMaker
         private let mayBeEmpty: Bool
 
-        fileprivate init(body: BodyStream.Iterator, mayBeEmpty: Bool) {
-            (self.body, self.mayBeEmpty) = (body, mayBeEmpty)
+        fileprivate init(body: BodyStream.Iterator, maker: RequestMaker, mayBeEmpty: Bool) {
+            (self.body, self.maker, self.mayBeEmpty) = (body, maker, mayBeEmpty)
         }
 
         mutating func next() async throws -> JobRequest? {
@@ -243,7 +279,7 @@ struct JobLines: AsyncSequence, Sendable {
                     return try maker.make(JobLine(json: line))
                 } catch {
                     throw Problem(
-                        .badBody,
+                        error.isDestination ? .badDestination : .badBody,
                         "line \(number) is not right; nothing was submitted",
                         mistakes: [.init(pointer: error.pointer, detail: error.detail)]
                     )

@@ -40,7 +40,12 @@ enum SubmittingOperation {
                     "what to convert, as docs/recipes.md describes; or instead of it:"
                 ),
                 .may("source", .text(1...4_096), "the source: the name of a root, a colon and a path"),
-                .may("output", .text(1...4_096), "the output; its extension decides the format without a preset"),
+                .may(
+                    "output",
+                    .text(1...4_096),
+                    "the output; its extension decides the format without a preset. A tenant whose destinations have a "
+                        + "template may leave it out"
+                ),
                 .may("preset", .text(1...64), "a named format"),
                 .may(
                     "onConflict",
@@ -89,7 +94,9 @@ enum SubmittingOperation {
 
     @Sendable private static func run(_ call: Call) async throws -> HTTPAnswer {
         let key = call.head.field("idempotency-key")
-        let receipt: SubmissionReceipt
+        var receipt: SubmissionReceipt
+        let tenant = try await call.caller.tenant == nil ? nil : call.ledger.ownTenant()
+        let clamped = ClampedLimits(tenant)
         if let lines = call.stream {
             var submission = submission(call.parameters, key: key)
             submission.request = call.text("request")
@@ -105,7 +112,12 @@ enum SubmittingOperation {
                     mistakes: [.init(pointer: "request", detail: "needs an Idempotency-Key")]
                 )
             }
-            let jobs = JobLines(body: lines, mayBeEmpty: submission.request != nil)
+            let jobs = JobLines(
+                body: lines,
+                mayBeEmpty: submission.request != nil,
+                rule: try DestinationRule(tenant, label: submission.label),
+                limits: clamped
+            )
             do {
                 receipt = try await call.ledger.submit(submission, streaming: jobs)
             } catch is BodyStream.Interrupted {
@@ -118,14 +130,14 @@ enum SubmittingOperation {
             let members = call.body?.members ?? [:]
             var submission = submission(members, key: key)
             submission.labels = (members["labels"]?.members ?? [:]).compactMapValues(\.text)
-            var maker = RequestMaker()
+            var maker = RequestMaker(try DestinationRule(tenant, label: submission.label), clamped)
             var jobs: [JobRequest] = []
             for (place, item) in (members["jobs"]?.items ?? []).enumerated() {
                 do throws(RequestMaker.Mistake) {
                     jobs.append(try maker.make(JobLine(item)))
                 } catch {
                     throw Problem(
-                        .badBody,
+                        error.isDestination ? .badDestination : .badBody,
                         mistakes: [.init(pointer: "/jobs/\(place)\(error.pointer)", detail: error.detail)]
                     )
                 }
@@ -136,6 +148,7 @@ enum SubmittingOperation {
         guard receipt.isSameRequest else {
             throw Problem(.keyInUse, "batch \(receipt.batch) was submitted with this key and other jobs or settings")
         }
+        receipt.clamped = clamped?.names
         var answer = try HTTPAnswer.json(receipt, receipt.isRepetition ? .ok : .created)
         answer.fields.append(("Location", "/api/v1/batches/\(receipt.batch)"))
         return answer

@@ -82,6 +82,20 @@ extension JobLedger {
         }
     }
 
+    /// The tenant for which this ledger acts; `nil` if it acts for none.
+    public func ownTenant() async throws -> Tenant? {
+        try await settle("show the tenant") { connection, _ in
+            try connection.first("select * from \(schema).show_tenant()", Tenant.init)
+        }
+    }
+
+    /// Tenants whose jobs wait now, by name, because they have used up what they may use. A tenant sees only itself.
+    public func holds() async throws -> [TenantHold] {
+        try await settle("list tenants that have used up their day") { connection, _ in
+            try connection.rows("select * from \(schema).list_holds()", TenantHold.init)
+        }
+    }
+
     // MARK: - Audit
 
     /// Who changed what, newest first: since `since`, by `who`, and older than the record `record`.

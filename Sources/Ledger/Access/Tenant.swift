@@ -1,3 +1,4 @@
+public import Conversion
 public import FoundationEssentials
 
 /// A customer of an installation, to which tokens and batches belong.
@@ -8,6 +9,12 @@ public struct Tenant: Sendable, Hashable {
     /// How many of its tokens are valid.
     public var tokens: Int
     public var limits: TenantLimits
+    /// The processor time that its conversions have used in the last day, exact to ten minutes.
+    public var usedCPU: Duration
+    /// The bytes of the outputs that were published for it in that time.
+    public var usedOutputBytes: Int64
+    /// Set while its waiting jobs are held back.
+    public var hold: TenantHold?
 
     init(_ row: Row) throws {
         name = try row["tenant"]
@@ -20,12 +27,44 @@ public struct Tenant: Sendable, Hashable {
             maxAttempts: row["max_attempts"],
             reads: row["reads"],
             writes: row["writes"],
-            uploadBytes: row["upload_bytes"]
+            uploadBytes: row["upload_bytes"],
+            cpuMinutes: row["cpu_minutes"],
+            outputBytes: row["output_bytes"],
+            destination: row["destination"],
+            jobs: (row["job_limits"] as JSON?)?.decoded(during: row.operation),
+            maxOutputs: row["max_outputs"]
         )
+        usedCPU = .milliseconds(try row["used_cpu_ms"] as Int64)
+        usedOutputBytes = try row["used_output_bytes"]
+        hold = try row["held_for"] as String? == nil ? nil : TenantHold(row)
     }
 }
 
-/// What a tenant may submit. `nil` anywhere: no limit.
+/// A tenant whose jobs wait, because its conversions have used up what they may use in 24 hours.
+public struct TenantHold: Sendable, Hashable {
+    /// What can be used up.
+    public enum Allowance: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Minutes of processor time.
+        case cpuMinutes = "cpu_minutes"
+        /// Bytes of outputs.
+        case outputBytes = "output_bytes"
+    }
+
+    public var tenant: String
+    public var allowance: Allowance
+    /// When claims take its jobs again, unless jobs that still run use more.
+    public var until: Date
+
+    public init(tenant: String, allowance: Allowance, until: Date) {
+        (self.tenant, self.allowance, self.until) = (tenant, allowance, until)
+    }
+
+    init(_ row: Row) throws {
+        self.init(tenant: try row["tenant"], allowance: try row.value("held_for"), until: try row["held_until"])
+    }
+}
+
+/// What a tenant may submit and use. `nil` anywhere: no limit.
 public struct TenantLimits: Sendable, Hashable {
     /// Jobs that wait or are delayed.
     public var waitingJobs: Int64?
@@ -39,6 +78,16 @@ public struct TenantLimits: Sendable, Hashable {
     public var writes: [String]?
     /// Bytes that it may upload in 24 hours. Uploads go only where it may write.
     public var uploadBytes: Int64?
+    /// Minutes of processor time that its conversions may use in 24 hours. Afterwards its jobs wait.
+    public var cpuMinutes: Int64?
+    /// Bytes of outputs that may be published for it in 24 hours. Afterwards its jobs wait.
+    public var outputBytes: Int64?
+    /// The template of its destinations, in the syntax of `TenantDestination`; `nil` if it names them itself.
+    public var destination: String?
+    /// What one of its jobs may take. Workers apply it to jobs whose recipes ask for more, or for nothing.
+    public var jobs: JobCeilings?
+    /// The highest number of outputs of a job.
+    public var maxOutputs: Int32?
 
     public init(
         waitingJobs: Int64? = nil,
@@ -46,10 +95,17 @@ public struct TenantLimits: Sendable, Hashable {
         maxAttempts: Int32? = nil,
         reads: [String]? = nil,
         writes: [String]? = nil,
-        uploadBytes: Int64? = nil
+        uploadBytes: Int64? = nil,
+        cpuMinutes: Int64? = nil,
+        outputBytes: Int64? = nil,
+        destination: String? = nil,
+        jobs: JobCeilings? = nil,
+        maxOutputs: Int32? = nil
     ) {
         (self.waitingJobs, self.topPriority, self.maxAttempts) = (waitingJobs, topPriority, maxAttempts)
         (self.reads, self.writes, self.uploadBytes) = (reads, writes, uploadBytes)
+        (self.cpuMinutes, self.outputBytes, self.destination) = (cpuMinutes, outputBytes, destination)
+        (self.jobs, self.maxOutputs) = (jobs, maxOutputs)
     }
 }
 
@@ -61,5 +117,39 @@ extension TenantLimits: Encodable {
         case maxAttempts = "max_attempts"
         case reads, writes
         case uploadBytes = "upload_bytes"
+        case cpuMinutes = "cpu_minutes"
+        case outputBytes = "output_bytes"
+        case destination
+        case jobs = "job_limits"
+        case maxOutputs = "max_outputs"
+    }
+}
+
+/// The highest limits of recipes. `nil`: that of the worker.
+public struct JobCeilings: Sendable, Hashable, Codable {
+    public var wallSeconds: Int64?
+    public var cpuSeconds: Int64?
+    public var outputBytes: Int64?
+    public var decodedSeconds: Int64?
+
+    public init(
+        wallSeconds: Int64? = nil,
+        cpuSeconds: Int64? = nil,
+        outputBytes: Int64? = nil,
+        decodedSeconds: Int64? = nil
+    ) {
+        (self.wallSeconds, self.cpuSeconds) = (wallSeconds, cpuSeconds)
+        (self.outputBytes, self.decodedSeconds) = (outputBytes, decodedSeconds)
+    }
+
+    /// The names of the limits of a recipe that are higher, so that these hold instead.
+    public func exceeded(by limits: Recipe.Limits?) -> [String] {
+        func isHigher(_ asked: Int64?, _ most: Int64?) -> Bool { asked.map { $0 > most ?? .max } ?? false }
+        return [
+            ("wallSeconds", isHigher(limits?.wallSeconds.map { Int64($0) }, wallSeconds)),
+            ("cpuSeconds", isHigher(limits?.cpuSeconds.map { Int64($0) }, cpuSeconds)),
+            ("outputBytes", isHigher(limits?.outputBytes, outputBytes)),
+            ("decodedSeconds", isHigher(limits?.decodedSeconds.map { Int64($0) }, decodedSeconds)),
+        ].filter { $0.1 }.map { $0.0 }
     }
 }

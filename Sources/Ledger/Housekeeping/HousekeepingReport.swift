@@ -7,7 +7,7 @@ public struct HousekeepingReport: Sendable, Hashable {
     /// One chore that was due, with all its pages.
     public struct Chore: Sendable, Hashable {
         /// `reap`, `wake_delayed`, `fold_counts`, `raise_floors`, `audit_running`, `make_spans_ahead`, `drop_old`,
-        /// `close_albums`, `fold_service`, `trim_audit`, `find_events` or `trim_webhooks`.
+        /// `close_albums`, `fold_service`, `trim_audit`, `find_events`, `trim_webhooks` or `fold_use`.
         public var name: String
         /// How many rows or objects it changed; which kind depends on the chore.
         public var affected = 0

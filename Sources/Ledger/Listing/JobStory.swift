@@ -33,6 +33,10 @@ public struct JobStory: Sendable, Hashable {
         case unable
         /// Its queue has reached its running limit.
         case limit
+        /// Its tenant has used up the processor time of its day.
+        case cpuMinutes = "cpu_minutes"
+        /// Its tenant has used up the bytes of outputs of its day.
+        case outputBytes = "output_bytes"
         /// The start time that its submitter set.
         case runAt = "run_at"
         /// The back-off before another try.

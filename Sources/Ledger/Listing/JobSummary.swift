@@ -22,7 +22,7 @@ public struct JobSummary: Sendable, Hashable {
     public var code: String?
     public var kind: Failure.Kind?
     public var stage: String?
-    /// When a delayed job becomes ready.
+    /// When a delayed job becomes ready. In a story also when a job may start whose tenant has used up its day.
     public var readyAt: Date?
     /// The worker that holds it, or held it last.
     public var worker: String?

@@ -10,4 +10,7 @@ public struct SubmissionReceipt: Sendable, Hashable, Codable {
     public var isRepetition: Bool
     /// Whether a repetition asked for the same jobs. Always true if it is no repetition.
     public var isSameRequest: Bool
+    /// The names of limits that recipes of this request ask for and the tenant does not have, so that its own hold
+    /// instead. Only a coordinator says this.
+    public var clamped: [String]?
 }

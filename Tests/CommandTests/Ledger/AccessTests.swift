@@ -75,6 +75,25 @@ struct AccessTests {
         _ = try bench.output("tenants", "limit", "radio", "--top-priority", "none", "--max-attempts", "2")
         #expect(try bench.run("tenants", "limit", "tv", "--max-attempts", "2").status == .exited(4))
         #expect(try bench.run("tenants", "limit", "radio", "--max-attempts", "0").status == .exited(2))
+        _ = try bench.output(
+            "tenants",
+            "limit",
+            "radio",
+            "--cpu-minutes",
+            "6000",
+            "--output-bytes",
+            "500GiB",
+            "--destination",
+            "out:{tenant}/{stem}.{ext}",
+            "--job-time",
+            "2h"
+        )
+        for wrong in [
+            ["--cpu-minutes", "0"], ["--output-bytes", "0"], ["--destination", "out:x"], ["--job-time", "0s"],
+            ["--destination", "out:../{stem}"],
+        ] {
+            #expect(try bench.run(["tenants", "limit", "radio"] + wrong).status == .exited(2), "\(wrong)")
+        }
         try Golden.expect(Golden.maskedLedger(bench.output("tenants", "--json")), is: "tenants.jsonl")
     }
 

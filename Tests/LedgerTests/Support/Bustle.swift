@@ -37,11 +37,12 @@ enum Bustle {
             keep = '1 h', stall = '1 h', losses_without_delay = 1;
         update chore set every = '0';
         insert into queue (name) select 'q' || i from generate_series(0, 3) i;
+        insert into tenant (name, created_at, created_by) select 't' || i, now(), 'x' from generate_series(0, 2) i;
         """
 
     static let chores = [
         "reap", "wake_delayed", "fold_counts", "raise_floors", "audit_running", "make_spans_ahead", "drop_old",
-        "close_albums", "fold_service", "trim_audit", "find_events", "trim_webhooks",
+        "close_albums", "fold_service", "trim_audit", "find_events", "trim_webhooks", "fold_use",
     ].map {
         Call(
             sql: "select error from sluice.do_chore('\($0)')",
@@ -228,6 +229,35 @@ enum Bustle {
         Call(sql: "select sluice.weigh_queue(\(queue), 1 + (random() * 100)::integer)::text"),
         Call(sql: "select sluice.weigh_submitter(\(queue), session_user, 1 + (random() * 100)::integer)::text"),
         Call(sql: "select sluice.wish_worker(w.id, 'run')::text from \(worker)"),
+    ]
+
+    private static let tenant = "'t' || (random() * 2)::integer"
+
+    /// What tenants submit, and the limits that operators set for them.
+    static let tenants = [
+        Call(
+            sql: """
+                select null::text from (
+                    select set_config('sluice.acting_for', 'tenant:' || \(tenant), true) as who offset 0
+                ) c, lateral sluice.submit((
+                    select jsonb_agg(jsonb_build_object('recipe', jsonb_build_object('version', 1,
+                        'sources', jsonb_build_array(jsonb_build_object('location', 'in:x.wav')),
+                        'outputs', jsonb_build_array(jsonb_build_object('location', 'out:' || (random() * 1000)::integer)))))
+                    from generate_series(1, 1 + (random() * 40)::integer) where c.who <> ''
+                ), queue_name => \(queue))
+                """,
+            weight: 6
+        ),
+        // Each output of these calls has a byte.
+        Call(
+            sql: """
+                select sluice.limit_tenant(\(tenant), (array['{}', '{"output_bytes": 20}',
+                    '{"output_bytes": 2000, "waiting_jobs": 1000000}'])[1 + (random() * 2)::integer]::jsonb)::text
+                """,
+            weight: 3
+        ),
+        Call(sql: "select null::text from sluice.list_tenants()"),
+        Call(sql: "select null::text from sluice.list_holds()"),
     ]
 
     /// Jobs for so many queues that claims do not look at all lanes, and close those that they empty.
