@@ -110,11 +110,11 @@ LONG = "n" * 250
                  {"location": "out:zenith/a.flac"}]}}, "/jobs/0/recipe/outputs/1/location"),
     ({"source": "in:a.wav"}, "/jobs/0/preset"),
     ({"source": "in:a.wav", "preset": "no-such"}, "/jobs/0/preset"),
-    ({"source": "in:../a.wav", "preset": "flac"}, "/jobs/0/source"),
-    ({"source": "in:a\u0001.wav", "preset": "flac"}, "/jobs/0/source"),
+    ({"source": "in:../a.wav", "preset": "podcast-mp3"}, "/jobs/0/source"),
+    ({"source": "in:a\u0001.wav", "preset": "podcast-mp3"}, "/jobs/0/source"),
     ({"source": f"in:{LONG}.wav", "preset": "podcast-mp3"}, None),
     ({"source": f"in:{LONG}123456.wav", "preset": "podcast-mp3"}, "/jobs/0/source"),
-    ({"source": "/etc/passwd", "preset": "flac"}, "/jobs/0/source"),
+    ({"source": "/etc/passwd", "preset": "podcast-mp3"}, "/jobs/0/source"),
 ])
 def test_another_destination_is_refused(ledger, guarded, item, pointer):
     acme = tenant(ledger, "--destination", "out:{tenant}/{stem}.{ext}")
@@ -134,7 +134,7 @@ def test_another_destination_is_refused(ledger, guarded, item, pointer):
 def test_a_name_that_is_no_folder_is_refused(ledger, guarded, name):
     acme = tenant(ledger, "--destination", TEMPLATE)
     settings = {} if name is None else {"name": name[:200]}
-    answer = submit(guarded, acme, {"source": "in:a.wav", "preset": "flac"}, **settings)
+    answer = submit(guarded, acme, {"source": "in:a.wav", "preset": "podcast-mp3"}, **settings)
     if name == LONG:
         assert answer.status_code == 201
     else:
