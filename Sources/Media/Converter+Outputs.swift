@@ -35,7 +35,7 @@ extension Converter {
         return formats
     }
 
-    private func resolve(_ format: AudioFormat, for shape: AudioShape, stream: Int?) throws -> ResolvedFormat {
+    func resolve(_ format: AudioFormat, for shape: AudioShape, stream: Int?) throws -> ResolvedFormat {
         do {
             return try format.resolved(for: shape)
         } catch {
@@ -56,22 +56,22 @@ extension Converter {
     func outputs(
         _ formats: [ResolvedFormat],
         _ destinations: [Int32],
-        _ options: (ResolvedFormat) -> Writer.Options
+        _ options: (Int, ResolvedFormat) -> Writer.Options
     ) throws -> [Output] {
-        guard formats.count == destinations.count else {
-            throw MediaError(
-                .recipeRefused,
-                at: .open,
-                "\(destinations.count) descriptors for \(Plural.count(formats.count, "output"))"
-            )
-        }
+        try checkCount(formats, destinations)
         return try formats.indices.map { index in
             try MediaError.ofOutput(index, of: formats.count) {
                 let (format, destination) = (formats[index], destinations[index])
-                let writer = try Writer(descriptor: destination, format: format, options: options(format))
+                let writer = try Writer(descriptor: destination, format: format, options: options(index, format))
                 return Output(writer: writer, destination: destination)
             }
         }
+    }
+
+    func checkCount(_ formats: [ResolvedFormat], _ destinations: [Int32]) throws {
+        guard formats.count != destinations.count else { return }
+        let outputs = Plural.count(formats.count, "output")
+        throw MediaError(.recipeRefused, at: .open, "\(destinations.count) descriptors for \(outputs)")
     }
 
     /// All remarks on one output, losses first: `own`, and those about its loudness.
@@ -95,17 +95,19 @@ extension Converter {
     /// and the number of all.
     func findings(
         _ summaries: [Writer.Summary],
-        _ outputs: [Output],
+        _ formats: [ResolvedFormat],
+        _ destinations: [Int32],
         _ cpuAtStart: Duration,
         _ report: (_ verified: Int64, _ whole: Int64) -> Void
     ) throws -> [Verifier.Finding?] {
         let whole = summaries.reduce(0) { $0 + $1.decodedFrames }
         var before: Int64 = 0
-        return try outputs.indices.map { index in
+        return try formats.indices.map { index in
             defer { before += summaries[index].decodedFrames }
-            let (format, destination) = (outputs[index].writer.format, outputs[index].destination)
-            return try MediaError.ofOutput(index, of: outputs.count) {
-                try finding(summaries[index], format, destination, cpuAtStart) { report(before + $0, whole) }
+            return try MediaError.ofOutput(index, of: formats.count) {
+                try finding(summaries[index], formats[index], destinations[index], cpuAtStart) {
+                    report(before + $0, whole)
+                }
             }
         }
     }
@@ -137,7 +139,7 @@ extension MediaError {
         do {
             return try step()
         } catch var error as MediaError where count > 1 {
-            error.detail = "output \(index + 1): \(error.detail)"
+            error.output = index + 1
             throw error
         }
     }

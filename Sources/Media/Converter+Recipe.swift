@@ -20,6 +20,8 @@ extension Converter.Request {
             raw: source.raw.map(RawShape.init)
         )
         furtherFormats = Array(formats.dropFirst())
+        outputRanges = recipe.outputs.compactMap(\.range)
+        if recipe.outputs.contains(where: { !$0.tags.isEmpty }) { outputTags = recipe.outputs.map(\.tags) }
         refusesLoss = recipe.strictLoss
         timeline = recipe.timeline
         if timeline != nil {

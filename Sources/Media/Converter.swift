@@ -41,6 +41,11 @@ public struct Converter: Sendable {
         /// How loud the album is, for a goal or tags that refer to it.
         public var album: AlbumLoudness?
 
+        /// The part of the source that each output holds, in order and without overlap; empty if each holds all of it.
+        public var outputRanges: [MediaTimeRange] = []
+        /// For each output, tags that override `tags`; empty if none has its own.
+        public var outputTags: [[String: String]] = []
+
         /// The resources that the conversion may use.
         public var budget = Budget()
 
@@ -126,21 +131,32 @@ public struct Converter: Sendable {
         try refuseUnknownAlbum()
         let (reader, track, formats) = try opened(source)
         try refuseVerifiedStream()
-        let lostByUs = SourceLoss.remarks(
-            reader,
-            ranges: request.ranges,
-            settingTags: Set(request.tags.keys.map { $0.lowercased() })
-        )
-        if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
+        let lostByUs = formats.indices.map { index in
+            SourceLoss.remarks(
+                reader,
+                ranges: ranges(ofOutput: index),
+                settingTags: Set(tags(ofOutput: index).keys.map { $0.lowercased() })
+            )
+        }
+        if request.refusesLoss {
+            for (index, lost) in lostByUs.enumerated() {
+                // Outputs that hold all of the source lose the same of it.
+                try MediaError.ofOutput(index, of: request.outputRanges.count) { try lost.refuseLoss(at: .open) }
+            }
+        }
+        if !request.outputRanges.isEmpty {
+            return try cut(track, reader, formats, into: destinations, lostByUs, cpuAtStart, report)
+        }
         let passes = EarlyPasses(measuringPasses, report: report)
         let measurements = try measurements(
             as: formats.finest,
             passes,
             sound(source, like: reader, formats, cpuAtStart)
         )
-        let outputs = try outputs(formats, destinations) { format in
-            Writer.Options(
-                tags: mergedTags(reader.description, stating: statement(of: measurements, in: format).tags),
+        let outputs = try outputs(formats, destinations) { index, format in
+            let stated = statement(of: measurements, in: format).tags
+            return Writer.Options(
+                tags: mergedTags(reader.description, stating: stated, ofOutput: index),
                 cover: reader.description.cover,
                 digestsSamples: request.verifies,
                 streams: request.streams,
@@ -148,7 +164,7 @@ public struct Converter: Sendable {
                 sourceIsLossless: track.isLossless
             )
         }
-        if formats[0].codec == .copy { return [try copy(track, reader, outputs[0], lostByUs, cpuAtStart, report)] }
+        if formats[0].codec == .copy { return [try copy(track, reader, outputs[0], lostByUs[0], cpuAtStart, report)] }
 
         let output = try reader.samples(of: track, ranges: request.ranges)
         let budget = BudgetWatch(
@@ -165,7 +181,7 @@ public struct Converter: Sendable {
             try Pump(from: output, to: inputs).run(within: budget, report: report)
         }
         let summaries = try summaries(of: outputs)
-        let findings = try findings(summaries, outputs, cpuAtStart) { verified, whole in
+        let findings = try findings(summaries, formats, destinations, cpuAtStart) { verified, whole in
             let frames = output.deliveredFrames
             report?(.verifying(frames.scaled(verified, of: whole), after: frames, on: track))
         }
@@ -178,7 +194,7 @@ public struct Converter: Sendable {
                 damage: output.damage,
                 verified: findings[index],
                 remarks: remarks(
-                    summaries[index].remarks + lostByUs + output.remarks,
+                    summaries[index].remarks + lostByUs[index] + output.remarks,
                     change,
                     measurements,
                     formats[index]
@@ -192,6 +208,7 @@ public struct Converter: Sendable {
     private func opened(_ source: Int32) throws -> (Reader, Track, [ResolvedFormat]) {
         let reader = try open(source, checksDigest: request.verifies)
         let track = try reader.track(request.track)
+        if !request.outputRanges.isEmpty { return (reader, track, try resolvedPieces(of: track)) }
         return (reader, track, try resolved(for: track.shape(in: request.ranges), stream: track.index))
     }
 
@@ -237,13 +254,7 @@ public struct Converter: Sendable {
         _ report: Pump.Report?
     ) throws -> Outcome {
         guard request.ranges.isEmpty else {
-            throw MediaError(
-                .passthroughRefused,
-                at: .open,
-                "packets cannot be cut at a frame",
-                stream: track.index,
-                hint: "choose a codec to convert a part of the source; passthrough copies whole tracks"
-            )
+            throw packetsCannotBeCut(track)
         }
         let output = try reader.packets(of: track)
         // Nothing is decoded here, and a packet may state any length: only bytes and processor time are limited.
@@ -273,16 +284,21 @@ public struct Converter: Sendable {
         )
     }
 
-    /// The tags of the output: those of the source, then `measured`, then those of the request, which win.
+    /// The tags of an output: those of the source, then `measured`, then those of the request, which win.
     ///
     /// What the source states about its loudness is left out where the sound is changed or measured.
-    func mergedTags(_ description: SourceDescription, stating measured: [Tag]) -> [Tag] {
-        let wished = Set(request.tags.keys.map { $0.lowercased() })
+    func mergedTags(
+        _ description: SourceDescription,
+        stating measured: [Tag],
+        ofOutput index: Int
+    ) -> [Tag] {
+        let tags = tags(ofOutput: index)
+        let wished = Set(tags.keys.map { $0.lowercased() })
         // A timeline may change the level, and mixes or joins what no tag of one source describes.
         let isStale = request.loudness != nil || request.replayGain != nil || request.timeline != nil
         let kept = (description.tags.filter { !isStale || !$0.statesLoudness } + measured)
             .filter { !wished.contains($0.key.lowercased()) }
-        let set = request.tags.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
+        let set = tags.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
         return kept + set.map { Tag(key: $0.key, value: $0.value) }
     }
 }

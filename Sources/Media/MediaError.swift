@@ -10,6 +10,8 @@ public struct MediaError: Error, Sendable, Hashable {
     public var detail: String
     /// The number of the affected stream in its container, if there is one.
     public var stream: Int?
+    /// The number of the affected output, from 1, if there are several.
+    public var output: Int?
     /// The position on the source's clock.
     public var position: MediaTime?
     /// The same position in frames of the source.
@@ -48,6 +50,7 @@ extension MediaError: CustomStringConvertible {
         if let position { text += " at \(position)" }
         if let frame { text += " (frame \(frame))" }
         if let stream { text += ", stream \(stream)" }
+        if let output { text += ", output \(output)" }
         if let libavName { text += " [\(libavName)\(libavText.map { ": \($0)" } ?? "")]" }
         return text
     }

@@ -4,10 +4,10 @@ import Testing
 /// Malicious recipes. Anyone who may submit jobs can write one, and every worker reads it.
 @Suite struct HostileRecipeTests {
     private static let whole = """
-        {"version":1,"damage":"conceal","verify":true,"strictLoss":true,"tags":{"title":"It"},"sources":[{"location":"in:a.raw","track":1,\
+        {"version":3,"damage":"conceal","verify":true,"strictLoss":true,"tags":{"title":"It"},"sources":[{"location":"in:a.raw","track":1,\
         "ranges":[{"from":"0:10","to":"1:00"},{"from":"441/44100"}],"raw":{"sampleRateHz":48000,"channelCount":2,"bitDepth":24,\
         "endianness":"big"}}],"outputs":[{"location":"out:a.mp3","preset":"mp3-v0","onConflict":"replace","format":{"container":"mp3",\
-        "codec":"mp3","sampleRateHz":44100,"channelCount":2,"bitDepth":16,"bitRate":128000,"quality":0.5}}],"limits":{\
+        "codec":"mp3","sampleRateHz":44100,"channelCount":2,"bitDepth":16,"bitRate":128000,"quality":0.5},"tags":{"track":"1/2"}}],"limits":{\
         "outputBytes":1000000,"decodedSeconds":3600,"expansionRatio":1.5,"cpuSeconds":60,"wallSeconds":60,"stallSeconds":5,\
         "concealSeconds":600,"openSeconds":10}}
         """

@@ -81,9 +81,9 @@ import Testing
     // MARK: Errors with name and path
 
     @Test func newerVersionIsRefusedBeforeItsFields() throws {
-        let error = try refusal(#"{"version":3,"graph":{}}"#)
+        let error = try refusal(#"{"version":4,"graph":{}}"#)
         #expect(error.code == .unsupportedVersion)
-        #expect(error.description == "recipe.version: unsupported version 3; supported: 1, 2")
+        #expect(error.description == "recipe.version: unsupported version 4; supported: 1, 2, 3")
     }
 
     @Test func unknownFieldIsNamedWithItsPath() throws {
@@ -91,7 +91,7 @@ import Testing
         #expect(error.code == .unknownField)
         #expect(
             error.description
-                == "recipe.outputs[0].fromat: unknown field; known: location, preset, format, onConflict, loudness, replayGain"
+                == "recipe.outputs[0].fromat: unknown field; known: location, preset, format, onConflict, loudness, replayGain, range, tags"
         )
     }
 

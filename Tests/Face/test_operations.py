@@ -18,6 +18,18 @@ def jobs(count, name="in"):
     return [{"source": f"in:{name}/{number}.wav", "output": f"out:{name}/{number}.flac"} for number in range(count)]
 
 
+def pieces(*ranges):
+    """A recipe that cuts its source."""
+    outputs = [
+        {
+            "location": f"out:piece-{number}.wav", "tags": {"track": f"{number}"},
+            "range": {"from": start, **({"to": end} if end else {})},
+        }
+        for number, (start, end) in enumerate(ranges, 1)
+    ]
+    return {"version": 3, "sources": [{"location": "in:a.wav"}], "outputs": outputs}
+
+
 def lines(items):
     return "".join(json.dumps(item) + "\n" for item in items)
 
@@ -72,6 +84,20 @@ def test_tells_the_throughput_of_the_last_hour(face, ledger):
     )
     assert len(face.get("/api/v1/throughput")["throughput"]) == 6
     assert len(face.get("/api/v1/throughput?since=2020-01-01T00:00:00Z")["throughput"]) == 18
+
+
+def test_takes_recipes_that_cut_their_source(face):
+    recipe = pieces(("0:00", "0:10"), ("31/3", "0:40"), ("0:40", None))
+    for _ in range(2):
+        receipt = face.post("/api/v1/batches", {"jobs": [{"recipe": recipe}]}).json()
+        job = face.get(f"/api/v1/jobs/{receipt['firstJob']}")
+        assert job["needs"] == ["codec:pcm", "recipe:3", "root:in", "root:out"]
+        outputs = job["recipe"]["outputs"]
+        assert [output["location"] for output in outputs] == [f"out:piece-{number}.wav" for number in [1, 2, 3]]
+        assert [output["range"] for output in outputs] == [
+            {"from": "0:00", "to": "0:10"}, {"from": "31/3", "to": "0:40"}, {"from": "0:40"},
+        ]
+        assert outputs[2]["tags"] == {"track": "3"}
 
 
 def test_shows_the_same_as_the_command(face, ledger):
@@ -162,6 +188,9 @@ def test_submits_a_batch_once(face):
     ({"source": "in:a.wav", "output": "out:a.wav", "color": "red"}, "/color"),
     ({"recipe": {"version": 9}}, "/recipe/version"),
     ({"recipe": {"version": 1, "sources": []}}, "/recipe/outputs"),
+    ({"recipe": pieces(("0:00", "0:10"), ("0:05", None))}, "/recipe/outputs/1/range/from"),
+    ({"recipe": {**pieces(("0:00", None)), "version": 2}}, "/recipe/outputs/0/range"),
+    ({"recipe": pieces(*((f"{n}", f"{n + 1}") for n in range(201)))}, "/recipe/outputs"),
 ])
 def test_says_what_is_wrong_with_a_job(face, job, pointer):
     told = problem(face.post("/api/v1/batches", {"jobs": [*jobs(1), job]}), 400, "bad_body")

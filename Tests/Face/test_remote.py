@@ -63,6 +63,22 @@ def test_needs_no_database_but_a_token(ledger, guarded, tmp_path):
     assert again.returncode == 0 and len(ledger.run("jobs", "--quiet").split()) == 3, again.stderr
 
 
+def test_sources_are_cut_over_http(ledger, guarded, tmp_path):
+    variables = {"SLUICE_URL": guarded.url, "SLUICE_TOKEN": bearer(ledger, "submitter")}
+    words = ["submit", "far:talk.wav", "--split-at", "1:00,1:30", "--to", "far:out/{stem}-{n}.flac", "--json"]
+    done = run(tmp_path, *words, **variables)
+    assert done.returncode == 0 and json.loads(done.stdout)["jobs"] == 1, done.stdout + done.stderr
+    again = run(tmp_path, *words, **variables)
+    assert again.returncode == 0 and json.loads(again.stdout)["isRepetition"], again.stdout + again.stderr
+    job = json.loads(run(tmp_path, "job", "1", "--json", **variables).stdout)
+    assert [(output["location"], output["range"]) for output in job["recipe"]["outputs"]] == [
+        ("far:out/talk-1.flac", {"from": "0:00", "to": "1:00"}), ("far:out/talk-2.flac", {"from": "1:00", "to": "1:30"}),
+        ("far:out/talk-3.flac", {"from": "1:30"}),
+    ]
+    page = run(tmp_path, "job", "1", **variables).stdout
+    assert "far:out/talk-2.flac   1:00 to 1:30   tag track=2/3" in page, page
+
+
 def test_a_viewer_changes_nothing(ledger, guarded, tmp_path):
     names = sources(tmp_path, 2)
     ledger.run("submit", *names, "--to", "out/{stem}.flac")

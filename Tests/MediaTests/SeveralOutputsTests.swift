@@ -161,7 +161,7 @@ import Testing
             let error = try #require(throws: MediaError.self) {
                 try Converter(request).run(from: [source.descriptor], to: [good.descriptor, bad])
             }
-            #expect(error.detail.hasPrefix("output 2: ") && error.code == code, "\(error)")
+            #expect(error.output == 2 && error.code == code, "\(error)")
         }
     }
 

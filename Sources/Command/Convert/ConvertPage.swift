@@ -32,7 +32,9 @@ struct ConvertPage {
         case .failed(let failure) where isStream && failure.libavName == "EPIPE":
             throw Outlet.Failure(errorNumber: EPIPE)
         case .failed(let failure):
-            FailurePage(failure, source: input, destination: outputs[0], invocation: invocation).show(on: console)
+            // Of several outputs, only one that is known to have failed is named.
+            let failed = failure.output.map { outputs[$0 - 1] } ?? (outputs.count == 1 ? outputs[0] : nil)
+            FailurePage(failure, source: input, destination: failed, invocation: invocation).show(on: console)
             return failure.exitCode
         case .stopped(let code):
             tellOfEnd(by: code, "; nothing was written")

@@ -106,12 +106,20 @@ struct FileConversion: Sendable {
         var work = RoomWork(recipe, from: sources.descriptors, to: files.descriptors)
         // If a file cannot be sealed, only the room's end stops further writes.
         work.endsRoom = !files.canBeSealed
-        let reports = try room.convert(work, report: report)
+        let reports: [ConversionReport]
+        do throws(Failure) {
+            reports = try room.convert(work, report: report)
+        } catch {
+            throw numbered(error, among: wanted)
+        }
         // The room may end while the files are flushed.
         if !keepsRoom { room.dismiss() }
         for (place, report) in reports.enumerated() {
             let evidence = try evidence(of: files, place)
-            if let problem = evidence.objection(to: report, recipe.limits ?? Recipe.Limits()) { throw problem.failure }
+            guard let problem = evidence.objection(to: report, recipe.limits ?? Recipe.Limits()) else { continue }
+            var failure = problem.failure
+            failure.output = place + 1
+            throw numbered(failure, among: wanted)
         }
         for (place, outcome) in try files.publish().enumerated() where outcome == .published {
             written[wanted[place]].report = reports[place]
@@ -121,6 +129,13 @@ struct FileConversion: Sendable {
 }
 
 extension FileConversion {
+    /// `failure`, which counts only the outputs that are written, with the number that its output has in the recipe.
+    private func numbered(_ failure: Failure, among wanted: [Int]) -> Failure {
+        var failure = failure
+        failure.output = failure.output.flatMap { outputs.count > 1 ? wanted[$0 - 1] + 1 : nil }
+        return failure
+    }
+
     /// What the room wrote into one file, measured by this process. The room must have reported its result.
     private func evidence(of files: borrowing OutputSet, _ index: Int) throws(StorageError) -> OutputEvidence {
         let hasWriters = files.seal(index) ?? false

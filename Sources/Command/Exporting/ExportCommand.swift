@@ -25,6 +25,11 @@ enum ExportCommand {
     )
 
     private static let brief = Switch("brief", "only the columns of lists, which is faster", in: .output)
+    private static let outputs = Switch(
+        "outputs",
+        "a row for each output of a job, not only for the first",
+        in: .output
+    )
 
     static let value = Subcommand(
         name: "export",
@@ -33,14 +38,20 @@ enum ExportCommand {
             "Prints tab-separated columns with a header, like the job log of GNU parallel. Columns about an "
                 + "attempt describe the last one; unknown values are empty. Tabs and control characters in names are "
                 + "written as \\u{9}.",
+            "A row describes the first output of a job, and the column outputs counts all. With --outputs each output has a "
+                + "row, with its destination, bytes and sha256; all else is the job's. Lines of JSON list all outputs.",
             "--brief leaves out the columns that need attempts and recipes: destination, host, started, "
-                + "seconds, frames and remarks.",
+                + "seconds, frames, remarks and outputs.",
         ],
-        options: [batch.form] + LedgerOptions.databaseForms + [form.form, brief.form],
+        options: [batch.form] + LedgerOptions.databaseForms + [form.form, brief.form, outputs.form],
         examples: [
             Example(
                 line: "sluice export --batch 17 --brief | cut -f 3 | sort | uniq -c",
                 purpose: "count the jobs by state"
+            ),
+            Example(
+                line: "sluice export --batch 17 --outputs | cut -f 7,8,13",
+                purpose: "all outputs and their digests"
             ),
             Example(line: "sluice export --batch 17 --format jsonl", purpose: "all details"),
         ],
@@ -52,7 +63,12 @@ enum ExportCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         guard let name = invocation[batch] else { throw UsageError("--batch is missing", hint: batch.form.summary) }
-        let (kind, isBrief) = (invocation[form], invocation[brief])
+        let (kind, isBrief, isEach) = (invocation[form], invocation[brief], invocation[outputs])
+        if isEach, isBrief || kind != .tsv {
+            let other = isBrief ? "--brief" : "--format \(kind.rawValue)"
+            let why = isBrief ? "outputs are read from recipes" : "lines of JSON list all outputs of a job"
+            throw UsageError("\(other) and --outputs exclude each other", hint: why)
+        }
         try LedgerWork.runOnDatabase(invocation) { ledger in
             let number = try await name.id(on: ledger)
             if kind == .tsv { try console.print(ExportRow.head(isBrief: isBrief)) }
@@ -61,7 +77,7 @@ enum ExportCommand {
             while let last = page.last {
                 // The ledger reads the next page while this one is written.
                 async let next = Page(of: number, behind: last, isBrief: isBrief, ledger)
-                try console.data.write(try page.text(as: kind, countedFrom: &count))
+                try console.data.write(try page.text(as: kind, isEach: isEach, countedFrom: &count))
                 page = try await next
             }
         }
@@ -87,7 +103,7 @@ enum ExportCommand {
             }
         }
 
-        func text(as kind: Form, countedFrom count: inout Int) throws -> String {
+        func text(as kind: Form, isEach: Bool, countedFrom count: inout Int) throws -> String {
             var text = ""
             for job in jobs {
                 count += 1
@@ -96,8 +112,11 @@ enum ExportCommand {
             }
             for story in stories {
                 count += 1
-                text += try kind == .tsv ? ExportRow(count, story).line : JSONText.line(StoryRecord(story))
-                text += "\n"
+                guard kind == .tsv else {
+                    text += try JSONText.line(StoryRecord(story)) + "\n"
+                    continue
+                }
+                for row in ExportRow.rows(count, story, isEach: isEach) { text += row.line + "\n" }
             }
             return text
         }

@@ -11,36 +11,67 @@ struct ExportRow {
     private static let briefColumns = [
         "seq", "job", "state", "worker", "ended", "attempts", "bytes", "sha256", "code", "class", "stage", "source",
     ]
-    private static let storyColumns = ["destination", "host", "started", "seconds", "frames", "remarks"]
+    private static let storyColumns = ["destination", "host", "started", "seconds", "frames", "remarks", "outputs"]
 
     static func columns(isBrief: Bool) -> [String] { isBrief ? briefColumns : briefColumns + storyColumns }
     static func head(isBrief: Bool) -> String { columns(isBrief: isBrief).joined(separator: "\t") }
 
     init(_ number: Int, _ job: JobSummary) {
+        self.init(
+            number,
+            job,
+            job.digest.flatMap { digest in job.bytes.map { PublishedFile(digest: digest, bytes: $0) } }
+        )
+    }
+
+    /// `file` is the output that the row describes; `nil` if there is none.
+    private init(_ number: Int, _ job: JobSummary, _ file: PublishedFile?) {
         cells = [
             "\(number)", "\(job.job)", job.state.rawValue, job.worker ?? "",
             job.state.isEnd ? job.since.formatted(.iso8601WithMilliseconds) : "", "\(job.attempts)",
-            job.bytes.map { "\($0)" } ?? "", job.digest ?? "", job.code ?? "", job.kind?.rawValue ?? "",
+            file.map { "\($0.bytes)" } ?? "", file?.digest ?? "", job.code ?? "", job.kind?.rawValue ?? "",
             job.stage ?? "",
             job.source,
         ]
     }
 
-    init(_ number: Int, _ story: JobStory) {
+    /// The row of a job, which describes its first output, or with `isEach` a row for each of its outputs.
+    static func rows(_ number: Int, _ story: JobStory, isEach: Bool) -> [ExportRow] {
+        let outputs: [Recipe.Output]
+        do {
+            outputs = try Recipe(json: story.recipe).outputs
+        } catch {
+            // A recipe that a newer build wrote is exported without its destinations.
+            outputs = []
+        }
+        let job = story.summary
+        let first = job.digest.flatMap { digest in job.bytes.map { PublishedFile(digest: digest, bytes: $0) } }
+        let files = [first] + job.further
+        return (0..<(isEach ? max(1, outputs.count) : 1)).map { index in
+            ExportRow(
+                number,
+                story,
+                index < files.count ? files[index] : nil,
+                at: index < outputs.count ? outputs[index].location : nil,
+                of: outputs.count
+            )
+        }
+    }
+
+    private init(
+        _ number: Int,
+        _ story: JobStory,
+        _ file: PublishedFile?,
+        at destination: String?,
+        of count: Int
+    ) {
         let attempt = story.attempts.last
         let seconds = attempt.flatMap { attempt in attempt.endedAt?.timeIntervalSince(attempt.startedAt) }
-        let destination: String?
-        do {
-            destination = try Recipe(json: story.recipe).outputs.first?.location
-        } catch {
-            // A recipe that a newer build wrote is exported without its destination.
-            destination = nil
-        }
         cells =
-            ExportRow(number, story.summary).cells + [
+            ExportRow(number, story.summary, file).cells + [
                 destination ?? "", attempt?.host ?? "", attempt?.startedAt.formatted(.iso8601WithMilliseconds) ?? "",
                 seconds.map { Figures.decimals($0, 3) } ?? "", attempt?.facts.framesOut.map { "\($0)" } ?? "",
-                attempt?.facts.reportOnAll?.briefRemarks ?? "",
+                attempt?.facts.reportOnAll?.briefRemarks ?? "", count > 0 ? "\(count)" : "",
             ]
     }
 

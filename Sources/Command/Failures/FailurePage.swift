@@ -38,7 +38,8 @@ struct FailurePage {
 
     /// The file that the failed stage worked on.
     private var subject: String? {
-        switch Failure.Stage(rawValue: failure.stage) {
+        if failure.output != nil { return destination ?? source }
+        return switch Failure.Stage(rawValue: failure.stage) {
         case .open, .probe, .decode: source
         default: destination ?? source
         }

@@ -65,7 +65,8 @@ struct StoryPage {
         for (index, output) in recipe.outputs.enumerated() {
             let format = index == 0 ? story.attempts.last?.facts.report.map { FormatWords.short($0.format) } : nil
             let wish = [output.preset, format ?? output.format?.container.rawValue].compactMap { $0 }
-            lines.append(row("to", join([output.location.printable, wish.joined(separator: ", ")])))
+            let words: [String?] = [output.range?.words, wish.joined(separator: ", "), tagWords(output.tags)]
+            lines.append(row("to", join([output.location.printable] + words)))
         }
         var wishes: [String] = []
         if recipe.damage != .strict { wishes.append("on damage \(recipe.damage.rawValue)") }
@@ -77,7 +78,7 @@ struct StoryPage {
         if let policy = recipe.outputs.first?.onConflict, policy != .fail {
             wishes.append("on conflict \(policy.rawValue)")
         }
-        wishes += recipe.tags.sorted { $0.key < $1.key }.map { "tag \($0.key)=\($0.value)".printable }
+        if let tags = tagWords(recipe.tags) { wishes.append(tags) }
         if !wishes.isEmpty { lines.append(row("how", wishes.joined(separator: ", "))) }
         for amendment in story.amendments {
             let limit = amendment.concealSeconds.map {
@@ -100,11 +101,17 @@ struct StoryPage {
     }
 
     private func described(_ source: Recipe.Source) -> [String?] {
-        let ranges = source.ranges.map { "\($0.start.short) to \($0.end.isNumeric ? $0.end.short : "the end")" }
+        let ranges = source.ranges.map(\.words)
         return [
             source.track.map { "track \($0)" }, ranges.isEmpty ? nil : ranges.joined(separator: ", "),
             source.raw.map { "raw \($0.codec.rawValue) \(Figures.hertz($0.sampleRateHz))" },
         ]
+    }
+
+    /// `tag title=One, tag track=1/3`; `nil` without tags.
+    private func tagWords(_ tags: [String: String]) -> String? {
+        let words = tags.sorted { $0.key < $1.key }.map { "tag \($0.key)=\($0.value)".printable }
+        return words.isEmpty ? nil : words.joined(separator: ", ")
     }
 
     private func join(_ parts: [String?]) -> String {

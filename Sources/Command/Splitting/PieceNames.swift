@@ -28,14 +28,12 @@ struct PieceNames: Sendable, Hashable {
     /// A name for each of `pieces`; no two are the same.
     func names(for pieces: [SplitPoints.Piece], of source: String) throws(UsageError) -> [String] {
         let stem = (source.pathNames.last ?? source).withoutExtension
-        let digits = "\(pieces.count)".count
         let names = pieces.enumerated().map { index, piece in
-            let number = "\(index + 1)"
-            return template.parts.map { part in
+            template.parts.map { part in
                 switch part {
                 case .text(let text): text
                 case .field(.stem): stem
-                case .field(.n): String(repeating: "0", count: digits - number.count) + number
+                case .field(.n): Self.number(index + 1, of: pieces.count)
                 case .field(.title): Self.nameable(piece.title ?? "") ?? stem
                 }
             }.joined()
@@ -51,9 +49,15 @@ struct PieceNames: Sendable, Hashable {
         return names
     }
 
+    /// The number of a piece, with as many digits as the last one has.
+    static func number(_ number: Int, of count: Int) -> String {
+        let (digits, most) = ("\(number)", "\(count)".count)
+        return String(repeating: "0", count: max(0, most - digits.count)) + digits
+    }
+
     /// A title as a part of a name: without slashes and control characters, and of a length that file systems take.
     /// `nil` if nothing is left.
-    private static func nameable(_ title: String) -> String? {
+    static func nameable(_ title: String) -> String? {
         let scalars = title.unicodeScalars.map { $0 == "/" || $0.properties.generalCategory == .control ? "-" : $0 }
         var name = String(String.UnicodeScalarView(scalars)).trimmed
         while name.utf8.count > 150 { name.removeLast() }

@@ -128,43 +128,15 @@ enum SplitCommand {
                 FailurePage(failure, source: input, invocation: invocation).show(on: console)
                 return .ended(failure.exitCode)
             }
-            let silences = try silences(in: report, invocation[SourceOptions.track])
-            let length = try length(of: report, invocation[SourceOptions.track])
-            if case .every = points, length == nil, !scans {
-                // Only decoding finds the length.
-                scans = true
-                continue
-            }
             do throws(SplitProblem) {
-                return .found(try points.pieces(length: length, chapters: report.chapters, silences: silences))
+                let track = invocation[SourceOptions.track]
+                if let pieces = try points.pieces(of: report, track: track, hasScanned: scans) { return .found(pieces) }
             } catch {
                 throw Refusal(message: "\(input): \(error.detail)", hint: error.hint)
             }
+            // Only decoding finds the length.
+            scans = true
         }
-    }
-
-    /// The length of the track that is split; `nil` if the file does not state it to the frame.
-    private static func length(of report: SourceReport, _ number: Int?) throws -> MediaTime? {
-        let wanted = report.tracks.first { track in number.map { track.track == $0 } ?? track.isMain }
-        guard let track = wanted else { return nil }
-        if track.isMain, let scan = report.scan { return MediaTime(frames: scan.frames, rate: track.sampleRateHz) }
-        if report.scan != nil {
-            throw Refusal(message: "track \(track.track) does not state its length", hint: "give times")
-        }
-        guard track.exactness == .exact, let frames = track.frames else { return nil }
-        return MediaTime(frames: frames, rate: track.sampleRateHz)
-    }
-
-    /// The middle of each silence that was found; empty if none was searched for.
-    private static func silences(in report: SourceReport, _ number: Int?) throws -> [MediaTime] {
-        guard let frames = report.silences, let main = report.tracks.first(where: \.isMain) else { return [] }
-        guard number ?? main.track == main.track else {
-            throw Refusal(
-                message: "--at silence: silence is searched for only in the main track, \(main.track)",
-                hint: "give times, as in --at 1:00,2:30"
-            )
-        }
-        return frames.map { MediaTime(frames: $0, rate: main.sampleRateHz) }
     }
 
     private static func recipe(
@@ -185,9 +157,7 @@ enum SplitCommand {
             to: try FormatOptions.output(at: name, onConflict: invocation[ConvertCommand.onConflict], invocation)
         )
         try ConvertCommand.settle(&recipe, invocation)
-        let wished = Set(recipe.tags.keys.map { $0.lowercased() })
-        if !wished.contains("track") { recipe.tags["track"] = "\(number)/\(count)" }
-        if let title = piece.title, !title.isEmpty, !wished.contains("title") { recipe.tags["title"] = title }
+        recipe.tags.merge(piece.tags(number, of: count, besides: recipe.tags)) { $1 }
         return recipe
     }
 

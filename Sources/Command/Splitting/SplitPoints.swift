@@ -89,25 +89,46 @@ enum SplitProblem: Error, Hashable {
     case tooMany
     case noSilence(SilenceTrim)
     case tooManySilences
+    /// The report on the file lists only some of its chapters.
+    case tooManyChapters
+    /// A track other than the main one, whose end only decoding would find.
+    case unknownLength(track: Int)
+    /// Silence is searched for only in the main track.
+    case otherTrack(main: Int)
+    case unreadable(String)
+    /// The source is not on this machine, so its cuts are not known.
+    case elsewhere
+    case tooManyForAJob(Int)
 
     var detail: String {
         switch self {
         case .noChapters: "the file has no chapters"
-        case .beyondEnd(let time, let length): "--at \(time.short): the file ends at \(length.short)"
+        case .beyondEnd(let time, let length): "\(time.short) is beyond the end: the file ends at \(length.short)"
         case .tooMany: "more than \(Figures.count(SplitPoints.mostPieces, "piece"))"
         case .noSilence(let silence):
             "no silence of at least \(silence.shortest.short) between sounds: none that stays at or below "
                 + "\(silence.threshold)"
         case .tooManySilences: "more than \(Figures.count(SourceReport.mostSilences, "silence"))"
+        case .tooManyChapters: "the file has too many chapters to list"
+        case .unknownLength(let track): "track \(track) does not state its length"
+        case .unreadable(let why): why
+        case .elsewhere: "is not on this machine, which has to look where to cut it"
+        case .tooManyForAJob(let count): "\(Figures.count(count, "piece")); a job makes up to \(Recipe.maximumPieces)"
+        case .otherTrack(let main): "silence is searched for only in the main track, \(main)"
         }
     }
 
     var hint: String? {
         switch self {
-        case .noChapters: "give times, as in --at 1:00,2:30, or a length, as in --at 'every 10min'"
-        case .noSilence: "allow a higher level or a shorter silence, as in --at 'silence -50dB/0.3s'"
-        case .tooManySilences: "ask for longer silence, as in --at 'silence -60dB/2s'"
-        case .beyondEnd, .tooMany: nil
+        case .noChapters: "give times, as in 1:00,2:30, or a length, as in 'every 10min'"
+        case .noSilence: "allow a higher level or a shorter silence, as in 'silence -50dB/0.3s'"
+        case .tooManySilences: "ask for longer silence, as in 'silence -60dB/2s'"
+        case .tooManyChapters: "give times, as in 1:00,2:30"
+        case .unknownLength: "give times"
+        case .otherTrack: "give times, as in 1:00,2:30"
+        case .elsewhere: "name its root with --root NAME=PATH, or give times, as in --split-at 1:00,2:30"
+        case .tooManyForAJob: "\"sluice split\" makes more, one after another"
+        case .beyondEnd, .tooMany, .unreadable: nil
         }
     }
 }

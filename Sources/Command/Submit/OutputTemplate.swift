@@ -13,10 +13,17 @@ struct OutputTemplate: Sendable {
     var preset: String?
     private var fileExtension: String?
 
-    init(_ option: String, _ text: String, _ roots: PathRoots) throws {
+    /// `cuts` says whether each source is cut into pieces.
+    init(_ option: String, _ text: String, _ roots: PathRoots, cuts: Bool = false) throws {
         (self.option, self.text, template) = (option, text, try roots.template(text, of: option))
         if template.fields.contains(.id) {
             throw UsageError("\(option) \(text): {id} is unknown until a job is submitted")
+        }
+        if !cuts, let field = template.fields.filter(\.isOfPieces).map(\.rawValue).min() {
+            throw UsageError(
+                "\(option) \(text): {\(field)} belongs to a piece of a source",
+                hint: "--split-at cuts sources, as in --split-at chapters"
+            )
         }
     }
 
@@ -35,7 +42,10 @@ struct OutputTemplate: Sendable {
     }
 
     /// The destination for `source`, whose root plays no part.
-    func location(for source: Location) throws(StorageError) -> Location {
-        try template.location(for: source, ext: fileExtension ?? "", preset: preset, id: nil)
+    func location(
+        for source: Location,
+        piece: DestinationTemplate.Piece? = nil
+    ) throws(StorageError) -> Location {
+        try template.location(for: source, ext: fileExtension ?? "", preset: preset, id: nil, piece: piece)
     }
 }

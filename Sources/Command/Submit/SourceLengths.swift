@@ -1,10 +1,7 @@
 import Console
 import Conversion
-import Dispatch
-import Glibc
 import PumpRoom
 import Storage
-import Synchronization
 
 /// The total length of a plan's sources, which pump rooms measure by probing each file.
 struct SourceLengths: Sendable {
@@ -48,46 +45,10 @@ struct SourceLengths: Sendable {
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws -> SourceLengths {
-        let items = plan.items
-        let rooms = (0..<min(items.count, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))).map { _ in
-            ForegroundRoom()
-        }
-        let bar = CountBar(of: items.count, "file", outlet: console.talk)
-        let isShown = invocation[ProgressStyle.option] != .none
-        let raw = invocation[SourceOptions.rawInput]
-        let counters = Counters(items.count)
-        let result = ForegroundWork.run(
-            onTick: { if isShown { bar.show(counters.done) } },
-            onSignal: {
-                counters.stop()
-                for room in rooms { room.stop() }
-            },
-            onSurrender: { _ in
-                bar.clear()
-                for room in rooms { room.dismiss() }
-                for room in rooms { room.kill() }
-            },
-            { () -> [Finding] in
-                defer {
-                    for room in rooms { room.dismiss() }
-                    for room in rooms { room.end() }
-                }
-                let findings = Mutex([(place: Int, finding: Finding)]())
-                DispatchQueue.concurrentPerform(iterations: rooms.count) { number in
-                    while let place = counters.take() {
-                        let finding = finding(of: items[place].source, raw, roots, in: rooms[number])
-                        findings.withLock { $0.append((place, finding)) }
-                        counters.finish()
-                    }
-                }
-                // Restore the order of the plan: rooms finish in any order.
-                return findings.withLock { $0.sorted { $0.place < $1.place }.map(\.finding) }
-            }
-        )
-        bar.clear()
-        if let signal = result.signal { throw StoppedBySignal(exitCode: signal) }
-        if let warning = rooms.lazy.compactMap(\.warning).first { console.warn(warning) }
-        return result.value.reduce(into: SourceLengths()) { $0.add($1) }
+        let (items, raw) = (plan.items, invocation[SourceOptions.rawInput])
+        return try SourceProbing.run(items.count, invocation, console) { place, room in
+            finding(of: items[place].source, raw, roots, in: room)
+        }.reduce(into: SourceLengths()) { $0.add($1) }
     }
 
     private static func finding(
@@ -113,31 +74,4 @@ struct SourceLengths: Sendable {
             return .unreadable("\(source): \(failure.code), \(failure.message)".printable)
         }
     }
-}
-
-/// The next source and the number of finished ones, shared by the threads that probe.
-private final class Counters: Sendable {
-    private struct State {
-        var next = 0
-        var done = 0
-        var isStopped = false
-    }
-
-    private let count: Int
-    private let state = Mutex(State())
-
-    init(_ count: Int) { self.count = count }
-
-    var done: Int { state.withLock { $0.done } }
-
-    func take() -> Int? {
-        state.withLock { state in
-            guard state.next < count, !state.isStopped else { return nil }
-            defer { state.next += 1 }
-            return state.next
-        }
-    }
-
-    func finish() { state.withLock { $0.done += 1 } }
-    func stop() { state.withLock { $0.isStopped = true } }
 }

@@ -32,6 +32,9 @@ enum SubmitCommand {
                 + "submits all files.",
             "With --also, each job writes further files from the same decoded sound. They are published together, and "
                 + "--on-conflict holds for each of them.",
+            "--split-at cuts each source into pieces, as \"sluice split\" does: in --to, {n} is the number of a piece, and "
+                + "{title} the title of its chapter. This machine looks at the sources to find the cuts, and decodes them "
+                + "for silence. A job makes up to \(Recipe.maximumPieces) pieces, from one decode, and publishes them together.",
             "With --recipe, each job is a copy of the recipe in which the sources at {source} are the file, and the "
                 + "first output is at --to, or without --to where the recipe says. The other sources, and the files of --intro "
                 + "and --outro, are the same in all jobs. Whether they have changed is not checked.",
@@ -58,6 +61,10 @@ enum SubmitCommand {
             Example(
                 line: "sluice submit -r masters --to out/{stem}.flac --also web/{stem}.opus:opus-96",
                 purpose: "two files of each source"
+            ),
+            Example(
+                line: "sluice submit -r books --split-at chapters --to out/{stem}/{n}.mp3",
+                purpose: "a file of each chapter"
             ),
             Example(
                 line: "sluice submit -r talks --recipe show.json --to shows/{stem}.mp3",
@@ -90,8 +97,12 @@ enum SubmitCommand {
             )
             return .nothingMatched
         }
+        let cuts = try invocation[SourceCuts.option].map {
+            try SourceCuts.look(into: search.sources, at: $0, roots, invocation, console)
+        }
         var plan = try SubmitPlan(
             search.sources,
+            cuts: cuts,
             misfits: search.misfits,
             outputs: outputs,
             base: base,
@@ -130,6 +141,7 @@ enum SubmitCommand {
         if invocation[SubmitOptions.again], invocation[SubmitOptions.key] != nil {
             throw UsageError("--key and --again cannot be combined")
         }
+        try SourceCuts.checkOptions(invocation)
     }
 
     private static func search(_ roots: PathRoots, _ invocation: Invocation) throws -> SourceSearch {

@@ -24,8 +24,8 @@ struct SubmitLook: Sendable {
     func survey(_ earlier: [EarlierJob?], isWanted: @Sendable () -> Bool = { true }) throws -> SubmitSurvey {
         let items = plan.items
         let stamps = Parallel.map(items.count) { stamp(of: items[$0].source) }
-        // For each output of a job, what exists at the destinations of all jobs.
-        var presences = plan.base.outputs.indices.map { self.presences($0, earlier) }
+        // For each job, what exists at the destinations of its outputs.
+        var presences = self.presences(earlier)
         if readsOutputs { readOutputs(&presences, earlier, isWanted) }
         var survey = SubmitSurvey(plan.conflict)
         var numbers = WorkNumbers()
@@ -33,7 +33,7 @@ struct SubmitLook: Sendable {
             let job = earlier.isEmpty ? nil : earlier[place]
             let work = job == nil ? 0 : try numbers.number(of: plan.recipe(item))
             let records = job.flatMap { $0.work == work ? $0.outputs : nil }
-            let presence = SubmitSurvey.Presence(of: presences.map { $0[place] }, records)
+            let presence = SubmitSurvey.Presence(of: presences[place], records)
             survey.classify(place, item, job, work: work, presence, stamps[place])
         }
         return survey
@@ -54,40 +54,50 @@ struct SubmitLook: Sendable {
 
     // MARK: - Destinations
 
-    private func presences(_ output: Int, _ earlier: [EarlierJob?]) -> [SubmitSurvey.Presence] {
-        let destinations = plan.items.map { $0.destinations[output] }
-        var presences = [SubmitSurvey.Presence](repeating: .unseen, count: destinations.count)
+    /// An output of a job of the plan.
+    private struct Spot {
+        let place: Int
+        let output: Int
+    }
+
+    private func presences(_ earlier: [EarlierJob?]) -> [[SubmitSurvey.Presence]] {
+        let items = plan.items
+        func destination(_ spot: Spot) -> Location { items[spot.place].destinations[spot.output] }
+        var presences = items.map { [SubmitSurvey.Presence](repeating: .unseen, count: $0.destinations.count) }
         // Keyed by bytes: folders whose names only look the same are different.
-        var folders: [[UInt8]: [Int]] = [:]
-        for (place, destination) in destinations.enumerated() {
-            folders[Array("\(destination.root):\(destination.folder)".utf8), default: []].append(place)
-        }
-        var lookedAt: [Int] = []
-        for members in folders.values {
-            let first = destinations[members[0]]
-            guard let path = roots.path(of: first) else { continue }
-            let folder = String(decoding: path.utf8.dropLast(first.name.utf8.count + 1), as: UTF8.self)
-            let found = Self.names(in: folder, among: members.map { destinations[$0].name })
-            for place in members {
-                guard found.contains(destinations[place].name) else {
-                    presences[place] = .absent
-                    continue
-                }
-                presences[place] = .there
-                // For a file that merely occupies the name, its existence is enough.
-                let isOutput = record(output, place, earlier) != nil
-                if isOutput || plan.conflict == .newer { lookedAt.append(place) }
+        var folders: [[UInt8]: [Spot]] = [:]
+        for (place, item) in items.enumerated() {
+            for (output, destination) in item.destinations.enumerated() {
+                let folder = Array("\(destination.root):\(destination.folder)".utf8)
+                folders[folder, default: []].append(Spot(place: place, output: output))
             }
         }
-        let places = lookedAt
+        var lookedAt: [Spot] = []
+        for members in folders.values {
+            let first = destination(members[0])
+            guard let path = roots.path(of: first) else { continue }
+            let folder = String(decoding: path.utf8.dropLast(first.name.utf8.count + 1), as: UTF8.self)
+            let found = Self.names(in: folder, among: members.map { destination($0).name })
+            for spot in members {
+                guard found.contains(destination(spot).name) else {
+                    presences[spot.place][spot.output] = .absent
+                    continue
+                }
+                presences[spot.place][spot.output] = .there
+                // For a file that merely occupies the name, its existence is enough.
+                let isOutput = record(spot.output, spot.place, earlier) != nil
+                if isOutput || plan.conflict == .newer { lookedAt.append(spot) }
+            }
+        }
+        let places = lookedAt.map(destination)
         let looks = Parallel.map(places.count) { number -> SubmitSurvey.Presence in
-            guard let path = roots.path(of: destinations[places[number]]) else { return .unseen }
+            guard let path = roots.path(of: places[number]) else { return .unseen }
             guard let facts = FileFacts.of(path: path, followingLinks: false) else {
                 return errno == ENOENT ? .absent : .there
             }
             return .known(.init(isFile: facts.kind == .file, bytes: facts.byteCount, modified: facts.modifiedAt))
         }
-        for (place, look) in zip(places, looks) { presences[place] = look }
+        for (spot, look) in zip(lookedAt, looks) { presences[spot.place][spot.output] = look }
         return presences
     }
 
@@ -116,9 +126,9 @@ struct SubmitLook: Sendable {
         _ isWanted: @Sendable () -> Bool
     ) {
         var work: [(output: Int, place: Int, path: String, digest: String)] = []
-        for output in presences.indices {
-            for place in plan.items.indices {
-                guard case .known(let look) = presences[output][place], look.isFile,
+        for place in presences.indices {
+            for output in presences[place].indices {
+                guard case .known(let look) = presences[place][output], look.isFile,
                     let record = record(output, place, earlier), look.bytes == record.bytes, !record.digest.isEmpty,
                     let path = roots.path(of: plan.items[place].destinations[output])
                 else { continue }
@@ -132,9 +142,9 @@ struct SubmitLook: Sendable {
             return isWanted() && OutputReading.digest(of: outputs[number].path, isWanted) == outputs[number].digest
         }
         for (item, fits) in zip(outputs, fits) {
-            guard case .known(var look) = presences[item.output][item.place] else { continue }
+            guard case .known(var look) = presences[item.place][item.output] else { continue }
             look.hasDigest = fits
-            presences[item.output][item.place] = .known(look)
+            presences[item.place][item.output] = .known(look)
         }
     }
 }

@@ -137,7 +137,8 @@ enum SubmitOptions {
         + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
         + EditOptions.forms
         + [
-            RecipeTemplate.option.form, until.form, to.form, also.form, SubmitConflict.option.form,
+            SourceCuts.option.form, RecipeTemplate.option.form, until.form, to.form, also.form,
+            SubmitConflict.option.form,
             ConvertCommand.verify.form,
             ConvertCommand.strictLoss.form, ConvertCommand.tag.form, queue.form, priority.form, weight.form,
             runAt.form, maxAttempts.form, libav.form, key.form, again.form, check.form, label.form,
@@ -202,7 +203,7 @@ enum SubmitOptions {
             throw UsageError("--to \(text): --to names the outputs", hint: "--until \(text) is where the range ends")
         }
         let wanted = try file?.recipe.outputs[0].audioFormat()
-        var first = try OutputTemplate("--to", text, roots)
+        var first = try OutputTemplate("--to", text, roots, cuts: invocation[SourceCuts.option] != nil)
         first.preset = file?.recipe.outputs[0].preset ?? invocation[FormatOptions.preset]?.name
         let preset = wanted ?? invocation[FormatOptions.preset]?.format
         try first.settleExtension(
@@ -242,7 +243,8 @@ enum SubmitOptions {
         var examples: [String] = []
         for output in outputs {
             do throws(StorageError) {
-                examples.append(try output.location(for: Location(exampleSource)).description)
+                let piece = DestinationTemplate.Piece(number: "1", title: nil)
+                examples.append(try output.location(for: Location(exampleSource), piece: piece).description)
             } catch {
                 throw UsageError("\(output.option) \(output.template.text): \(error.detail)")
             }

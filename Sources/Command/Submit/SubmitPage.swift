@@ -37,12 +37,24 @@ struct SubmitPage {
             lines.append("  length      \(words(lengths))")
             lines += rows("unreadable", lengths.unreadable, "file") { _ in "would probably fail" }
         }
+        if let pieces = plan.pieceCount { lines.append("  pieces      \(Figures.grouped(pieces))") }
         if let first = first(plan, survey) {
-            lines.append("  first       \(first.source) -> \(first.destination)".printable)
+            let way = "  first       \(first.source) -> "
+            let rows = pieceLines(first)
+            lines.append("\(way)\(rows.first ?? "\(first.destination)")".printable)
+            lines += rows.dropFirst().map { String(repeating: " ", count: 14) + $0.printable }
         }
         let isForbidden = plan.isForbidden || survey.isForbidden
         lines.append(isForbidden ? "the submission would be refused (--dry-run)" : "nothing was submitted (--dry-run)")
         try console.print(lines.joined(separator: "\n"))
+    }
+
+    /// `out:talk-1.flac, 0:00 to 0:10`, for the first few pieces.
+    private func pieceLines(_ item: SubmitPlan.Item) -> [String] {
+        let shown = 5
+        let lines = zip(item.destinations, item.pieces).prefix(shown).map { "\($0), \($1.range.words)" }
+        let rest = item.pieces.count - shown
+        return rest > 0 ? lines + ["and \(Figures.grouped(rest)) more"] : lines
     }
 
     /// `  missing     2 missing outputs would be made again`, and examples. `what` gets the count.
@@ -100,8 +112,32 @@ struct SubmitPage {
 
     struct Record: Encodable {
         struct Way: Encodable {
+            struct Piece: Encodable {
+                let destination: String
+                let from: String
+                /// `nil` for the end of the source.
+                let to: String?
+                let title: String?
+            }
+
             let source: String
             let destination: String
+            /// `nil` if the source is not cut.
+            let pieces: [Piece]?
+
+            init(_ item: SubmitPlan.Item) {
+                (source, destination) = ("\(item.source)", "\(item.destination)")
+                let cuts = zip(item.destinations, item.pieces).map { destination, piece in
+                    let end = piece.range.isOpenEnded ? nil : piece.range.end.description
+                    return Piece(
+                        destination: "\(destination)",
+                        from: piece.range.start.description,
+                        to: end,
+                        title: piece.title
+                    )
+                }
+                pieces = cuts.isEmpty ? nil : cuts
+            }
         }
 
         let isDryRun = true
@@ -117,6 +153,8 @@ struct SubmitPage {
         let conflicts: Found
         let altered: Found
         let findings: SubmitFindings
+        /// Set with `--split-at` only.
+        let pieces: Int?
         let first: Way?
         /// Set with `--probe` only.
         let audioSeconds: Double?
@@ -144,7 +182,8 @@ struct SubmitPage {
             conflicts: .init(survey.conflicts),
             altered: .init(survey.altered),
             findings: SubmitFindings(survey),
-            first: first(plan, survey).map { .init(source: "\($0.source)", destination: "\($0.destination)") },
+            pieces: plan.pieceCount,
+            first: first(plan, survey).map(Record.Way.init),
             audioSeconds: lengths?.seconds,
             estimates: lengths?.estimates,
             unknownLengths: lengths.map { $0.unknown + $0.elsewhere },
@@ -208,4 +247,9 @@ struct SubmitPage {
                 + "without an output"
         )
     }
+}
+
+extension MediaTimeRange {
+    /// `0:10 to 1:00`, `1:00 to the end`
+    var words: String { "\(start.short) to \(isOpenEnded ? "the end" : end.short)" }
 }

@@ -9,6 +9,8 @@ struct SubmitPlan: Sendable {
     struct Item: Sendable {
         let source: Location
         let destinations: [Location]
+        /// The piece of the source at each destination; empty if each output holds all of the source.
+        var pieces: [SplitPoints.Piece] = []
 
         /// The first output's.
         var destination: Location { destinations[0] }
@@ -55,9 +57,11 @@ struct SubmitPlan: Sendable {
     /// Whether its names prevent the submission.
     var isForbidden: Bool { collisions.count > 0 || overwrites.count > 0 || misfits.count > 0 }
 
-    /// Throws a `UsageError` for an invalid format. Invalid names are collected instead.
+    /// `cuts` are the pieces of each source, if sources are cut. Throws a `UsageError` for an invalid format. Invalid
+    /// names are collected instead.
     init(
         _ sources: [FoundSource],
+        cuts: [[SplitPoints.Piece]]? = nil,
         misfits: [String],
         outputs: [OutputTemplate],
         base: Recipe,
@@ -70,17 +74,21 @@ struct SubmitPlan: Sendable {
         for misfit in misfits { self.misfits.add(misfit) }
         var items: [Item] = []
         items.reserveCapacity(sources.count)
-        for source in sources {
+        for (number, source) in sources.enumerated() {
             var output = outputs[0]
+            let pieces = cuts?[number] ?? []
             do throws(StorageError) {
                 // The template's fields come from the path as the user named it; the root's name plays no part.
                 let named = try Location("source:\(source.relative)")
                 var places: [Location] = []
                 for next in outputs {
                     output = next
-                    places.append(try output.location(for: named))
+                    if pieces.isEmpty { places.append(try output.location(for: named)) }
+                    for index in pieces.indices {
+                        places.append(try output.location(for: named, piece: pieces.field(index)))
+                    }
                 }
-                items.append(Item(source: source.location, destinations: places))
+                items.append(Item(source: source.location, destinations: places, pieces: pieces))
             } catch {
                 if error.code == .invalidTemplate {
                     throw UsageError("\(output.option) \(output.template.text): \(error.detail)")
@@ -97,6 +105,14 @@ struct SubmitPlan: Sendable {
     func recipe(_ item: Item) -> Recipe {
         var recipe = base
         recipe.fill(mainCount, with: item.source.description)
+        if !item.pieces.isEmpty {
+            recipe.outputs = item.pieces.enumerated().map { index, piece in
+                var output = base.outputs[0]
+                output.range = piece.range
+                output.tags = piece.tags(index + 1, of: item.pieces.count, besides: base.tags)
+                return output
+            }
+        }
         for (index, place) in item.destinations.enumerated() { recipe.outputs[index].location = place.description }
         return recipe
     }
@@ -160,12 +176,18 @@ struct SubmitPlan: Sendable {
         var checked: Set<String> = []
         for item in items {
             let endings = Self.endings(item)
-            guard checked.insert(endings).inserted else { continue }
-            let recipe = recipe(item)
+            let isNew = checked.insert(endings).inserted
+            // The names of pieces depend on their titles, and so on the source.
+            guard isNew || !item.pieces.isEmpty else { continue }
             var own: Set<Location> = []
             if let twice = item.destinations.first(where: { !own.insert($0).inserted }) {
-                throw UsageError("two outputs of a job would be \(twice)", hint: "--to and --also must differ")
+                let hint =
+                    item.pieces.isEmpty
+                    ? "--to and --also must differ" : "put {n}, the number of the piece, into --to"
+                throw UsageError("two outputs of a job would be \(twice)".printable, hint: hint)
             }
+            guard isNew else { continue }
+            let recipe = recipe(item)
             // `compare()` reports outputs that are sources.
             if item.destinations.contains(where: { $0 == item.source || commonSources.contains($0) }) { continue }
             do throws(RecipeError) {
@@ -204,6 +226,11 @@ struct SubmitPlan: Sendable {
         }
     }
 
+    /// How many pieces all jobs make; `nil` if sources are not cut.
+    var pieceCount: Int? {
+        items.contains { !$0.pieces.isEmpty } ? items.reduce(0) { $0 + $1.pieces.count } : nil
+    }
+
     /// The total size of the sources that are on this machine.
     func bytes(_ roots: PathRoots) -> Int64 {
         items.reduce(0) { sum, item in
@@ -217,5 +244,16 @@ extension RunningFingerprint {
     fileprivate mutating func add(_ item: SubmitPlan.Item) {
         add(item.source.description)
         for place in item.destinations { add(place.description) }
+        for piece in item.pieces { add("\(piece.range) \(piece.title ?? "")") }
+    }
+}
+
+extension [SplitPoints.Piece] {
+    /// What the piece at `index` gives to the name of its output.
+    fileprivate func field(_ index: Int) -> DestinationTemplate.Piece {
+        .init(
+            number: PieceNames.number(index + 1, of: count),
+            title: self[index].title.flatMap(PieceNames.nameable)
+        )
     }
 }

@@ -40,7 +40,8 @@ struct RecipePage {
         }
         for (number, output) in recipe.outputs.enumerated() {
             let preset = output.preset.map { ", preset \($0.printable)" } ?? ""
-            rows.append((number == 0 ? "to" : "", output.location.printable + preset))
+            let range = output.range.map { ", \($0.words)" } ?? ""
+            rows.append((number == 0 ? "to" : "", output.location.printable + preset + range))
         }
         if let clock = clock(timeline) { rows.append(("clock", clock)) }
         return rows.enumerated().flatMap { number, row in

@@ -33,18 +33,19 @@ extension Recipe: Codable {
         tags = try fields.optional(.tags) ?? [:]
         limits = try fields.optional(.limits)
         timeline = try fields.optional(.timeline)
-        if version < 2, let newer = fieldOfVersion2 {
+        for (needed, field) in [(2, fieldOfVersion2), (3, fieldOfVersion3)] {
+            guard version < needed, let field else { continue }
             throw DecodingError.dataCorrupted(
                 .init(
-                    codingPath: decoder.codingPath + newer,
-                    debugDescription: "needs version 2 of recipes, and this one says version \(version)"
+                    codingPath: decoder.codingPath + field,
+                    debugDescription: "needs version \(needed) of recipes, and this one says version \(version)"
                 )
             )
         }
     }
 
     /// The first field that version 1 does not have; `nil` if none is set.
-    private var fieldOfVersion2: [any CodingKey]? {
+    var fieldOfVersion2: [any CodingKey]? {
         if timeline != nil { return [Field.timeline] }
         if let index = sources.firstIndex(where: { $0.name != nil }) {
             return [Field.sources, Index(intValue: index), Source.Field.name]
@@ -52,6 +53,14 @@ extension Recipe: Codable {
         if outputs.count > 1 { return [Field.outputs, Index(intValue: 1)] }
         for (index, output) in outputs.enumerated() {
             if let field = output.fieldOfVersion2 { return [Field.outputs, Index(intValue: index)] + field }
+        }
+        return nil
+    }
+
+    /// The first field that version 2 does not have; `nil` if none is set.
+    var fieldOfVersion3: [any CodingKey]? {
+        for (index, output) in outputs.enumerated() {
+            if let field = output.fieldOfVersion3 { return [Field.outputs, Index(intValue: index), field] }
         }
         return nil
     }
@@ -153,9 +162,14 @@ extension Recipe.RawDescription: Decodable {
 
 // MARK: - Output
 
-extension Recipe.Output: Decodable {
+extension Recipe.Output: Codable {
     private enum Field: String, CodingKey, CaseIterable {
-        case location, preset, format, onConflict, loudness, replayGain
+        case location, preset, format, onConflict, loudness, replayGain, range, tags
+    }
+
+    /// The first field that version 2 does not have; `nil` if none is set.
+    fileprivate var fieldOfVersion3: (any CodingKey)? {
+        range != nil ? Field.range : tags.isEmpty ? nil : Field.tags
     }
 
     /// The first field that version 1 does not have; `nil` if none is set.
@@ -185,8 +199,23 @@ extension Recipe.Output: Decodable {
             },
             onConflict: try fields.word(.onConflict) ?? .fail,
             loudness: try fields.optional(.loudness),
-            replayGain: try fields.word(.replayGain)
+            replayGain: try fields.word(.replayGain),
+            range: try fields.optional(.range, as: RangeField.self)?.range,
+            tags: try fields.optional(.tags) ?? [:]
         )
+    }
+
+    /// Leaves out fields that are not set, except the conflict policy.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Field.self)
+        try container.encode(location, forKey: .location)
+        try container.encodeIfPresent(preset, forKey: .preset)
+        try container.encodeIfPresent(format, forKey: .format)
+        try container.encode(onConflict, forKey: .onConflict)
+        try container.encodeIfPresent(loudness, forKey: .loudness)
+        try container.encodeIfPresent(replayGain, forKey: .replayGain)
+        try container.encodeIfPresent(range.map(RangeField.init), forKey: .range)
+        if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
     }
 }
 

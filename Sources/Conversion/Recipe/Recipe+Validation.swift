@@ -16,9 +16,11 @@ extension Recipe {
         for (index, output) in outputs.enumerated() {
             try check(output, at: "recipe.outputs[\(index)]")
         }
+        try checkPieces()
         try checkOutputsTogether()
-        if tags.keys.contains("") {
-            throw RecipeError(.valueNotAllowed, at: "recipe.tags", "a tag must have a name")
+        let lists = [("recipe.tags", tags)] + outputs.enumerated().map { ("recipe.outputs[\($0)].tags", $1.tags) }
+        for (path, tags) in lists where tags.keys.contains("") {
+            throw RecipeError(.valueNotAllowed, at: path, "a tag must have a name")
         }
         try limits?.validate()
         if let timeline { try check(timeline, sourceLengths) }
@@ -27,9 +29,9 @@ extension Recipe {
     /// Checks what holds for several outputs of one decode.
     private func checkOutputsTogether() throws(RecipeError) {
         guard outputs.count > 1 else { return }
-        guard outputs.count <= Recipe.maximumOutputs else {
-            let reason = "\(outputs.count); allowed: up to \(Recipe.maximumOutputs)"
-            throw RecipeError(.valueNotAllowed, at: "recipe.outputs", reason)
+        let most = isSplit ? Recipe.maximumPieces : Recipe.maximumOutputs
+        guard outputs.count <= most else {
+            throw RecipeError(.valueNotAllowed, at: "recipe.outputs", "\(outputs.count); allowed: up to \(most)")
         }
         var places: [String: Int] = [:]
         for (index, output) in outputs.enumerated() {

@@ -4,22 +4,24 @@
 /// decoded samples.
 public struct Recipe: Sendable, Hashable {
     /// The newest version that this code writes.
-    public static let currentVersion = 2
-    /// Enough for every format that a publisher asks for, and few enough for the descriptors of one message.
+    public static let currentVersion = 3
+    /// Enough for every format that a publisher asks for. All of them are encoded at the same time.
     public static let maximumOutputs = 16
+    /// Outputs with ranges, of which one at a time is encoded: few enough for the descriptors of one message.
+    public static let maximumPieces = 200
     /// The versions that this code reads.
-    public static let knownVersions = [1, 2]
+    public static let knownVersions = [1, 2, 3]
 
     /// The oldest version of the schema that has everything in this recipe; it is written as that version.
     ///
     /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that state
-    /// it, shaped dither and the quality of resampling. A recipe without them stays version 1, with the same bytes as
-    /// ever, so that stored recipes and idempotency keys keep their meaning and older workers take it.
-    public var version: Int {
-        timeline == nil && outputs.count <= 1 && sources.allSatisfy { $0.name == nil }
-            && outputs.allSatisfy { $0.fieldOfVersion2 == nil }
-            ? 1 : 2
-    }
+    /// it, shaped dither and the quality of resampling. Version 3 adds the ranges and tags of outputs. A recipe without
+    /// them keeps its earlier version, with the same bytes as ever, so that stored recipes and idempotency keys keep
+    /// their meaning and older workers take it.
+    public var version: Int { fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1 }
+
+    /// Whether the outputs are parts of the source, one after another.
+    public var isSplit: Bool { outputs.contains { $0.range != nil } }
 
     /// What to read. Exactly one without a timeline.
     public var sources: [Source]
@@ -134,7 +136,7 @@ extension Recipe {
 
 extension Recipe {
     /// A file to write, and its format.
-    public struct Output: Sendable, Hashable, Encodable {
+    public struct Output: Sendable, Hashable {
         /// In the syntax of `Storage`. Its extension decides the container if neither `preset` nor `format` does.
         public var location: String
         /// The name of a `Preset`.
@@ -147,6 +149,10 @@ extension Recipe {
         public var loudness: LoudnessGoal?
         /// For how much sound tags state the loudness of the output; `nil` to write none.
         public var replayGain: ReplayGainScope?
+        /// The part of the source that the output holds; `nil` for all of it.
+        public var range: MediaTimeRange?
+        /// Merged over the tags of the recipe; an empty value removes a tag.
+        public var tags: [String: String]
 
         /// With neither preset nor format, the extension of `location` decides everything.
         public init(
@@ -155,7 +161,9 @@ extension Recipe {
             format: AudioFormat? = nil,
             onConflict: ConflictPolicy = .fail,
             loudness: LoudnessGoal? = nil,
-            replayGain: ReplayGainScope? = nil
+            replayGain: ReplayGainScope? = nil,
+            range: MediaTimeRange? = nil,
+            tags: [String: String] = [:]
         ) {
             self.location = location
             self.preset = preset
@@ -163,6 +171,8 @@ extension Recipe {
             self.onConflict = onConflict
             self.loudness = loudness
             self.replayGain = replayGain
+            self.range = range
+            self.tags = tags
         }
     }
 

@@ -44,6 +44,8 @@ public struct Failure: Error, Sendable, Hashable, Codable {
     public var message: String
     /// The number of the stream in its container, if the failure concerns one stream.
     public var stream: Int?
+    /// The number of the output that failed, from 1, if it is one of several. The ledger keeps its name in the message.
+    public var output: Int?
     /// The position in the source, on its clock, if the failure has one.
     public var position: MediaTime?
     /// The same position in frames of the source.
@@ -122,7 +124,15 @@ public struct Failure: Error, Sendable, Hashable, Codable {
         return failure
     }
 
+    /// The same failure with the name of its output in the message. `names` are those of all outputs.
+    public func naming(_ names: [String]) -> Failure {
+        guard let output, names.indices.contains(output - 1) else { return self }
+        var failure = self
+        failure.message = "\(names[output - 1]): \(message)"
+        return failure
+    }
+
     private enum CodingKeys: String, CodingKey {
-        case code, kind = "class", stage, message, stream, position, frame, libavName, libavText, hint, refusals
+        case code, kind = "class", stage, message, stream, output, position, frame, libavName, libavText, hint, refusals
     }
 }

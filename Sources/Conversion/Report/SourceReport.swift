@@ -9,6 +9,8 @@ public struct SourceReport: Sendable, Hashable, Codable {
     public var tracks: [TrackReport]
     public var tags: [TagReport]
     public var chapters: [ChapterReport]
+    /// How many chapters the last of `chapters` stands for, where a message cannot hold all; `nil` if all are listed.
+    public var unlistedChapters: Int?
     public var cover: CoverReport?
     /// Whether a track is encrypted and cannot be read.
     public var isProtected: Bool

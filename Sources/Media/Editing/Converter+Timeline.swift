@@ -33,6 +33,9 @@ extension Converter {
             )
         }
         if let plain = plainRequest { return try plain.run(from: sources, to: destinations, report: report) }
+        guard request.outputRanges.isEmpty else {
+            throw MediaError(.recipeRefused, at: .open, "with a timeline, every output holds all of it")
+        }
         try refuseVerifiedStream()
         try refuseUnknownAlbum()
         let cpuAtStart = BudgetWatch.now()
@@ -147,9 +150,10 @@ extension Converter {
         let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))
         let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)
         let main = composition.main.reader.description
-        let outputs = try outputs(formats, destinations) { format in
-            Writer.Options(
-                tags: mergedTags(main, stating: statement(of: measurements, in: format).tags),
+        let outputs = try outputs(formats, destinations) { index, format in
+            let stated = statement(of: measurements, in: format).tags
+            return Writer.Options(
+                tags: mergedTags(main, stating: stated, ofOutput: index),
                 cover: main.cover,
                 digestsSamples: request.verifies,
                 streams: request.streams,
@@ -182,7 +186,7 @@ extension Converter {
         }
         let (track, rate) = (composition.main.track, output.clockRateHz)
         let length = MediaTime(frames: composition.frames, rate: rate).frames(atRate: track.sampleRateHz)?.frames
-        let findings = try findings(summaries, outputs, cpuAtStart) { verified, whole in
+        let findings = try findings(summaries, formats, destinations, cpuAtStart) { verified, whole in
             report?(
                 Pump.Progress(
                     position: MediaTime(frames: composition.frames, rate: rate),

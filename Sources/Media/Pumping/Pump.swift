@@ -74,6 +74,11 @@ public final class Pump {
         carry = { report, budget in try Pump.carrySamples(output, inputs, report, budget) }
     }
 
+    /// Carries decoded samples to a cutter, whose `finish()` the caller then calls.
+    init(from output: some SampleOutput, to cutter: PieceCutter) {
+        carry = { report, budget in try Pump.carrySamples(output, [cutter], report, budget) }
+    }
+
     /// Carries packets unchanged.
     public init(from output: PacketOutput, to input: WriterInput) {
         carry = { report, budget in try Pump.carryPackets(output, input, report, budget) }
@@ -87,7 +92,7 @@ public final class Pump {
 
     private static func carrySamples(
         _ output: some SampleOutput,
-        _ inputs: [WriterInput],
+        _ inputs: [any SampleReceiver],
         _ report: Report?,
         _ budget: BudgetWatch?
     ) throws {

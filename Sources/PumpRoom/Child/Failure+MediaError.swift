@@ -26,6 +26,7 @@ extension Failure {
             hint: error.hint,
             refusals: error.refusal?.reasons
         )
+        output = error.output
     }
 }
 

@@ -363,6 +363,7 @@ final class Room {
         case .failed(let job, let failure, let spent):
             guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
                 let failure = failure.credible,
+                (1...max(1, inFlight[place].job.work.outputCount)).contains(failure.output ?? 1),
                 inFlight[place].hasBegun || inFlight[place].isAbandoned,
                 failure.known != .cancelled || inFlight[place].stop != nil
             else { return "an impossible failure of job \(job)" }

@@ -83,6 +83,7 @@ extension SourceReport {
         if let last = chapters.last, chapters.count > count {
             let rest = "… \(chapters.count - count) more"
             report.chapters.append(ChapterReport(start: chapters[count].start, end: last.end, title: rest))
+            report.unlistedChapters = chapters.count - count
         }
         report.tracks = tracks.map(\.bounded)
         report.presets = presets?.prefix(Bound.presets).map(\.bounded)

@@ -14,6 +14,22 @@ public struct DestinationTemplate: Sendable, Hashable {
         case preset
         /// The job's id.
         case id
+        /// The number of a piece of the source.
+        case n
+        /// The title of a piece, or the source's name.
+        case title
+
+        /// Whether its values differ between the pieces of a source.
+        public var isOfPieces: Bool { self == .n || self == .title }
+    }
+
+    /// What tells the pieces of a source apart.
+    public struct Piece: Sendable, Hashable {
+        public var number: String
+        /// Without slashes; `nil` to use the source's name.
+        public var title: String?
+
+        public init(number: String, title: String?) { (self.number, self.title) = (number, title) }
     }
 
     /// As the user wrote it.
@@ -38,7 +54,13 @@ public struct DestinationTemplate: Sendable, Hashable {
             throw Self.refusal(error.detail, text)
         }
         // Errors that affect every destination are thrown now, not at the first source.
-        _ = try location(for: Location(root: "source", path: "dir/stem.ext"), ext: "ext", preset: "preset", id: 1)
+        _ = try location(
+            for: Location(root: "source", path: "dir/stem.ext"),
+            ext: "ext",
+            preset: "preset",
+            id: 1,
+            piece: Piece(number: "1", title: "title")
+        )
     }
 
     /// The fields that the template contains.
@@ -49,7 +71,8 @@ public struct DestinationTemplate: Sendable, Hashable {
         for source: Location,
         ext: String,
         preset: String?,
-        id: Int64?
+        id: Int64?,
+        piece: Piece? = nil
     ) throws(StorageError) -> Location {
         var path = ""
         for part in template.parts {
@@ -62,6 +85,8 @@ public struct DestinationTemplate: Sendable, Hashable {
             case .field(.ext): path += try name(ext, .ext)
             case .field(.preset): path += try name(preset, .preset)
             case .field(.id): path += try name(id.map { String($0) }, .id)
+            case .field(.n): path += try name(piece?.number, .n)
+            case .field(.title): path += try name(piece.map { $0.title ?? source.name.withoutExtension }, .title)
             }
         }
         return try Location(root: root, path: path)

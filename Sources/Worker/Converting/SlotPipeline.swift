@@ -66,12 +66,12 @@ struct SlotPipeline: Sendable {
         if case .converted(let reports, let cost) = outcome,
             reports.allSatisfy({ $0.plannedFrames == $0.writtenFrames })
         {
-            let facts = AttemptFacts(reports, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
+            let facts = facts(reports, cost, of: job)
             guard let sealed = await sealed(prepared) else {
                 prepared.discard()
                 return .handedBack(services.storage.givenUp(prepared.roots))
             }
-            guard let problem = objection(to: reports, sealed, job.claim) else {
+            guard let problem = objection(to: reports, sealed, job.claim, prepared) else {
                 services.outputs.add(
                     FinishedOutput(claim: job.claim, plan: prepared.plan, facts: facts, prepared: prepared)
                 )
@@ -87,14 +87,17 @@ struct SlotPipeline: Sendable {
         }
         switch outcome {
         case .converted(let reports, let cost):
-            let facts = AttemptFacts(reports, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
+            let facts = facts(reports, cost, of: job)
             prepared.discard()
-            let report = reports.first { $0.plannedFrames != $0.writtenFrames } ?? reports[0]
-            return .failed(AttemptFailure(job.fence, .framesDiffer(report), facts: facts))
+            let place = reports.firstIndex { $0.plannedFrames != $0.writtenFrames } ?? 0
+            let failure = Failure.framesDiffer(reports[place]).of(output: place, in: prepared)
+            return .failed(AttemptFailure(job.fence, failure, facts: facts))
         case .handedBack:
             prepared.discard()
             return .handedBack(HandBack(.neighbourCrashed))
-        case .failed(let failed): return await diagnosed(report(of: failed, job), job, prepared)
+        case .failed(var failed):
+            failed.failure = failed.failure.naming(prepared.locations.map(\.description))
+            return await diagnosed(report(of: failed, job), job, prepared)
         }
     }
 
@@ -152,16 +155,24 @@ struct SlotPipeline: Sendable {
     private func objection(
         to reports: [ConversionReport],
         _ sealed: Result<[OutputEvidence], StorageError>,
-        _ claim: Claim
+        _ claim: Claim,
+        _ prepared: PreparedJob
     ) -> OutputObjection? {
         switch sealed {
         case .success(let evidence):
-            for (evidence, report) in zip(evidence, reports) {
-                if let problem = evidence.objection(to: report, services.limits(for: claim)) { return problem }
+            for (place, (evidence, report)) in zip(evidence, reports).enumerated() {
+                guard var problem = evidence.objection(to: report, services.limits(for: claim)) else { continue }
+                problem.failure = problem.failure.of(output: place, in: prepared)
+                return problem
             }
             return nil
         case .failure(let error): return OutputObjection(failure: error.failure, isLie: false)
         }
+    }
+
+    private func facts(_ reports: [ConversionReport], _ cost: RoomCost, of job: HeldJob) -> AttemptFacts {
+        let pieces = job.claim.recipe.isSplit
+        return AttemptFacts(reports, pieces: pieces, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
     }
 
     private func facts() -> AttemptFacts { AttemptFacts(slot: Int16(clamping: slot)) }

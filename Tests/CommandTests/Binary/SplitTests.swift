@@ -173,7 +173,10 @@ struct SplitTests {
     }
 
     @Test(arguments: [
-        (["--at", "0.6", "--to", "{n}.wav"], "error: talk.wav: --at 0:00.6: the file ends at 0:00.5\n", 1),
+        (
+            ["--at", "0.6", "--to", "{n}.wav"], "error: talk.wav: 0:00.6 is beyond the end: the file ends at 0:00.5\n",
+            1
+        ),
         (["--at", "chapters", "--to", "{n}.wav"], "error: talk.wav: the file has no chapters\n", 1),
         (
             ["--at", "0.2,0.1", "--to", "{n}.wav"],

@@ -71,7 +71,7 @@ struct JobStoryTests {
             ]
         )
         let row = try bench.output("export", "--batch", "1").split(separator: "\n").last
-        #expect(row?.hasSuffix("\t48000\t4,096 frames damaged in 1 place, 2 chapters lost") == true)
+        #expect(row?.hasSuffix("\t48000\t4,096 frames damaged in 1 place, 2 chapters lost\t1") == true)
         let told = try bench.records("job", "\(job)", "--json").first?["attemptRecords"] as? [[String: Any]]
         let conversion = told?.first?["conversion"] as? [String: Any]
         let remark = (conversion?["remarks"] as? [[String: Any]])?.first

@@ -18,6 +18,12 @@ struct EditingPageTests {
         #expect(try Recipe(json: recipe.json()) == recipe)
     }
 
+    @Test func theRecipeOfPiecesIsValid() throws {
+        let recipe = try Recipe(json: try #require(Documentation.blocks("json", in: text).last))
+        try recipe.validate()
+        #expect(recipe.isSplit && recipe.outputs.count == 2)
+    }
+
     @Test func everyFieldHasARow() throws {
         let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") }
         for field in try Self.fields {

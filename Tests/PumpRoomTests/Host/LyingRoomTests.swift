@@ -100,6 +100,8 @@ import Testing
         "convert(job, report | {'format': report['format'] | {'sampleRateHz': 2**40}})",
         "fail(job, 'corrupt_stream', stream=2**40)",
         "fail(job, 'corrupt_stream', stream=-1)",
+        "fail(job, 'encode_failed', stage='encode', output=0)",
+        "fail(job, 'encode_failed', stage='encode', output=2)",
         "fail(job, 'corrupt_stream', frame=2**62)",
         "fail(job, 'corrupt_stream', position='9223372036854775807/1')",
         "exec('while True: progress(job, 1)')",

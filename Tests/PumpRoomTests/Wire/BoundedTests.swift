@@ -79,6 +79,28 @@ import Testing
         }
     }
 
+    @Test func chaptersThatAreLeftOutAreCounted() {
+        let chapters = (0..<100_000).map {
+            ChapterReport(
+                start: MediaTime(value: $0, timescale: 1_000),
+                end: MediaTime(value: $0 + 1, timescale: 1_000),
+                title: worst
+            )
+        }
+        let report = SourceReport(
+            container: "matroska",
+            tracks: [],
+            tags: [],
+            chapters: chapters,
+            cover: nil,
+            isProtected: false
+        )
+        let bounded = report.bounded(count: 128, bytes: 1_000)
+        #expect(bounded.chapters.count == 129 && bounded.unlistedChapters == 99_872)
+        #expect(bounded.chapters.last?.title == "… 99872 more")
+        #expect(report.bounded(count: 100_000, bytes: 1_000).unlistedChapters == nil)
+    }
+
     @Test func messagesReadBackAsTheyWereWritten() throws {
         let recipe = Recipe(from: .init(location: "source.flac"), to: .init(location: "output.opus"))
         let bytes = try coder.bytes(RoomRequest.convert(job: 7, recipe: recipe, streams: false, album: nil))

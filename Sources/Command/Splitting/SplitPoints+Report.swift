@@ -1,0 +1,45 @@
+import Conversion
+
+extension SplitPoints {
+    /// The pieces of the source that `report` describes; `nil` if it must be decoded to find its length, where the report
+    /// was made without that (`hasScanned`). `number` is the track that is cut, the main one if `nil`.
+    func pieces(
+        of report: SourceReport,
+        track number: Int?,
+        hasScanned: Bool
+    ) throws(SplitProblem) -> [Piece]? {
+        if case .chapters = self, report.unlistedChapters != nil { throw .tooManyChapters }
+        let silences = try Self.silences(in: report, number)
+        let length = try Self.length(of: report, number)
+        if case .every = self, length == nil, !hasScanned { return nil }
+        return try pieces(length: length, chapters: report.chapters, silences: silences)
+    }
+
+    /// The length of the track that is split; `nil` if the file does not state it to the frame.
+    private static func length(of report: SourceReport, _ number: Int?) throws(SplitProblem) -> MediaTime? {
+        let wanted = report.tracks.first { track in number.map { track.track == $0 } ?? track.isMain }
+        guard let track = wanted else { return nil }
+        if track.isMain, let scan = report.scan { return MediaTime(frames: scan.frames, rate: track.sampleRateHz) }
+        if report.scan != nil { throw .unknownLength(track: track.track) }
+        guard track.exactness == .exact, let frames = track.frames else { return nil }
+        return MediaTime(frames: frames, rate: track.sampleRateHz)
+    }
+
+    /// The middle of each silence that was found; empty if none was searched for.
+    private static func silences(in report: SourceReport, _ number: Int?) throws(SplitProblem) -> [MediaTime] {
+        guard let frames = report.silences, let main = report.tracks.first(where: \.isMain) else { return [] }
+        guard number ?? main.track == main.track else { throw .otherTrack(main: main.track) }
+        return frames.map { MediaTime(frames: $0, rate: main.sampleRateHz) }
+    }
+}
+
+extension SplitPoints.Piece {
+    /// The tags that tell piece `number` of `count` apart, without those that `wished` sets.
+    func tags(_ number: Int, of count: Int, besides wished: [String: String]) -> [String: String] {
+        let names = Set(wished.keys.map { $0.lowercased() })
+        var tags: [String: String] = [:]
+        if !names.contains("track") { tags["track"] = "\(number)/\(count)" }
+        if let title, !title.isEmpty, !names.contains("title") { tags["title"] = title }
+        return tags
+    }
+}
