@@ -297,12 +297,12 @@ $$;
 -- The folder in which all destinations of a tenant with a template are: what the template says before its first field, with the
 -- tenant's name in it. It ends with a slash or a colon.
 create function output_folder(n tenant) returns text
-language sql immutable parallel safe
+language sql immutable parallel safe set search_path from current
 as $$ select substring(replace(n.destination, '{tenant}', n.name) from '^[^{}]*[:/]') $$;
 
 -- What the locations of a tenant's outputs must begin with: a place that `writes` allows, in the folder of its template. Null: nothing.
 create function output_places(n tenant) returns text[]
-language sql immutable parallel safe
+language sql immutable parallel safe set search_path from current
 as $$
     select case
         when output_folder(n) is null then n.writes

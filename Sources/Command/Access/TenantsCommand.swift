@@ -61,7 +61,7 @@ enum TenantsCommand {
     private static let destination = Option<String>(
         "destination",
         .text.named("TEMPLATE"),
-        "where its outputs go, as out:{tenant}/{dir}/{stem}.{ext}; none: no rule",
+        "a template for its outputs, of {tenant}, {dir}, {stem}, {ext}; none: no rule",
         in: .work
     )
     private static let jobTime = Option<TimeCeiling>(
