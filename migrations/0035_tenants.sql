@@ -1,7 +1,7 @@
 -- Why: three things that operators could not say of a tenant.
 --
--- What it may use: waiting jobs, priorities and places were bounded for tenants, and the machines' time was not: a tenant with a thousand long jobs
--- has the fleet for days. A tenant may now have a number of minutes of processor time, and of bytes of outputs, in 24 hours. When they
+-- What it may use: waiting jobs, priorities and places were bounded for tenants, and the machines' time was not: a tenant with a
+-- thousand long jobs has the fleet for days. A tenant may now have a number of minutes of processor time, and of bytes of outputs, in 24 hours. When they
 -- are used up, claims take none of its jobs until enough of the use is a day old. Nothing fails, and submissions are accepted.
 --
 -- Each end of an attempt adds a row for each tenant, in the statement that records the attempts, so each attempt counts once, however
@@ -333,7 +333,8 @@ begin
     return recipe || jsonb_build_object(
         'limits',
         case when jsonb_typeof(recipe -> 'limits') = 'object' then recipe -> 'limits' else '{}' end
-        || (select jsonb_object_agg(m.key, least((m.value #>> '{}')::numeric, (recipe #>> array['limits', m.key])::numeric))
+        || (select jsonb_object_agg(m.key, least((m.value #>> '{}')::numeric, case jsonb_typeof(recipe #> array['limits', m.key])
+                when 'number' then (recipe #>> array['limits', m.key])::numeric end))
             from jsonb_each(most) m)
     );
 end $$;

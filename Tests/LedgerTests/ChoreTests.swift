@@ -130,7 +130,7 @@ struct ChoreTests {
         try await lab.age(by: .seconds(2))
         let report = try await lab.ledger.keepHouse()
         #expect(report["fold_counts"]?.error?.contains("broken") == true)
-        #expect(report.chores.count == 12)
+        #expect(report.chores.count == 13)
         #expect(report.chores.allSatisfy { $0.error == nil || $0.name == "fold_counts" }, "\(report)")
         let told = try await lab.ledger.chores().filter { $0.error != nil }
         #expect(told.map(\.name) == ["fold_counts"] && told[0].failedAt != nil && told[0].remaining == 3)
@@ -223,7 +223,7 @@ struct ChoreTests {
         try await lab.lab.untilRunning("%pg_sleep(600)%")
         let report = try await lab.ledger.keepHouse(for: .zero, within: .seconds(3))
         #expect(report["fold_counts"]?.error != nil)
-        #expect(report.chores.count == 12)
+        #expect(report.chores.count == 13)
         #expect(report.chores.allSatisfy { $0.error == nil || $0.name == "fold_counts" }, "\(report)")
         #expect(try await lab.ledger.chores().first { $0.name == "fold_counts" }?.error?.contains("20000") == true)
         let page: Int = try await lab.value("select page from \(schema).chore where name = 'fold_counts'")

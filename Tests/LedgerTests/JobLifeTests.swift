@@ -84,7 +84,7 @@ struct JobLifeTests {
         let lab = try await LedgerLab()
         try await lab.submit(1)
         let report = try await lab.ledger.keepHouse()
-        #expect(report.chores.count == 12)
+        #expect(report.chores.count == 13)
         #expect(report.chores.allSatisfy { $0.error == nil }, "\(report)")
         let schema = lab.schema
         try await lab.lab.run { try $0.execute("update \(schema).house set tick_at = tick_at + interval '50 s'") }

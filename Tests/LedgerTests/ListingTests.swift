@@ -169,7 +169,7 @@ struct ListingTests {
         #expect(paces.reduce(.zero) { $0 + $1.audio } == Duration.seconds(2))
         let first = try #require(try await lab.ledger.story(of: keyed.firstJob))
         #expect(paces.map(\.began) == first.attempts.map(\.startedAt))
-        #expect(try await lab.ledger.chores().map(\.name).count == 12)
+        #expect(try await lab.ledger.chores().map(\.name).count == 13)
         #expect(try await lab.ledger.chores().allSatisfy { $0.error == nil && $0.dueAt != nil })
     }
 }

@@ -223,6 +223,17 @@ struct SpanTests {
 
     // MARK: - Growth
 
+    /// The ledger got another number after a coordinator had read the last id.
+    @Test(arguments: [1, 1_023]) func spansAreMadeOnlyForIdsOfTheLedgersNumber(number: Int) async throws {
+        let lab = try await LedgerLab()
+        let made: Int = try await lab.value("select \(lab.schema).make_spans((\(number)::bigint << 43) + 150000)")
+        #expect(made <= 2)
+        let others: Int = try await lab.value(
+            "select count(*) from \(lab.schema).span where first_id >> 43 <> 0 or next_id > 1000000000"
+        )
+        #expect(others == 0)
+    }
+
     /// With a new ledger's default sizes.
     @Test func aThousandMillionJobsLieInTensOfSpans() async throws {
         let lab = try await LedgerLab()
