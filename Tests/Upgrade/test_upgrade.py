@@ -139,7 +139,9 @@ def test_commands_of_the_release_read_and_change_a_migrated_ledger(fleet):
         assert old and new, words
         # A later build may add fields; those of the release keep their names.
         assert fields(old) <= fields(new), words
-    assert fleet.run(RELEASE, "export", "--batch", "1") == fleet.run(SLUICE, "export", "--batch", "1")
+    old, new = (fleet.run(build, "export", "--batch", "1").splitlines() for build in [RELEASE, SLUICE])
+    # A later build may add columns at the end.
+    assert len(old) == len(new) == 11 and all(b.startswith(f"{a}\t") for a, b in zip(old, new))
     worker.terminate()
     assert worker.wait(PATIENCE) == 0
     fleet.submit(SLUICE, "01*.wav", "changed")
