@@ -363,13 +363,25 @@ end $$;
 
 -- MARK: What was there before
 
--- Long functions that change in one place: each is taken as the ledger has it, as in 0026_callers.sql. `times` says how often.
-do $$
+-- Long functions change in one place. The text is replaced in the function as the ledger has it, so that a migration does not repeat the
+-- rest of it. Throws if the function does not have the text as often as `times` says.
+create function change_function(function_name text, before text, behind text, times integer default 1) returns void
+language plpgsql set search_path from current
+as $$
 declare
-    change record;
     old text;
 begin
-    for change in select * from (values
+    select pg_get_functiondef(f.oid) into strict old from pg_proc f
+    where f.pronamespace = current_schema()::regnamespace and f.proname = function_name;
+    if (length(old) - length(replace(old, before, ''))) / length(before) <> times then
+        raise exception '% does not have this text % times: %', function_name, times, before;
+    end if;
+    execute replace(old, before, behind);
+end $$;
+
+do $$
+begin
+    perform change_function(v.name, v.before, v.behind, v.times) from (values
         -- Claims leave out the lanes of marked shares like those of paused queues.
         ('near_lanes', 3, $x$ not q.paused and o.needs$x$,
          $x$ not q.paused and (s.held_until is null or s.held_until <= t) and o.needs$x$),
@@ -456,15 +468,7 @@ begin
             when 'fold_use' then affected := fold_use(c.page);
             when 'trim_webhooks' then$x$),
         ('do_chore', 1, $x$'find_events', 'trim_webhooks')$x$, $x$'find_events', 'trim_webhooks', 'fold_use')$x$)
-    ) as v (name, times, before, behind)
-    loop
-        select pg_get_functiondef(f.oid) into strict old from pg_proc f
-        where f.pronamespace = current_schema()::regnamespace and f.proname = change.name;
-        if (length(old) - length(replace(old, change.before, ''))) / length(change.before) <> change.times then
-            raise exception '% does not have this text % times: %', change.name, change.times, change.before;
-        end if;
-        execute replace(old, change.before, change.behind);
-    end loop;
+    ) as v (name, times, before, behind);
 end $$;
 
 -- MARK: Rights

@@ -78,11 +78,8 @@ begin
 end $$;
 
 do $$
-declare
-    change record;
-    old text;
 begin
-    for change in select * from (values
+    perform change_function(v.name, v.before, v.behind) from (values
         ('fold_counts', $x$
     perform from batch b where b.id = any (batches) order by b.id for no key update;$x$, $x$
     perform from batch b where b.id = any (batches) order by b.id for no key update;
@@ -121,15 +118,7 @@ begin
         ('list_batches', $x$ where only_batch is null and b.id < coalesce(before, 9223372036854775807)
            and ($x$, $x$ where only_batch is null and b.id < coalesce(before, 9223372036854775807) and not is_tenant()
            and ($x$)
-    ) as v (name, before, behind)
-    loop
-        select pg_get_functiondef(f.oid) into strict old from pg_proc f
-        where f.pronamespace = current_schema()::regnamespace and f.proname = change.name;
-        if (length(old) - length(replace(old, change.before, ''))) / length(change.before) <> 1 then
-            raise exception '% does not have this text once: %', change.name, change.before;
-        end if;
-        execute replace(old, change.before, change.behind);
-    end loop;
+    ) as v (name, before, behind);
 end $$;
 
 select apply_permissions();

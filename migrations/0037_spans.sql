@@ -5,21 +5,12 @@
 -- Compatible from: 23
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
-do $$
-declare
-    old text;
-    before constant text := $x$
+select change_function('make_spans', $x$
     loop
-        select coalesce(max(next_id)$x$;
-begin
-    select pg_get_functiondef(f.oid) into strict old from pg_proc f
-    where f.pronamespace = current_schema()::regnamespace and f.proname = 'make_spans';
-    if (length(old) - length(replace(old, before, ''))) / length(before) <> 1 then
-        raise exception 'make_spans does not have this text once: %', before;
-    end if;
-    execute replace(old, before, $x$
-    -- number_ledger() changes this row, and waits for this transaction, or gives way to it.
-    select (s.ledger_number::bigint << 43) | (last_id & ((1::bigint << 43) - 1)) into strict last_id from setting s for share;$x$ || before);
-end $$;
+        select coalesce(max(next_id)$x$, $x$
+    -- number_ledger() changes this row. It waits for this transaction, or gives way to it.
+    select (s.ledger_number::bigint << 43) | (last_id & ((1::bigint << 43) - 1)) into strict last_id from setting s for share;
+    loop
+        select coalesce(max(next_id)$x$);
 
 select set_config('role', 'none', true);

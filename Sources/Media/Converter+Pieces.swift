@@ -31,12 +31,10 @@ extension Converter {
         try checkCount(formats, destinations)
         let ranges = request.outputRanges
         let cutter = try PieceCutter(ranges, of: track) { index in
-            let options = Writer.Options(
-                tags: mergedTags(reader.description, stating: [], ofOutput: index),
-                cover: reader.description.cover,
-                digestsSamples: request.verifies,
-                streams: request.streams,
-                refusesLoss: request.refusesLoss,
+            let options = writerOptions(
+                reader.description,
+                stating: [],
+                ofOutput: index,
                 sourceIsLossless: track.isLossless
             )
             return try Writer(descriptor: destinations[index], format: formats[index], options: options)

@@ -155,12 +155,10 @@ public struct Converter: Sendable {
         )
         let outputs = try outputs(formats, destinations) { index, format in
             let stated = statement(of: measurements, in: format).tags
-            return Writer.Options(
-                tags: mergedTags(reader.description, stating: stated, ofOutput: index),
-                cover: reader.description.cover,
-                digestsSamples: request.verifies,
-                streams: request.streams,
-                refusesLoss: request.refusesLoss,
+            return writerOptions(
+                reader.description,
+                stating: stated,
+                ofOutput: index,
                 sourceIsLossless: track.isLossless
             )
         }
@@ -284,10 +282,27 @@ public struct Converter: Sendable {
         )
     }
 
+    /// The options of the writer of an output, apart from its format. `measured` are tags about the sound.
+    func writerOptions(
+        _ description: SourceDescription,
+        stating measured: [Tag],
+        ofOutput index: Int,
+        sourceIsLossless: Bool
+    ) -> Writer.Options {
+        Writer.Options(
+            tags: mergedTags(description, stating: measured, ofOutput: index),
+            cover: description.cover,
+            digestsSamples: request.verifies,
+            streams: request.streams,
+            refusesLoss: request.refusesLoss,
+            sourceIsLossless: sourceIsLossless
+        )
+    }
+
     /// The tags of an output: those of the source, then `measured`, then those of the request, which win.
     ///
     /// What the source states about its loudness is left out where the sound is changed or measured.
-    func mergedTags(
+    private func mergedTags(
         _ description: SourceDescription,
         stating measured: [Tag],
         ofOutput index: Int

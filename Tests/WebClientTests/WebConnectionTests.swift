@@ -204,6 +204,7 @@ struct WebConnectionTests {
             _ = try connection.send(WebRequest(url: server.url))
             var request = WebRequest("POST", url: server.url)
             (request.body, request.isSentOnce) = (.bytes([65]), isSentOnce)
+            // `nil`: the request failed, as it must where it is sent once.
             let answer = try? connection.send(request)
             return (server.requests.count, answer != nil)
         }

@@ -9,16 +9,16 @@ struct ChangeWishes: Sendable, Hashable {
     static let all = ChangeWishes()
 }
 
-/// Tells that something may have changed. What has changed, a look at the ledger shows.
+/// Tells a command that something may have changed. The command looks at the ledger to learn what.
 protocol ChangeListening: Sendable {
-    /// Whether all changes are heard of at present. If not, the ledger has to be asked again and again.
+    /// Whether it receives all changes at present. While it does not, the command polls the ledger.
     var hears: Bool { get }
     /// Ends it. May be called several times.
     func stop()
 }
 
 extension JobLedger {
-    /// The database notifies workers of new jobs, but nobody of the ends of jobs: see `LookPause`.
+    /// PostgreSQL notifies workers of new jobs, and sends no notification when a job ends: see `LookPause`.
     func listen(to wishes: ChangeWishes, onChange: @escaping @Sendable () -> Void) -> (any ChangeListening)? { nil }
 }
 

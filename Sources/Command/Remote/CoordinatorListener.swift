@@ -6,8 +6,8 @@ import WebClient
 
 /// Listens to the events of a coordinator in its own thread, and connects again when the stream ends.
 ///
-/// What a coordinator sends is taken as a stranger's: only that there was an event counts, and a stream that is silent,
-/// too fast, or not one of events, is left. The command then asks the ledger again and again, as without events.
+/// It trusts nothing that a coordinator sends. It notices only that an event has come, and gives up a stream that is
+/// silent, too fast, or not a stream of events. The command then polls the ledger, as it does without events.
 final class CoordinatorListener: ChangeListening {
     /// A coordinator gives a sign of life every fifteen seconds.
     private static let silenceLimit: Duration = .seconds(45)
@@ -35,7 +35,8 @@ final class CoordinatorListener: ChangeListening {
         }
     }
 
-    /// If there is too much to name, all queues are asked for: no job changes its state without a change in its queue.
+    /// With more batches and jobs than a request may name, it asks for all queues: no job changes its state without a
+    /// change in its queue.
     private static func query(_ wishes: ChangeWishes) -> [(name: String, value: String)] {
         func list(_ ids: [Int64]) -> String { ids.map { "\($0)" }.joined(separator: ",") }
         guard wishes != .all, wishes.batches.count <= mostBatches, wishes.jobs.count <= mostJobs else {
@@ -73,7 +74,7 @@ final class CoordinatorListener: ChangeListening {
                 return isHearing
             }
             if stopper.isStopped { return }
-            // What has changed since then, a look shows.
+            // The command looks at the ledger once, and finds what has changed since the stream ended.
             if wasHearing { onChange() }
             guard case .again(let wanted) = next else { return }
             if wasHearing, .now - begun > Self.goodAge {
@@ -85,6 +86,7 @@ final class CoordinatorListener: ChangeListening {
     }
 
     private func listen(_ lastID: inout String?) -> Next {
+        // `try?`: without libcurl the command cannot ask either, and its next request says why.
         guard let connection = try? WebConnection() else { return .never }
         var request = CoordinatorConnection.web(
             CoordinatorConnection.Request(path: "/api/v1/events", query: query, operation: "listen to events"),

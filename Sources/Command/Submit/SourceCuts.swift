@@ -58,12 +58,16 @@ enum SourceCuts {
                 return .failure(error)
             }
         }
+        var cuts: [[SplitPoints.Piece]] = []
         var problems = SubmitPlan.Sample()
         var hint: String?
         for (source, answer) in zip(sources, answers) {
-            guard case .failure(let reason) = answer else { continue }
-            problems.add("\(source.location): \(reason.detail)".printable)
-            hint = hint ?? reason.hint
+            switch answer {
+            case .success(let pieces): cuts.append(pieces)
+            case .failure(let reason):
+                problems.add("\(source.location): \(reason.detail)".printable)
+                hint = hint ?? reason.hint
+            }
         }
         guard problems.count == 0 else {
             throw Refusal(
@@ -72,8 +76,7 @@ enum SourceCuts {
                 hint: hint
             )
         }
-        // `try?`: none of them is a failure.
-        return answers.compactMap { try? $0.get() }
+        return cuts
     }
 
     private static func pieces(

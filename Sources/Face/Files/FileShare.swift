@@ -212,7 +212,7 @@ final class FileShare: Sendable {
             }
             if isMarked { return true }
         }
-        // Small files wait for nobody, and take no large one's place.
+        // A small file is read at once, without a place.
         let places = fingerprint.byteCount > Self.cheapBytes ? 1 : 0
         let isTurn = state.withLock { state in
             guard state.digesting + places <= Self.mostDigesting else { return false }

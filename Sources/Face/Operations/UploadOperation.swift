@@ -162,10 +162,12 @@ private struct UploadRecord: Sendable {
         try await Task { try await note(ending, found) }.value
     }
 
-    /// Nobody waits for this record. `try?`: without it the bytes count for a day.
+    /// Returns before the ledger has the record. `try?`: the answer has been sent, and a record that fails only leaves the
+    /// bytes counted against the tenant for a day.
     func endLate(_ ending: IncomingFile.Ending, _ found: Fingerprint) { Task { try? await note(ending, found) } }
 
-    /// Nothing is left of the upload. `try?`: otherwise its bytes count for a day.
+    /// For an upload of which nothing is left. `try?`: a cancellation that fails only leaves the bytes counted against the
+    /// tenant for a day.
     func cancel() async { await Task { try? await ledger.cancelUpload(upload) }.value }
 
     private func note(_ ending: IncomingFile.Ending, _ found: Fingerprint) async throws {

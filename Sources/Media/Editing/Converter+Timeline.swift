@@ -152,15 +152,9 @@ extension Converter {
         let main = composition.main.reader.description
         let outputs = try outputs(formats, destinations) { index, format in
             let stated = statement(of: measurements, in: format).tags
-            return Writer.Options(
-                tags: mergedTags(main, stating: stated, ofOutput: index),
-                cover: main.cover,
-                digestsSamples: request.verifies,
-                streams: request.streams,
-                refusesLoss: request.refusesLoss,
-                // The depth of mixed samples is that of floats, and says nothing about the sources.
-                sourceIsLossless: composition.shape.isLossless && output is SequenceOutput
-            )
+            // The depth of mixed samples is that of floats, and says nothing about the sources.
+            let isLossless = composition.shape.isLossless && output is SequenceOutput
+            return writerOptions(main, stating: stated, ofOutput: index, sourceIsLossless: isLossless)
         }
         let (inputs, budget) = (
             try outputs.map { try $0.writer.samples() }, budgetWatch(output.clockRateHz, cpuAtStart)

@@ -3,7 +3,9 @@ extension SampleBlock {
     borrowing func interleave(_ frames: Range<Int>, into target: UnsafeMutableRawBufferPointer) {
         guard let shape, let base = target.baseAddress else { return }
         let (width, channels) = (shape.format.bytesPerSample, shape.channelCount)
-        precondition(frames.upperBound <= frameCount && target.count >= frames.count * width * channels)
+        // Beyond either of them lies memory of others.
+        precondition(frames.upperBound <= frameCount, "the frames are those of the block")
+        precondition(target.count >= frames.count * width * channels, "the target holds all channels of the frames")
         for channel in 0..<channels {
             withPlane(channel) { plane in
                 guard let start = plane.baseAddress else { return }

@@ -40,19 +40,7 @@ public struct DestinationTemplate: Sendable, Hashable {
     /// Parses `text`. Throws `invalid_template` with the reason: an unknown field, a lone brace, no root.
     public init(_ text: String) throws(StorageError) {
         self.text = text
-        // Scalars, as in a location: a combining mark does not hide the colon before it.
-        let scalars = text.unicodeScalars
-        guard let colon = scalars.firstIndex(of: ":") else {
-            throw Self.refusal("the name of a root and a colon are missing, as in masters:{dir}/{stem}.{ext}", text)
-        }
-        root = String(scalars[..<colon])
-        if let problem = Location.problem(ofRootName: root) { throw Self.refusal(problem, text) }
-
-        do throws(FieldTemplate<Field>.Mistake) {
-            template = try FieldTemplate(parsing: String(scalars[scalars.index(after: colon)...]))
-        } catch {
-            throw Self.refusal(error.detail, text)
-        }
+        (root, template) = try FieldTemplate<Field>.parse(text, example: "masters:{dir}/{stem}.{ext}")
         // Errors that affect every destination are thrown now, not at the first source.
         _ = try location(
             for: Location(root: "source", path: "dir/stem.ext"),
@@ -95,15 +83,11 @@ public struct DestinationTemplate: Sendable, Hashable {
     /// A value that becomes part of a name, and so must not contain a slash.
     private func name(_ value: String?, _ field: Field) throws(StorageError) -> String {
         guard let value, !value.isEmpty else {
-            throw Self.refusal("no value for {\(field.rawValue)}", text)
+            throw .template("no value for {\(field.rawValue)}", text)
         }
         if value.utf8.contains(UInt8(ascii: "/")) {
-            throw Self.refusal("{\(field.rawValue)} is \(value), which contains a slash", text)
+            throw .template("{\(field.rawValue)} is \(value), which contains a slash", text)
         }
         return value
-    }
-
-    private static func refusal(_ detail: String, _ text: String) -> StorageError {
-        StorageError(.invalidTemplate, at: .open, "use the template", detail, place: text)
     }
 }

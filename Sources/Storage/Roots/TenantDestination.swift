@@ -35,28 +35,17 @@ public struct TenantDestination: Sendable, Hashable {
     public init(_ text: String) throws(StorageError) {
         self.text = text
         guard text.utf8.count <= Self.longestText else {
-            throw Self.refusal("it has more than \(Self.longestText) bytes", String(text.prefix(100)))
+            throw .template("it has more than \(Self.longestText) bytes", String(text.prefix(100)))
         }
-        // Scalars, as in a location: a combining mark does not hide the colon before it.
-        let scalars = text.unicodeScalars
-        guard let colon = scalars.firstIndex(of: ":") else {
-            throw Self.refusal("the name of a root and a colon are missing, as in out:{tenant}/{stem}.{ext}", text)
-        }
-        root = String(scalars[..<colon])
-        if let problem = Location.problem(ofRootName: root) { throw Self.refusal(problem, text) }
-        do throws(FieldTemplate<Field>.Mistake) {
-            template = try FieldTemplate(parsing: String(scalars[scalars.index(after: colon)...]))
-        } catch {
-            throw Self.refusal(error.detail, text)
-        }
+        (root, template) = try FieldTemplate<Field>.parse(text, example: "out:{tenant}/{stem}.{ext}")
         guard template.fields.contains(.stem) else {
-            throw Self.refusal("without {stem} all sources would have the same destination", text)
+            throw .template("without {stem} all sources would have the same destination", text)
         }
         // Errors that affect every destination are thrown now.
         let example = Values(tenant: "tenant", label: "label", ext: "ext", preset: "preset")
         let made = try location(for: Location(root: "source", path: "dir/stem.ext"), example).description
         guard made.utf8.starts(with: folder(of: "tenant").utf8) else {
-            throw Self.refusal("a location has no \".\" and no repeated slashes", text)
+            throw .template("a location has no \".\" and no repeated slashes", text)
         }
     }
 
@@ -105,7 +94,7 @@ public struct TenantDestination: Sendable, Hashable {
         }
         let made = try Location(root: root, path: path)
         if let long = made.path.pathNames.first(where: { $0.utf8.count > Self.longestName }) {
-            throw Self.refusal(
+            throw .template(
                 "it makes a name of \(long.utf8.count) bytes; the limit is \(Self.longestName)",
                 made.description
             )
@@ -129,15 +118,11 @@ public struct TenantDestination: Sendable, Hashable {
 
     /// A value that becomes part of one name.
     private func name(_ value: String, _ field: Field) throws(StorageError) -> String {
-        guard !value.isEmpty else { throw Self.refusal("no value for {\(field.rawValue)}", text) }
+        guard !value.isEmpty else { throw .template("no value for {\(field.rawValue)}", text) }
         guard value != ".", value != "..", !value.utf8.contains(UInt8(ascii: "/")) else {
-            throw Self.refusal("{\(field.rawValue)} is \"\(value)\", which is not a name", text)
+            throw .template("{\(field.rawValue)} is \"\(value)\", which is not a name", text)
         }
         return value
-    }
-
-    private static func refusal(_ detail: String, _ text: String) -> StorageError {
-        StorageError(.invalidTemplate, at: .open, "use the template", detail, place: text)
     }
 }
 

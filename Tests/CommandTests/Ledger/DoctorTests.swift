@@ -55,6 +55,7 @@ struct DoctorTests {
     @Test func loginThatActsForOthersIsExplained() throws {
         let bench = try LedgerBench()
         _ = try bench.sql("create role face_login login in role sluice_face")
+        // Roles are of the whole server. `try?`: a role that stays fails no expectation here.
         defer { _ = try? bench.sql("drop role face_login") }
         let url = try #require(bench.environment["SLUICE_DATABASE_URL"]).replacing("postgres@", with: "face_login@")
         let doctor = try Sluice.run(["doctor", "--json"], environment: ["SLUICE_DATABASE_URL": url])
