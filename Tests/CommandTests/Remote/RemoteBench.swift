@@ -52,9 +52,10 @@ final class RemoteBench {
         return remote
     }
 
-    /// Masks what differs from one moment to the next: the ledger's time, and times of less than two minutes ago.
+    /// Masks what differs from one moment to the next: the ledger's time, that of its last housekeeping, and times of less
+    /// than two minutes ago.
     private func masked(_ text: String) -> String {
-        text.replacing(#/"time":"[^"]*"/#, with: "\"time\":0").replacing(#/\b\d+s\b/#, with: "0s")
+        text.replacing(#/"(time|keptHouseAt)":"[^"]*"/#) { "\"\($0.1)\":0" }.replacing(#/\b\d+s\b/#, with: "0s")
             .replacing(#/\b\d+ s\b/#, with: "0 s").replacing(#/"paceSeconds":[0-9.]+/#, with: "\"paceSeconds\":0")
             .replacing(#/last hour [0-9.]+ files\/s, [0-9.x]+/#, with: "last hour")
     }
