@@ -26,8 +26,8 @@ enum SplitCommand {
                 + "tags and a track number; a chapter also has its title.",
             "--at silence cuts in the middle of each silence between sounds: half a second or more in which no sample "
                 + "exceeds -60 dB. --at 'silence -50dB/1s' takes another level and length.",
-            "A piece appears when it is complete. If one fails, the pieces before it stay, and the same command with "
-                + "--on-conflict skip makes the others.",
+            "One decode makes up to 200 pieces, which appear together once all are complete. If some exist, the same "
+                + "command with --on-conflict skip makes the others.",
         ],
         arguments: [input],
         options: [at.form, to.form] + FormatOptions.forms + [
@@ -73,23 +73,25 @@ enum SplitCommand {
         case .ended(let code): return code
         }
         let names = try template.names(for: pieces, of: input)
-        var recipes: [Recipe] = []
-        for (index, piece) in pieces.enumerated() {
-            recipes.append(try recipe(of: piece, index + 1, of: pieces.count, input, names[index], invocation))
-        }
+        // Each recipe is one decode. After damage that is left out, cuts of the same decode would come too early.
+        let most = invocation[SourceOptions.onDamage] == .skip ? 1 : Recipe.maximumPieces
+        let groups = stride(from: 0, to: pieces.count, by: most).map { $0..<min($0 + most, pieces.count) }
+        let recipes = try groups.map { try recipe(of: pieces, $0, input, names, invocation) }
         if invocation[ConvertCommand.onConflict] == .fail { try refuseExisting(names) }
-        for (index, (recipe, name)) in zip(recipes, names).enumerated() {
+        for (group, recipe) in zip(groups, recipes) {
             let page = ConvertPage(
                 input: input,
-                outputs: [name],
+                outputs: Array(names[group]),
                 damage: recipe.damage,
                 invocation: invocation,
                 console: console
             )
-            let ending = convert(recipe, page, in: room)
+            let ending = convert(recipe, from: pieces[group.lowerBound].range.start, page, in: room)
             let code = try page.show(ending, asJSON: invocation[ConvertCommand.json])
             guard code == .success else {
-                console.say("\(index) of \(Figures.count(names.count, "piece")) were written")
+                if groups.count > 1 {
+                    console.say("\(group.lowerBound) of \(Figures.count(names.count, "piece")) were written")
+                }
                 return code
             }
         }
@@ -139,25 +141,34 @@ enum SplitCommand {
         }
     }
 
+    /// The recipe of the pieces that `group` names among all of them.
     private static func recipe(
-        of piece: SplitPoints.Piece,
-        _ number: Int,
-        of count: Int,
+        of pieces: [SplitPoints.Piece],
+        _ group: Range<Int>,
         _ input: String,
-        _ name: String,
+        _ names: [String],
         _ invocation: Invocation
     ) throws(UsageError) -> Recipe {
+        let conflicts = invocation[ConvertCommand.onConflict]
+        let isAlone = group.count == 1
         var recipe = Recipe(
             from: .init(
                 location: input,
                 track: invocation[SourceOptions.track],
-                ranges: [piece.range],
+                ranges: isAlone ? [pieces[group.lowerBound].range] : [],
                 raw: invocation[SourceOptions.rawInput]
             ),
-            to: try FormatOptions.output(at: name, onConflict: invocation[ConvertCommand.onConflict], invocation)
+            to: try FormatOptions.output(at: names[group.lowerBound], onConflict: conflicts, invocation)
         )
+        recipe.outputs = try group.map { index throws(UsageError) in
+            var output = try FormatOptions.output(at: names[index], onConflict: conflicts, invocation)
+            if !isAlone { output.range = pieces[index].range }
+            return output
+        }
         try ConvertCommand.settle(&recipe, invocation)
-        recipe.tags.merge(piece.tags(number, of: count, besides: recipe.tags)) { $1 }
+        for (place, index) in group.enumerated() {
+            recipe.outputs[place].tags = pieces[index].tags(index + 1, of: pieces.count, besides: recipe.tags)
+        }
         return recipe
     }
 
@@ -172,12 +183,16 @@ enum SplitCommand {
         }
     }
 
-    private static func convert(_ recipe: Recipe, _ page: ConvertPage, in room: ForegroundRoom) -> FileConversion.Ending
-    {
+    private static func convert(
+        _ recipe: Recipe,
+        from start: MediaTime,
+        _ page: ConvertPage,
+        in room: ForegroundRoom
+    ) -> FileConversion.Ending {
         let display = ProgressDisplay(
             page.invocation[ProgressStyle.option],
             title: page.outputs[0],
-            from: recipe.sources[0].ranges[0].start,
+            from: start,
             outlet: page.console.talk
         )
         return FileConversion(recipe: recipe, inputs: [page.input], outputs: page.outputs)

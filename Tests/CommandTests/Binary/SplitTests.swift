@@ -75,7 +75,7 @@ struct SplitTests {
         #expect(try samples("strict 2.wav") == talk.cut(4_800..<14_400))
         let mixed = try Sluice.run(words + ["0.05", "--on-conflict", "replace"], in: material.folder)
         #expect(mixed.errorText.contains("2 chapters were not carried over"), "\(mixed.errorText)")
-        #expect(mixed.errorText.contains("1 of 2 pieces were written"))
+        #expect(try samples("strict 2.wav") == talk.cut(4_800..<14_400), "a failure changes no file")
     }
 
     /// Without a header that counts its frames, MP3 states no length, and the whole file is decoded first.
@@ -162,14 +162,50 @@ struct SplitTests {
         init(from decoder: any Decoder) throws { text = try? decoder.singleValueContainer().decode(String.self) }
     }
 
-    @Test func piecesBeforeAFailureStay() throws {
+    /// In AAC, generated noise depends on what was decoded before: only one decode makes pieces that are the whole.
+    @Test func oneDecodeMakesAllPieces() throws {
+        let noise = Signal.noise(seed: 8, rate: 48_000, frames: 96_000, amplitude: 0.02).pcm(.s16)
+        try FFmpeg.encode(noise, to: material.path("noise.m4a"), ["-c:a", "aac", "-aac_pns", "1", "-b:a", "48k"])
+        let floats = ["--float", "--bits", "32"]
+        #expect(try Sluice.run(["convert", "noise.m4a", "all.wav"] + floats, in: material.folder).succeeded)
+        let words = ["split", "noise.m4a", "--at", "0.7,1.3", "--to", "{n}.wav"]
+        #expect(try Sluice.run(words + floats, in: material.folder).succeeded)
+        #expect(try PCM.joined((1...3).map { try samples("\($0).wav") }) == samples("all.wav"))
+    }
+
+    @Test func manyPiecesTakeSeveralDecodes() throws {
+        let run = try sluice("split", "talk.wav", "--at", "every 0.002", "--to", "{n}.wav", "--json")
+        #expect(run.succeeded, "\(run.errorText)")
+        #expect(run.outputText.split(separator: "\n").count == 250)
+        let names = try material.folder.names().filter { $0 != "talk.wav" }.sorted()
+        #expect(names.count == 250 && names.first == "001.wav" && names.last == "250.wav")
+        #expect(try PCM.joined(names.map(samples)) == talk)
+    }
+
+    /// The pieces of one decode appear together: a failure leaves none of them, and those of an earlier decode stay.
+    @Test func piecesOfAFailedDecodeDoNotAppear() throws {
         try material.addDamaged()
         let run = try sluice("split", "damaged.flac", "--at", "0.1,0.2", "--to", "{n}.wav")
         #expect(run.status == (try sluice("convert", "damaged.flac", "all.wav")).status && !run.succeeded)
-        #expect(run.errorText.contains("2 of 3 pieces were written\n"), "\(run.errorText)")
-        #expect(try material.folder.names() == ["1.wav", "2.wav", "damaged.flac", "talk.wav"])
+        #expect(!run.errorText.contains("were written"), "\(run.errorText)")
+        #expect(try material.folder.names() == ["damaged.flac", "talk.wav"])
+
+        let many = try sluice("split", "damaged.flac", "--at", "every 0.001", "--to", "{n}.wav")
+        #expect(many.errorText.contains("400 of 1,000 pieces were written\n"), "\(many.errorText)")
+        let names = try material.folder.names().filter { $0.hasSuffix(".wav") && $0 != "talk.wav" }.sorted()
+        #expect(names.count == 400 && names.last == "0400.wav")
         let noise = Signal.noise(seed: 7, rate: 48_000, frames: 48_000).pcm(.s16)
-        #expect(try samples("2.wav") == noise.cut(4_800..<9_600))
+        #expect(try samples("0400.wav") == noise.cut(19_152..<19_200))
+    }
+
+    /// What is left out moves all later cuts of the same decode, so each piece has a decode of its own.
+    @Test func damageThatIsLeftOutMovesNoCut() throws {
+        try material.addDamaged()
+        let run = try sluice("split", "damaged.flac", "--at", "0.9", "--to", "{n}.wav", "--on-damage", "skip")
+        #expect(run.succeeded, "\(run.errorText)")
+        let noise = Signal.noise(seed: 7, rate: 48_000, frames: 48_000).pcm(.s16)
+        #expect(try samples("1.wav").frames < 43_200)
+        #expect(try samples("2.wav") == noise.cut(43_200..<48_000))
     }
 
     @Test(arguments: [
