@@ -48,6 +48,20 @@ struct ConfigTests {
         }
     }
 
+    /// As root, a private cluster needs the account of PostgreSQL; as another user, a home.
+    @Test func settingsAreShownWhereNoPrivateClusterIsPossible() throws {
+        let show = [Sluice.path, "config", "show", "--json"]
+        var words = ["env", "-i"] + show
+        if geteuid() == 0 {
+            let hide = "grep -v ^postgres: /etc/passwd >passwd; mount --bind passwd /etc/passwd; exec env -i \"$@\""
+            words = ["unshare", "--mount", "sh", "-ec", hide, "sh"] + show
+        }
+        let run = try Run.program(words[0], Array(words.dropFirst()), folder: folder.path)
+        #expect(run.succeeded, "\(run.errorText)")
+        #expect(run.outputText.contains(#"{"commands":[],"setting":"database"}"#), "\(run.outputText)")
+        #expect(run.outputText.contains(#""setting":"queue""#))
+    }
+
     @Test func databaseIsThatOfWhoeverGoesFirst() throws {
         var environment = ["PGHOST": "/run/pg", "PGSSLMODE": "require", "XDG_DATA_HOME": folder.path]
         var database = try #require(try settings(environment: environment)["database"])
