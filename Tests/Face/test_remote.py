@@ -13,7 +13,7 @@ import time
 import pytest
 
 from coordinators import Coordinator
-from terminal import PATIENCE, SLUICE, environment
+from terminal import PATIENCE, SLUICE, environment, listen_to_signals
 from test_access import token
 
 # What the environment of a command over HTTP has: no database.
@@ -393,7 +393,7 @@ def test_a_server_that_is_away_is_unreachable(tmp_path):
 def waiting(folder, *words, **variables):
     process = subprocess.Popen(
         [str(SLUICE), "wait", *words], cwd=folder, env=environment(**UNSET, **variables), stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True,
+        stderr=subprocess.PIPE, text=True, preexec_fn=listen_to_signals,
     )
     try:
         yield process
