@@ -93,3 +93,14 @@ def test_files_with_spaces(shell):
     complete(shell, "sluice probe my", "sluice probe my\\ talk.wav")
     complete(shell, "sluice probe my\\ t", "sluice probe my\\ talk.wav")
     complete(shell, 'sluice probe "my t', 'sluice probe "my talk.wav"')
+
+
+def test_files_at_home(shell):
+    complete(shell, "sluice probe ~/tal", "sluice probe ~/talk.wav")
+
+
+# The others complete no path behind the name of a root.
+@pytest.mark.parametrize("shell", ["fish"], indirect=True)
+def test_folders_with_spaces(shell, folder):
+    (folder / "my folder").mkdir()
+    complete(shell, "sluice worker --root in=my\\ f", "sluice worker --root in=my\\ folder/")

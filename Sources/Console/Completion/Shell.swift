@@ -77,17 +77,16 @@ enum Shell: String, CaseIterable {
             end
             set -l prefix (string match --regex -- '^--[^=]*=' $words[-1])
             set -l typed (string replace -- "$prefix" '' $words[-1])
-            # As a name, without what quotes it; a quotation that is still open cannot be read as a whole.
-            set typed (string unescape -- $typed; or string trim --left --chars \"\' -- $typed)
+            # fish completes the arguments of an unknown command as paths, and reads quotation marks and ~ in them.
+            set -l paths
             switch "$answer[1]"
                 case files
-                    for path in (__fish_complete_path $typed)
-                        echo "$prefix$path"
-                    end
+                    set paths (complete -C "'' $typed")
                 case folders
-                    for path in (__fish_complete_directories $typed)
-                        echo "$prefix$path"
-                    end
+                    set paths (complete -C "'' $typed" | string match --regex '.*/$')
+            end
+            for path in $paths
+                echo "$prefix$path"
             end
         end
         complete -c sluice -f -a '(__sluice_complete)'
