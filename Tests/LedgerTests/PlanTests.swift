@@ -54,6 +54,21 @@ struct PlanTests {
         }
     }
 
+    /// A lane stays when its jobs have ended, so there may be thousands, and most of them are of no call's concern.
+    @Test(arguments: GuardedCall.all.filter(\.isOfAGroup))
+    func readsNoLanesButThoseOfItsJobs(_ call: GuardedCall) async throws {
+        let lab = try await PlanLab.shared()
+        let closed = """
+            insert into sluice.lane (id, queue, share, priority, needs) overriding system value
+            select -i, queue, share, 0, array['codec:' || i]
+            from (select * from sluice.lane order by id limit 1) l, generate_series(1, 3000) i
+            """
+        for (number, plan) in try await lab.large.plans(of: call, after: [closed]).enumerated() {
+            let most = plan.nodes.filter { $0.isRun && $0.relation == "lane" }.map(\.rowsSeen).max() ?? 0
+            #expect(most <= 200, "call \(number + 1)")
+        }
+    }
+
     /// A million finished jobs may have the text in their sources. A call reads twenty thousand of them by their keys,
     /// and says where the next call continues.
     @Test func aSearchInsideSourcesReadsABoundedNumberOfJobs() async throws {
