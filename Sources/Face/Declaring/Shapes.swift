@@ -222,8 +222,11 @@ enum Shapes {
             .must(
                 "losses",
                 .list(choice(Remark.Kind.self)),
-                "what the sound would lack, as the remarks of jobs say it"
+                "what the output would lack, as the remarks of jobs say it"
             ),
+            .must("keptTags", .list(.text()), "the names of the tags that it would have"),
+            .must("lostTags", .list(.text()), "the names of those that it cannot store"),
+            .may("keepsCover", .truth, "whether it would have the cover; missing: the source has none"),
             .must("reasons", .list(.text()), "why it does not fit"), .must("hints", .list(.text()), "what to do then"),
         ])
     )
