@@ -10,8 +10,12 @@
 -- each batch that it leaves without open jobs into `batch_news`, if there is a webhook for it. find_events() looks at these. It reads
 -- sums and rows in one snapshot, so nothing of the batch is under way, and what fold_counts() folds for it later is new work.
 --
--- Locks: a row of `webhook`, then its deliveries, then `meter_total`. These functions lock nothing else, and nothing locks these tables
--- while it holds something from the list in 0002_tables.sql that they wait for.
+-- A submission may name webhooks, which are then told about its batch: `webhook_notice` has these pairs. A webhook with `on_notify` is
+-- told about such batches only.
+--
+-- Locks: a row of `webhook`, then its notices and deliveries, then `meter_total`. These functions lock nothing else, and nothing locks
+-- these tables while it holds something from the list in 0002_tables.sql that they wait for. Only a submission locks a row of `webhook`
+-- while it holds something from that list; what has locked that row against it waits for nothing but notices and deliveries.
 --
 -- Compatible from: 23
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
@@ -31,6 +35,14 @@ create table webhook (
     submitter text collate "C",
     -- The only batch. Null: all of them.
     batch bigint,
+    -- The only queue. Null: all of them.
+    queue integer references queue,
+    -- By which submissions name it. No number, because they may also give its id.
+    name text collate "C" check (name ~ '^[A-Za-z][A-Za-z0-9._-]{0,63}$'),
+    -- Whether it is told only about batches whose submissions have named it.
+    on_notify boolean not null default false,
+    -- When it was removed. It is told nothing more, nobody sees it, and housekeeping deletes what is left of it.
+    removed_at timestamptz,
     -- `failures.high`: when this share of the jobs that end has failed.
     failure_percent smallint not null default 10 check (failure_percent between 1 and 100),
     created_at timestamptz not null,
@@ -46,16 +58,48 @@ create table webhook (
     -- When the end of its only batch was told.
     told_at timestamptz,
     constraint events_fit_the_scope check (
-        submitter is null and batch is null
-        or events <@ case when batch is null then array['batch.ended'] else array['batch.ended', 'failures.high'] end)
+        submitter is null and batch is null and queue is null and not on_notify
+        or events <@ array['batch.ended', 'failures.high']),
+    constraint one_scope check ((queue is null or submitter is null and batch is null) and not (on_notify and num_nonnulls(batch, queue) > 0)),
+    constraint names_are_of_many_batches check (name is null or batch is null)
 ) with (fillfactor = 70);
 create index webhook_batch on webhook (batch) where batch is not null;
+create unique index webhook_name on webhook (coalesce(submitter, ''), name) where name is not null and removed_at is null;
+create index webhook_removed on webhook (id) where removed_at is not null;
+
+-- Batches whose submissions have named a webhook.
+create table webhook_notice (
+    batch bigint not null,
+    webhook integer not null references webhook on delete cascade,
+    -- Whether the failures of the batch were told and have not fallen since.
+    is_high boolean not null default false,
+    -- When the batch ended.
+    told_at timestamptz,
+    primary key (batch, webhook)
+) with (fillfactor = 70);
+create index webhook_notice_of on webhook_notice (webhook, batch);
+create index webhook_notice_told on webhook_notice (told_at) where told_at is not null;
 
 -- Batches that may have ended. Rows are only added and deleted: an update would make housekeeping wait.
 create table batch_news (
     id bigint generated always as identity primary key,
     batch bigint not null
 );
+
+-- Batches with notices of which a job has ended, and some have failed. As above, rows are only added and deleted.
+create table failure_news (
+    id bigint generated always as identity primary key,
+    batch bigint not null
+);
+
+-- What ended in each minute, of those submitters that have a webhook for `failures.high`. Kept for an hour.
+create table submitter_pace (
+    submitter text collate "C" not null,
+    minute timestamptz not null,
+    ended bigint not null,
+    failed bigint not null,
+    primary key (submitter, minute)
+) with (fillfactor = 70);
 
 create table webhook_event (
     id bigint generated always as identity primary key,
@@ -120,7 +164,7 @@ alter table setting
 do $$
 declare hot text;
 begin
-    foreach hot in array array['batch_news', 'webhook', 'webhook_delivery'] loop
+    foreach hot in array array['batch_news', 'failure_news', 'submitter_pace', 'webhook', 'webhook_notice', 'webhook_delivery'] loop
         execute format('alter table %I set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, '
                        'autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.1)', hot);
     end loop;
@@ -194,11 +238,16 @@ begin
         -- The others go on. fold_counts() will name them again.
         select l.*, 'batch.ended:' || l.last as key from looked l where l.open = 0
     ), wanted as (
-        select e.key, e.last, w.id as hook from ended e join webhook w on w.batch = e.batch where 'batch.ended' = any (w.events)
-        union all
+        select e.key, e.last, w.id as hook from ended e join webhook w on w.batch = e.batch
+        where 'batch.ended' = any (w.events) and w.removed_at is null
+        union
+        select e.key, e.last, w.id from ended e join webhook_notice n on n.batch = e.batch join webhook w on w.id = n.webhook
+        where 'batch.ended' = any (w.events) and w.removed_at is null
+        union
         select e.key, e.last, w.id from ended e
-        join webhook w on w.batch is null and (w.submitter is null or w.submitter = e.submitter)
-        where 'batch.ended' = any (w.events)
+        join webhook w on w.batch is null and not w.on_notify and (w.submitter is null or w.submitter = e.submitter)
+          and (w.queue is null or w.queue = e.queue)
+        where 'batch.ended' = any (w.events) and w.removed_at is null
     ), placed as materialized (
         select n.*, row_number() over (partition by n.hook order by n.last) as place from wanted n
     ), room as materialized (
@@ -231,44 +280,95 @@ begin
     into done, ended_now
     from looked l cross join lateral unnest(l.ids) i (id);
     update webhook w set told_at = t where w.batch = any (ended_now);
+    update webhook_notice n set told_at = t where n.batch = any (ended_now);
     delete from batch_news n where n.id = any (done);
     return cardinality(done);
 end $$;
 
--- Where too many jobs fail: of those that ended in the last ten minutes, or of a batch. It is told once, and again only if the share
--- has been below half of the limit in between. Twenty jobs are too few to tell.
-create function find_failures() returns void
-language plpgsql security definer set search_path from current set jit = off
+-- Tells a webhook that too many jobs fail, if that is so: once, and again only if the share has been below half of the limit in between.
+-- Twenty jobs are too few to tell. `was_high`: whether it was told and the share has not fallen since. Returns that for the next time.
+create function tell_failures(
+    hook webhook, about bigint, was_high boolean, ended bigint, failed bigint
+) returns boolean
+language plpgsql security definer set search_path from current
 as $$
 declare
     t timestamptz := ledger_time();
     fewest constant integer := 20;
-    ended_now bigint;
-    failed_now bigint;
+begin
+    if not was_high and ended >= fewest and failed * 100 >= ended * hook.failure_percent then
+        perform add_event('failures.high', format('failures.high:%s:%s:%s', hook.id, about, extract(epoch from t)), t, json_build_object(
+            'batch', about, 'queue', (select q.name from queue q where q.id = hook.queue),
+            'submitter', case when about is null then hook.submitter end,
+            'ended', ended, 'failed', failed, 'percent', failed * 100 / ended, 'limitPercent', hook.failure_percent
+        ), array[hook.id]);
+        return true;
+    end if;
+    return was_high and failed > 0 and failed * 200 >= ended * hook.failure_percent;
+end $$;
+
+-- Where too many jobs fail: of those that ended in the last ten minutes, in a queue or of a submitter, or of a batch. Looks at a page of
+-- the batches with notices, and returns how many of their rows are done with.
+create function find_failures(page integer) returns integer
+language plpgsql security definer set search_path from current set jit = off
+as $$
+declare
+    t timestamptz := ledger_time();
+    minutes timestamptz[] := array(
+        select g from generate_series(date_trunc('minute', t) - interval '9 minutes', date_trunc('minute', t), '1 minute') g);
+    of_all record;
+    is_now boolean;
+    failing bigint[];
+    seen integer;
     w record;
 begin
-    if exists (select from webhook h where h.batch is null and 'failures.high' = any (h.events)) then
-        select coalesce(sum(p.completed + p.failed), 0), coalesce(sum(p.failed), 0) into ended_now, failed_now
-        from pace p where p.minute > t - interval '10 minutes';
-    end if;
+    select coalesce(sum(p.completed + p.failed), 0)::bigint as ended, coalesce(sum(p.failed), 0)::bigint as failed into of_all
+    from pace p
+    where p.minute = any (minutes) and exists (
+        select from webhook h where h.batch is null and h.submitter is null and h.queue is null and 'failures.high' = any (h.events));
     for w in
-        select h.id, h.batch, h.is_high, h.failure_percent,
-               case when h.batch is null then ended_now else b.completed + b.skipped + b.failed end as ended,
-               case when h.batch is null then failed_now else b.failed end as failed
+        select h as hook,
+               coalesce(b.completed + b.skipped + b.failed, q.ended, s.ended, of_all.ended) as ended,
+               coalesce(b.failed, q.failed, s.failed, of_all.failed) as failed
         from webhook h
         left join lateral (select * from batch where batch.id = h.batch limit 1) b on true
-        where 'failures.high' = any (h.events)
+        left join lateral (
+            select coalesce(sum(p.completed + p.failed), 0)::bigint as ended, coalesce(sum(p.failed), 0)::bigint as failed
+            from pace p where p.minute = any (minutes) and p.queue = h.queue
+        ) q on h.queue is not null
+        left join lateral (
+            select coalesce(sum(p.ended), 0)::bigint as ended, coalesce(sum(p.failed), 0)::bigint as failed
+            from submitter_pace p where p.submitter = h.submitter and p.minute = any (minutes)
+        ) s on h.submitter is not null
+        where 'failures.high' = any (h.events) and not h.on_notify and h.removed_at is null
+          and (h.batch is null or b.id is not null)
         order by h.id
     loop
-        if not w.is_high and w.ended >= fewest and w.failed * 100 >= w.ended * w.failure_percent then
-            perform add_event('failures.high', format('failures.high:%s:%s', w.id, extract(epoch from t)), t, json_build_object(
-                'batch', w.batch, 'ended', w.ended, 'failed', w.failed, 'percent', w.failed * 100 / w.ended,
-                'limitPercent', w.failure_percent), array[w.id]);
-            update webhook h set is_high = true where h.id = w.id;
-        elsif w.is_high and (w.failed = 0 or w.failed * 200 < w.ended * w.failure_percent) then
-            update webhook h set is_high = false where h.id = w.id;
+        is_now := tell_failures(w.hook, (w.hook).batch, (w.hook).is_high, w.ended, w.failed);
+        if is_now <> (w.hook).is_high then
+            update webhook h set is_high = is_now where h.id = (w.hook).id;
         end if;
     end loop;
+
+    with gone as (
+        delete from failure_news n where n.id in (select o.id from failure_news o order by o.id limit page) returning n.batch
+    )
+    select count(*), coalesce(array_agg(distinct g.batch), '{}') into seen, failing from gone g;
+    for w in
+        select h as hook, n.batch, n.is_high, b.completed + b.skipped + b.failed as ended, b.failed
+        from webhook_notice n join webhook h on h.id = n.webhook
+        cross join lateral (select * from batch where batch.id = n.batch limit 1) b
+        where n.batch = any (failing) and 'failures.high' = any (h.events) and h.removed_at is null
+        order by h.id, n.batch
+    loop
+        -- Before the notice: see the lock order above.
+        perform from webhook h where h.id = (w.hook).id for key share;
+        is_now := tell_failures(w.hook, w.batch, w.is_high, w.ended, w.failed);
+        if is_now <> w.is_high then
+            update webhook_notice n set is_high = is_now where n.batch = w.batch and n.webhook = (w.hook).id;
+        end if;
+    end loop;
+    return seen;
 end $$;
 
 -- Workers that reap() has declared lost, and the end of an outage of the ledger.
@@ -286,7 +386,7 @@ begin
         where l.end_reason = 'lost' and l.ended_at > t - interval '1 day'
           and l.ended_at >= (
               select min(k.created_at) from webhook k
-              where k.batch is null and k.submitter is null and 'worker.lost' = any (k.events))
+              where k.removed_at is null and 'worker.lost' = any (k.events))
           and not exists (select from webhook_event e where e.key = 'worker.lost:' || l.id)
         order by l.ended_at limit page
     loop
@@ -295,7 +395,7 @@ begin
             'worker', w.id, 'name', w.name, 'host', w.host, 'slots', w.slots, 'lastSeenAt', json_time(w.beat_at)
         ), array(
             select k.id from webhook k
-            where k.batch is null and k.submitter is null and 'worker.lost' = any (k.events) and k.created_at <= w.ended_at
+            where k.removed_at is null and 'worker.lost' = any (k.events) and k.created_at <= w.ended_at
             order by k.id
         ));
     end loop;
@@ -306,7 +406,7 @@ begin
             'stoodSince', json_time(h.stood_since), 'resumedAt', json_time(h.resumed_at)
         ), array(
             select k.id from webhook k
-            where k.batch is null and k.submitter is null and 'ledger.recovered' = any (k.events) and k.created_at <= h.resumed_at
+            where k.removed_at is null and 'ledger.recovered' = any (k.events) and k.created_at <= h.resumed_at
             order by k.id
         ));
     end if;
@@ -321,29 +421,61 @@ declare
     found_losses integer := 0;
 begin
     if exists (select from webhook) then
-        perform find_failures();
         found_losses := find_losses(page);
-    elsif not exists (select from batch_news) then
+    elsif not exists (select from batch_news) and not exists (select from failure_news) then
         return 0;
     end if;
-    return greatest(found_losses, find_ended_batches(page));
+    return greatest(found_losses, find_failures(page), find_ended_batches(page));
 end $$;
 
--- Deletes a page of deliveries that ended long ago, of events without deliveries, and of webhooks for one batch whose end was told long
--- ago.
+-- Deletes up to `page` deliveries and as many notices of a webhook, and the webhook when none are left. Returns how many rows.
+create function clear_webhook(webhook_id integer, page integer) returns integer
+language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
+as $$
+declare
+    deliveries integer;
+    notices integer;
+begin
+    -- Nothing is added to it meanwhile.
+    perform from webhook w where w.id = webhook_id for update;
+    delete from webhook_delivery d
+    where d.id in (select o.id from webhook_delivery o where o.webhook = webhook_id order by o.id limit page);
+    get diagnostics deliveries = row_count;
+    delete from webhook_notice n
+    where n.webhook = webhook_id
+      and n.batch in (select o.batch from webhook_notice o where o.webhook = webhook_id order by o.batch limit page);
+    get diagnostics notices = row_count;
+    if greatest(deliveries, notices) < page then
+        delete from webhook w where w.id = webhook_id;
+    end if;
+    return greatest(deliveries, notices);
+end $$;
+
+-- Deletes a page of a webhook that was removed, of deliveries that ended long ago, of events without deliveries, and of notices and
+-- webhooks for batches whose end was told long ago.
 create function trim_webhooks(page integer) returns integer
 language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
 as $$
 declare
     before timestamptz := ledger_time() - (select s.keep_deliveries from setting s);
-    trimmed integer;
+    -- One at a time, so that this waits for nobody while it holds another.
+    leaving integer := (select w.id from webhook w where w.removed_at is not null order by w.id limit 1 for update skip locked);
+    trimmed integer := coalesce(clear_webhook(leaving, page), 0);
     more integer;
 begin
     delete from webhook_delivery d where d.id in (
         select o.id from webhook_delivery o where o.outcome is not null and o.ended_at < before
         order by o.ended_at limit page for update skip locked
     );
-    get diagnostics trimmed = row_count;
+    get diagnostics more = row_count;
+    trimmed := greatest(trimmed, more);
+    delete from webhook_notice n where (n.batch, n.webhook) in (
+        select o.batch, o.webhook from webhook_notice o where o.told_at < before
+        order by o.told_at limit page for update skip locked
+    );
+    get diagnostics more = row_count;
+    trimmed := greatest(trimmed, more);
+    delete from submitter_pace p where p.minute < ledger_time() - interval '1 hour';
     delete from webhook_event e where e.id in (
         select o.id from webhook_event o
         where o.at < before and not exists (select from webhook_delivery d where d.event = o.id)
@@ -386,7 +518,8 @@ declare
 begin
     for w in
         select h.id, h.failures > 0 as fails from webhook h
-        where exists (select from webhook_delivery d where d.webhook = h.id and d.outcome is null and d.due_at <= t)
+        where h.removed_at is null
+          and exists (select from webhook_delivery d where d.webhook = h.id and d.outcome is null and d.due_at <= t)
         order by random() for no key update skip locked
     loop
         exit when healthy <= 0 and failing <= 0;
@@ -465,7 +598,8 @@ as $$
 declare
     w webhook;
 begin
-    select * into w from webhook o where o.id = webhook_id and (steers_webhooks() or o.submitter = caller());
+    select * into w from webhook o
+    where o.id = webhook_id and o.removed_at is null and (steers_webhooks() or o.submitter = caller());
     if not found then
         raise exception 'there is no webhook %', webhook_id
             using errcode = 'no_data_found', hint = '"sluice webhooks" lists them';
@@ -473,18 +607,19 @@ begin
     return w;
 end $$;
 
--- Creates a webhook: for all batches, for those of a submitter (an empty text: the caller), or for one batch. `wanted`: the events; null:
--- all that there are for it. Operators create all of them, and others those for their own batches. Returns its id, also if the same call
--- has created it before.
+-- Creates a webhook: for all batches, for those of a submitter (an empty text: the caller), for those in a queue, or for one batch; with
+-- `only_notify` for those whose submissions name it. `wanted`: the events; null: all that there are for it. Operators create all of them,
+-- and others those for their own batches. Returns its id, also if the same call has created it before.
 create function create_webhook(
     address text, key bytea, wanted text[] default null, whose text default null, batch_id bigint default null,
-    percent integer default 10
+    percent integer default 10, queue_name text default null, hook_name text default null, only_notify boolean default false
 ) returns integer
 language plpgsql security definer set search_path from current
 as $$
 declare
     t timestamptz := ledger_time();
     owner text;
+    the_queue integer;
     possible text[] := array['batch.ended', 'failures.high', 'worker.lost', 'ledger.recovered'];
     wrong text;
     new_id integer := (select w.id from webhook w where w.secret = key and w.url = address);
@@ -501,6 +636,13 @@ begin
                   hint = 'it begins with https:// or http://, has no user, password or fragment, and up to 2000 ASCII characters';
     elsif key is null or octet_length(key) not between 24 and 64 then
         raise exception 'the secret of a webhook has 24 to 64 bytes' using errcode = 'invalid_parameter_value';
+    elsif num_nonnulls(whose, batch_id, queue_name) > 1 or only_notify and num_nonnulls(batch_id, queue_name) > 0 then
+        raise exception 'a webhook is for one submitter, one queue or one batch' using errcode = 'invalid_parameter_value';
+    elsif hook_name is not null and (hook_name !~ '^[A-Za-z][A-Za-z0-9._-]{0,63}$' or batch_id is not null) then
+        raise exception 'a webhook cannot have this name'
+            using errcode = 'invalid_parameter_value',
+                  hint = 'a name begins with a letter, has up to 64 letters, digits, dots, hyphens and underscores, '
+                      || 'and belongs to no webhook for one batch';
     end if;
     if batch_id is not null then
         select b.submitter into owner from batch b where b.id = batch_id;
@@ -510,18 +652,25 @@ begin
             raise exception 'batch % belongs to %', batch_id, owner
                 using errcode = 'insufficient_privilege', hint = 'ask for the role sluice_operator';
         end if;
+    end if;
+    if num_nonnulls(batch_id, whose, queue_name) > 0 or only_notify then
         possible := possible[1:2];
-    elsif whose is not null then
-        possible := possible[1:1];
     end if;
     if not steers_webhooks() then
         if batch_id is null and whose is null then
-            raise exception 'webhooks for all batches belong to operators'
+            raise exception 'webhooks for the batches of others belong to operators'
                 using errcode = 'insufficient_privilege', hint = 'with --own it is for your batches, with --batch for one of them';
         elsif whose <> caller() then
             raise exception 'only operators create webhooks for others' using errcode = 'insufficient_privilege';
         end if;
+        -- For a batch as well, whose webhook it then is.
         whose := caller();
+    end if;
+    if queue_name is not null then
+        select q.id into the_queue from queue q where q.name = queue_name;
+        if not found then
+            raise exception 'there is no queue %', queue_name using errcode = 'no_data_found';
+        end if;
     end if;
     wanted := coalesce(wanted, possible);
     select e into wrong from unnest(wanted) e where e is null or e <> all (possible) limit 1;
@@ -531,41 +680,99 @@ begin
     elsif percent is null or percent not between 1 and 100 then
         raise exception 'a share of failures is from 1 to 100 percent' using errcode = 'invalid_parameter_value';
     end if;
-    -- So that two callers do not pass the limits together.
+    -- So that two callers do not pass the limits, or take a name, together.
     perform pg_advisory_xact_lock('webhook'::regclass::oid::integer, 0);
-    if (select count(*) from webhook) >= (select s.webhooks_allowed from setting s)
-        or not steers_webhooks() and (select count(*) from webhook w where w.submitter = caller())
+    if (select count(*) from webhook w where w.removed_at is null) >= (select s.webhooks_allowed from setting s)
+        or not steers_webhooks() and (select count(*) from webhook w where w.submitter = caller() and w.removed_at is null)
             >= (select s.webhooks_per_submitter from setting s)
     then
         raise exception 'there are too many webhooks'
             using errcode = 'SL003', hint = 'remove some: "sluice webhooks" lists them';
+    elsif exists (
+        select from webhook w
+        where w.name = hook_name and coalesce(w.submitter, '') = coalesce(whose, '') and w.removed_at is null
+    ) then
+        raise exception 'there is a webhook "%" already', hook_name using errcode = 'invalid_parameter_value';
     end if;
-    insert into webhook (url, secret, events, submitter, batch, failure_percent, created_at, created_by, by_tenant)
-    values (address, key, wanted, whose, batch_id, percent, t, caller_name(), is_tenant()) returning id into new_id;
+    insert into webhook (
+        url, secret, events, submitter, batch, queue, name, on_notify, failure_percent, created_at, created_by, by_tenant
+    )
+    values (address, key, wanted, whose, batch_id, the_queue, hook_name, only_notify, percent, t, caller_name(), is_tenant())
+    returning id into new_id;
     if batch_id is not null then
         -- It may have ended already.
         insert into batch_news (batch) values (batch_id);
     end if;
     perform note_audit('create_webhook', jsonb_strip_nulls(jsonb_build_object(
         'webhook', new_id, 'host', substring(address from '^https?://[^/?]+'), 'events', to_jsonb(wanted), 'submitter', whose,
-        'batch', batch_id)), 1);
+        'batch', batch_id, 'queue', queue_name, 'name', hook_name, 'onNotify', nullif(only_notify, false))), 1);
     return new_id;
 end $$;
 
--- The webhooks that the caller may see. `waiting` and `dead` count up to 10,000.
+-- Whether a submission of the caller may name a webhook: one of its own, and one that operators have made for those that name it. A
+-- tenant's jobs name no address of the installation.
+create function may_notify(w webhook) returns boolean
+language sql stable parallel safe
+return w.batch is null and w.removed_at is null
+       and (w.submitter = caller() or w.submitter is null and (w.on_notify and not is_tenant() or steers_webhooks()));
+
+-- The webhooks that the caller may see or name, and the addresses of the former only; of the others, the host. `waiting` and `dead` count
+-- up to 10,000.
 create function list_webhooks()
 returns table (
-    webhook integer, url text, events text[], submitter text, batch bigint, failure_percent smallint, created_at timestamptz,
-    created_by text, failures integer, skipped bigint, waiting bigint, dead bigint, delivered_at timestamptz
+    webhook integer, name text, url text, events text[], submitter text, batch bigint, queue text, on_notify boolean,
+    failure_percent smallint, created_at timestamptz, created_by text, failures integer, skipped bigint, waiting bigint, dead bigint,
+    delivered_at timestamptz
 )
 language sql stable security definer set search_path from current set jit = off
 as $$
-    select w.id, w.url, w.events, w.submitter, w.batch, w.failure_percent, w.created_at, w.created_by, w.failures, w.skipped,
+    select w.id, w.name, case when steers_webhooks() or w.submitter = caller() then w.url else substring(w.url from '^https?://[^/?]+') end,
+           w.events, w.submitter, w.batch, (select q.name from queue q where q.id = w.queue), w.on_notify, w.failure_percent,
+           w.created_at, w.created_by, w.failures, w.skipped,
            (select count(*) from (select from webhook_delivery d where d.webhook = w.id and d.outcome is null limit 10000) d),
            (select count(*) from (select from webhook_delivery d where d.webhook = w.id and d.outcome = 'dead' limit 10000) d),
            (select d.ended_at from webhook_delivery d where d.webhook = w.id and d.outcome = 'delivered' order by d.id desc limit 1)
-    from webhook w where steers_webhooks() or w.submitter = caller() order by w.id
+    from webhook w
+    where w.removed_at is null and (steers_webhooks() or w.submitter = caller() or may_notify(w)) order by w.id
 $$;
+
+-- Has webhooks told about a batch that the caller has submitted, in the transaction that adds it: they are given by name or id. Of those
+-- with the same name, the caller's own is meant.
+create function add_notices(batch_id bigint, hooks text[]) returns void
+language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
+as $$
+declare
+    word text;
+    the_hook integer;
+    found_hooks integer[] := '{}';
+    -- More would let one submission cause any number of requests.
+    most constant integer := 10;
+begin
+    if not exists (select from batch b where b.id = batch_id and b.submitter = caller()) then
+        raise exception 'there is no batch %', batch_id using errcode = 'no_data_found';
+    elsif cardinality(hooks) > most then
+        raise exception 'a submission names up to % webhooks', most using errcode = 'invalid_parameter_value';
+    end if;
+    foreach word in array hooks loop
+        select w.id into the_hook from webhook w
+        where (w.name = word or w.id::text = word) and may_notify(w)
+        order by w.submitter is null limit 1;
+        if not found then
+            raise exception 'there is no webhook "%" that this submission may name', left(word, 100)
+                using errcode = 'invalid_parameter_value', hint = '"sluice webhooks" lists them';
+        end if;
+        found_hooks := found_hooks || the_hook;
+    end loop;
+    -- In order, as all who lock several.
+    found_hooks := array(select distinct h from unnest(found_hooks) h);
+    if cardinality(array(
+        select w.id from webhook w where w.id = any (found_hooks) and w.removed_at is null order by w.id for key share
+    )) < cardinality(found_hooks) then
+        raise exception 'a webhook that this submission names was removed' using errcode = 'invalid_parameter_value';
+    end if;
+    insert into webhook_notice (batch, webhook)
+    select batch_id, h from unnest(found_hooks) h order by h on conflict do nothing;
+end $$;
 
 -- Deliveries of webhooks that the caller may see, newest first: of one webhook, in one state (`waiting`, `delivered` or `dead`), older
 -- than `before`.
@@ -587,20 +794,21 @@ begin
         select d.id, d.message, d.webhook, e.type, coalesce(d.outcome, 'waiting'), d.attempts, d.created_at,
                case when d.outcome is null then d.due_at end, d.tried_at, d.ended_at, d.status, d.error
         from webhook_delivery d join webhook w on w.id = d.webhook join webhook_event e on e.id = d.event
-        where (webhook_id is null or d.webhook = webhook_id) and (steers_webhooks() or w.submitter = caller())
+        where (webhook_id is null or d.webhook = webhook_id) and w.removed_at is null
+          and (steers_webhooks() or w.submitter = caller())
           and (in_state is null or coalesce(d.outcome, 'waiting') = in_state) and (before is null or d.id < before)
         order by d.id desc limit page;
 end $$;
 
--- Deletes a webhook with its deliveries.
-create function remove_webhook(webhook_id integer) returns void
+-- Removes a webhook with its deliveries. If there are more than `page`, housekeeping deletes the rest.
+create function remove_webhook(webhook_id integer, page integer default 10000) returns void
 language plpgsql security definer set search_path from current set enable_seqscan = off
 as $$
 declare
     w webhook := own_webhook(webhook_id);
 begin
-    perform from webhook o where o.id = w.id for update;
-    delete from webhook o where o.id = w.id;
+    perform clear_webhook(w.id, page);
+    update webhook o set removed_at = ledger_time() where o.id = w.id;
     perform note_audit('remove_webhook', jsonb_build_object(
         'webhook', w.id, 'host', substring(w.url from '^https?://[^/?]+')), 1);
 end $$;
@@ -630,26 +838,36 @@ begin
     return made;
 end $$;
 
--- Sends dead deliveries of a webhook again, all or one. Returns how many, up to ten thousand.
-create function retry_deliveries(webhook_id integer, delivery_id bigint default null) returns integer
+-- Sends dead deliveries of a webhook again: a page of those behind the delivery `after`, or one. Returns how many, and behind which the
+-- next page begins; null: there are no more.
+create function retry_deliveries(
+    webhook_id integer, delivery_id bigint default null, after bigint default 0, page integer default 1000,
+    out changed integer, out reached bigint
+)
 language plpgsql security definer set search_path from current set enable_seqscan = off
 as $$
 declare
     t timestamptz := ledger_time();
     w webhook := own_webhook(webhook_id);
-    changed integer;
+    most integer := least(greatest(page, 1), 10000);
+    chosen bigint[];
 begin
     perform from webhook o where o.id = w.id for no key update;
+    chosen := array(
+        select o.id from webhook_delivery o
+        where o.webhook = w.id and o.outcome = 'dead' and o.id > after and (delivery_id is null or o.id = delivery_id)
+        order by o.id limit most
+    );
     update webhook_delivery d
     set outcome = null, ended_at = null, attempts = 0, due_at = t
-    where d.id in (
-        select o.id from webhook_delivery o
-        where o.webhook = w.id and o.outcome = 'dead' and (delivery_id is null or o.id = delivery_id)
-        order by o.id limit 10000
-    );
-    get diagnostics changed = row_count;
-    perform note_audit('retry_deliveries', jsonb_strip_nulls(jsonb_build_object('webhook', w.id, 'delivery', delivery_id)), changed);
-    return changed;
+    where d.id = any (chosen);
+    changed := cardinality(chosen);
+    if changed = most and delivery_id is null then
+        reached := chosen[most];
+    end if;
+    if changed > 0 then
+        perform note_audit('retry_deliveries', jsonb_strip_nulls(jsonb_build_object('webhook', w.id, 'delivery', delivery_id)), changed);
+    end if;
 end $$;
 
 -- MARK: What was there before
@@ -666,14 +884,36 @@ begin
     )
     select count(*) into folded from gone;$x$, $x$
         ) n where b.id = n.batch
-        returning b.id, b.submitter, b.delayed + b.waiting + b.running + b.publishing as open
+        returning b.id, b.submitter, b.queue, b.failed, b.delayed + b.waiting + b.running + b.publishing as open
     ), news as (
         insert into batch_news (batch)
         select u.id from batches u
         where u.open = 0
-          and (u.id in (select w.batch from webhook w where w.batch is not null) or exists (
-              select from webhook w
-              where w.batch is null and 'batch.ended' = any (w.events) and (w.submitter is null or w.submitter = u.submitter)))
+          and (u.id in (select w.batch from webhook w where w.batch is not null)
+               or exists (select from webhook_notice n where n.batch = u.id)
+               or exists (
+                   select from webhook w
+                   where w.batch is null and not w.on_notify and w.removed_at is null and 'batch.ended' = any (w.events)
+                     and (w.submitter is null or w.submitter = u.submitter) and (w.queue is null or w.queue = u.queue)))
+    ), failing as (
+        insert into failure_news (batch)
+        select u.id from batches u where u.failed > 0 and exists (select from webhook_notice n where n.batch = u.id)
+    ), telling as materialized (
+        select distinct w.submitter from webhook w
+        where w.submitter is not null and w.batch is null and not w.on_notify and 'failures.high' = any (w.events)
+    ), submitters as (
+        insert into submitter_pace as p (submitter, minute, ended, failed)
+        select n.submitter, n.minute, sum(n.ended), sum(n.failed)
+        from (
+            select (select b.submitter from batch b where b.id = g.batch) as submitter, g.minute, g.ended, g.failed
+            from (
+                select o.batch, date_trunc('minute', o.at) as minute, sum(o.jobs) as ended,
+                       coalesce(sum(o.jobs) filter (where o.state = 'failed'), 0) as failed
+                from gone o where o.state in ('completed', 'failed') and o.jobs > 0 group by 1, 2
+            ) g
+            where (select exists (select from telling)) offset 0
+        ) n where n.submitter in (select l.submitter from telling l) group by 1, 2
+        on conflict (submitter, minute) do update set ended = p.ended + excluded.ended, failed = p.failed + excluded.failed
     )
     select count(*) into folded from gone;$x$),
         ('begin_tick', $x$
@@ -700,7 +940,7 @@ end $$;
 
 -- MARK: Rights
 
-select allow('sluice_submitter', 'create_webhook', 'list_webhooks', 'list_deliveries', 'remove_webhook', 'test_webhook',
+select allow('sluice_submitter', 'add_notices', 'create_webhook', 'list_webhooks', 'list_deliveries', 'remove_webhook', 'test_webhook',
              'retry_deliveries');
 select allow('sluice_operator', 'create_webhook', 'list_webhooks', 'list_deliveries', 'remove_webhook', 'test_webhook',
              'retry_deliveries');

@@ -4,10 +4,13 @@ package import Ledger
 /// The JSON form of a webhook.
 package struct WebhookRecord: Codable, Sendable {
     package let id: Int32
+    package let name: String?
     package let url: String
     package let events: [String]
     package let submitter: String?
     package let batch: Int64?
+    package let queue: String?
+    package let onNotify: Bool
     package let failurePercent: Int
     package let createdAt: Date
     package let createdBy: String
@@ -18,21 +21,31 @@ package struct WebhookRecord: Codable, Sendable {
     package let deliveredAt: Date?
 
     package init(_ webhook: Webhook) {
-        (id, url, events) = (webhook.id, webhook.url, webhook.events.map(\.rawValue))
+        (id, name, url) = (webhook.id, webhook.name, webhook.url)
+        events = webhook.events.map(\.rawValue)
+        (queue, onNotify) = (webhook.queue, webhook.onNotify)
         (submitter, batch, failurePercent) = (webhook.submitter, webhook.batch, webhook.failurePercent)
         (createdAt, createdBy) = (webhook.createdAt, webhook.createdBy)
         (failures, skipped) = (webhook.failures, webhook.skipped)
         (waiting, dead, deliveredAt) = (webhook.waiting, webhook.dead, webhook.deliveredAt)
     }
 
+    /// Whether submissions may name it.
+    package var mayBeNamed: Bool { batch == nil }
+
+    package func isNamed(_ word: String) -> Bool { mayBeNamed && (name == word || "\(id)" == word) }
+
     /// Reads what another process tells of.
     package init(from decoder: any Decoder) throws {
         let record = try decoder.container(keyedBy: CodingKeys.self)
         id = try record.decode(Int32.self, forKey: .id)
+        name = try record.decodeIfPresent(String.self, forKey: .name)
         url = try record.decode(String.self, forKey: .url)
         events = try record.decode([String].self, forKey: .events)
         submitter = try record.decodeIfPresent(String.self, forKey: .submitter)
         batch = try record.decodeIfPresent(Int64.self, forKey: .batch)
+        queue = try record.decodeIfPresent(String.self, forKey: .queue)
+        onNotify = try record.decode(Bool.self, forKey: .onNotify)
         failurePercent = try record.small(.failurePercent)
         createdAt = try record.decode(Date.self, forKey: .createdAt)
         createdBy = try record.decode(String.self, forKey: .createdBy)
@@ -97,9 +110,11 @@ package struct BegunDeliveriesRecord: Codable, Sendable {
     package var delivery: Int64?
     /// How many dead ones will be sent again.
     package var deliveries: Int?
+    /// Where the following page begins; `nil`: there is none.
+    package var next: String?
 
-    package init(delivery: Int64? = nil, deliveries: Int? = nil) {
-        (self.delivery, self.deliveries) = (delivery, deliveries)
+    package init(delivery: Int64? = nil, deliveries: Int? = nil, next: String? = nil) {
+        (self.delivery, self.deliveries, self.next) = (delivery, deliveries, next)
     }
 
     /// Reads what another process tells of.
@@ -108,5 +123,6 @@ package struct BegunDeliveriesRecord: Codable, Sendable {
         // Other deliveries are found by numbers near it.
         delivery = try record.sizeIfPresent(.delivery)
         deliveries = try record.countIfPresent(.deliveries)
+        next = try record.decodeIfPresent(String.self, forKey: .next)
     }
 }

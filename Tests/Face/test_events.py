@@ -141,3 +141,50 @@ def test_ends_when_the_coordinator_stops(ledger):
 def test_refuses_what_it_cannot_tell(face):
     problem(face.ask("GET", "/api/v1/events"), 400, "bad_parameter")
     problem(face.ask("GET", "/api/v1/events?batch=x"), 400, "bad_parameter")
+
+
+def queues(ledger, count):
+    """Makes queues with long names."""
+    ledger.query(
+        f"select count(sluice.queue_for('{'q' * 50}-' || n)) from generate_series(1, {count}) n",
+    )
+
+
+def test_many_queues_are_told_once_and_then_what_changes(face, ledger):
+    queues(ledger, 400)
+    stream = Stream(face, "queues=true")
+    seen, size = [], 0
+    while len(seen) < 400:
+        name, value = stream.next()
+        assert name == "queue", name
+        seen.append(value["queue"])
+        size += len(json.dumps(value))
+    # More than a subscriber's share of memory.
+    assert size > 64 * 1024 and len(set(seen)) == len(seen)
+    known = set(seen)
+    while known != {queue["queue"] for queue in face.get("/api/v1/queues")["queues"]}:
+        known.add(stream.next()[1]["queue"])
+    # Now one changes, and only that one is told.
+    receipt = face.post("/api/v1/batches", {"queue": seen[5], "jobs": jobs(3)}).json()
+    name, value = stream.next()
+    assert (name, value["queue"], value["jobs"]["waiting"]) == ("queue", seen[5], 3)
+    face.post("/api/v1/changes", {"change": "cancel", "filter": {"batch": receipt["batch"]}})
+    _, value = stream.until(lambda value: value["jobs"]["waiting"] == 0)
+    assert value["queue"] == seen[5]
+    stream.close()
+
+
+def test_a_slow_reader_of_many_queues_gets_the_newest_state_of_each(face, ledger):
+    queues(ledger, 400)
+    stream = Stream(face, "queues=true")
+    names = [f"{'q' * 50}-{number}" for number in range(1, 401, 50)]
+    for count, name in enumerate(names, start=1):
+        face.post("/api/v1/batches", {"queue": name, "jobs": jobs(count, name)})
+        # Some rounds, while nothing is read.
+        time.sleep(0.5)
+    last = {}
+    while [last.get(name) for name in names] != list(range(1, 9)):
+        event, value = stream.next()
+        assert event == "queue", event
+        last[value["queue"]] = value["jobs"]["waiting"]
+    stream.close()

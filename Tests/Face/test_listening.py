@@ -3,13 +3,14 @@
 import re
 import resource
 import signal
+import subprocess
 import time
 
 import pytest
 
 import relay
 from relay import Relay
-from terminal import PATIENCE
+from terminal import PATIENCE, SLUICE, environment
 from test_remote import run, sources, waiting
 
 BATCH = "/api/v1/batches/1"
@@ -136,3 +137,79 @@ def test_watch_leaves_at_once(batch, operator):
         start = time.monotonic()
         terminal.send("q")
         assert terminal.end() == 0 and time.monotonic() - start < 2
+
+
+@pytest.fixture
+def following(batch, tmp_path):
+    """Starts `jobs --follow` over HTTP; ends it with the test."""
+    begun = []
+
+    def start(url, *words):
+        process = subprocess.Popen([str(SLUICE), "jobs", "--follow", "-q", *words], cwd=tmp_path, text=True,
+                                   env=environment(SLUICE_URL=url), stdout=subprocess.PIPE)
+        begun.append(process)
+        return process
+
+    yield start
+    for process in begun:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.mark.parametrize("words", [["--batch", "1"], []], ids=["batch", "all"])
+def test_follow_asks_seldom_and_hears_of_each_job(batch, operator, following, words):
+    with Relay(operator) as between:
+        process = following(between.url, *words)
+        between.wait_for(EVENTS, 1)
+        query = "batch=1" if words else "queues=true"
+        assert query in between.requests(EVENTS)[0]
+        # The first state of the stream has been looked at.
+        time.sleep(2)
+        before = len(between.requests("/api/v1/jobs"))
+        # How often it asks is what is measured. Without events it would be about twelve times.
+        time.sleep(6)
+        assert len(between.requests("/api/v1/jobs")) - before in [1, 2], between.heads
+        between.wait_for("/api/v1/jobs", len(between.requests("/api/v1/jobs")) + 1)
+        start = time.monotonic()
+        operator.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [1]}})
+        assert process.stdout.readline() == "1\n"
+        # The next look without an event would come five seconds after the last one.
+        assert time.monotonic() - start < 4
+        operator.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [2]}})
+        assert process.stdout.readline() == "2\n"
+        if words:
+            assert process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("stream", [relay.refuse, relay.know_no_events, relay.be_silent])
+def test_follow_needs_no_events(batch, operator, following, stream):
+    with Relay(operator, stream) as between:
+        process = following(between.url, "--batch", "1")
+        between.wait_for(EVENTS, 1)
+        between.wait_for("/api/v1/jobs", len(between.requests("/api/v1/jobs")) + 3)
+        operator.post("/api/v1/changes", {"change": "cancel", "filter": {"batch": 1}})
+        assert sorted(process.stdout.read().split()) == ["1", "2"]
+        assert process.wait(PATIENCE) == 0
+
+
+def test_a_watched_list_asks_seldom_and_its_clock_goes_on(batch, operator):
+    with Relay(operator) as between, \
+            batch.terminal("jobs", "--watch", columns=100, lines=20, SLUICE_URL=between.url) as terminal:
+        terminal.wait_for_text("2 jobs")
+        between.wait_for(EVENTS, 1)
+        listen(terminal, 2)
+        before, clocks = len(between.requests("/api/v1/jobs")), set()
+        end = time.monotonic() + 10
+        # How often it asks is what is measured. Without events it would be about twenty times.
+        while time.monotonic() < end:
+            terminal.listen(0.1)
+            clocks |= set(re.findall(r"\d\d:\d\d:\d\d", terminal.text().splitlines()[0]))
+        assert len(between.requests("/api/v1/jobs")) - before <= 3, between.heads
+        assert len(clocks) >= 8, clocks
+        start = time.monotonic()
+        operator.post("/api/v1/changes", {"change": "cancel", "filter": {"batch": 1}})
+        terminal.wait_for_text("cancelled")
+        assert time.monotonic() - start < 4
+        terminal.send("\x03")
+        assert terminal.end() in [130, -signal.SIGINT]

@@ -15,6 +15,7 @@ from ledgers import Server, postgres_program
 from receivers import Receiver, check
 from terminal import HOUSE, PATIENCE, SLUICE, environment
 from test_access import token
+from test_operations import problem
 
 HERE = "127.0.0.1/32"
 
@@ -493,3 +494,38 @@ def test_a_tenant_gets_its_own_webhooks_and_reaches_nothing_inside(ledger, recei
         assert failed["error"] == "webhooks may not go to the address of this host"
         assert face.ask("DELETE", path, headers=acme).json()["url"] == receiver.url()
         assert [one["id"] for one in face.get(hooks, headers=acme)["webhooks"]] == [own["id"]]
+
+
+def test_a_submission_names_whom_to_tell(ledger, receiver):
+    """By the command, directly and over HTTP, and by the API."""
+    studio, secret = create(ledger, receiver.url("/studio"), "--name", "studio", "--on-notify")
+    mine, _ = create(ledger, receiver.url("/own"), "--name", "mine", "--own", "--on-notify")
+    words = ["--to", "out:{dir}/{stem}.flac", "--quiet", "--again"]
+    with Coordinator(ledger, "--webhooks-to", HERE, "--open-role", "submitter") as face:
+        direct = int(ledger.run("submit", "in:a.wav", *words, "--notify", "studio", "--notify", "mine"))
+        url = f"http://127.0.0.1:{face.port}"
+        # Without a token the caller is another, whose own webhook is none of these.
+        over = int(ledger.run("submit", "in:b.wav", "in:c.wav", *words, "--notify", str(studio), SLUICE_URL=url))
+        asked = {"jobs": [{"source": "in:d.wav", "output": "out:d.flac"}], "notify": ["studio"]}
+        answer = face.post("/api/v1/batches", asked)
+        assert answer.status_code == 201, answer.text
+        line = '{"source": "in:e.wav", "output": "out:e.flac"}\n'
+        streamed = face.ask("POST", "/api/v1/batches?notify=studio", content=line,
+                            headers={"Content-Type": "application/x-ndjson"})
+        assert streamed.status_code == 201, streamed.text
+        for notify in ["nobody"], ["mine"], [str(mine)], ["studio", "nobody"]:
+            refused = face.post("/api/v1/batches", {**asked, "notify": notify})
+            assert refused.status_code == 422 and notify[-1] in refused.text, refused.text
+        for wrong in "studio", [1], [""], ["studio"] * 11:
+            problem(face.post("/api/v1/batches", {**asked, "notify": wrong}), 400, "bad_body")
+        unnamed = submit(ledger, name="z")
+        # What a submitter may name, it sees without the path; and no other.
+        [seen] = face.get("/api/v1/webhooks")["webhooks"]
+        assert (seen["name"], seen["onNotify"], seen["url"]) == ("studio", True, receiver.url("").rstrip("/"))
+        ledger.run("cancel", "--all", "--yes")
+        told = {event["data"]["batch"] for headers, body, event in receiver.wait(4, "/studio")}
+        assert told == {direct, over, answer.json()["batch"], streamed.json()["batch"]}
+        check(secret, *receiver.got("/studio")[0][:2])
+        assert receiver.wait(1, "/own")[0][2]["data"]["batch"] == direct
+        until(lambda: all_delivered(ledger))
+        assert unnamed not in told and len(receiver.got("/studio")) == 4 and len(receiver.got("/own")) == 1

@@ -71,7 +71,8 @@ struct AuditTests {
         // Every function that changes something for people is among these, submits, belongs to an upload, which
         // `QuotaTests` has, or to a bulk change, whose pages are changes of these.
         let changing = Set(all.map(\.what)).union([
-            "submit", "submit_each", "stage_jobs", "tell_workers", "begin_upload", "end_upload", "cancel_upload",
+            "submit", "submit_each", "stage_jobs", "tell_workers", "add_notices", "begin_upload", "end_upload",
+            "cancel_upload",
             "start_change", "wish_change", "step_change", "fail_change",
         ])
         let known = GrantTests.functions["sluice_operator"]!.union(GrantTests.functions["sluice_submitter"]!)

@@ -31,7 +31,7 @@ struct GrantTests {
         "sluice_submitter": looking.union(webhooks).union([
             "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs",
             "find_batch", "find_earlier", "start_change", "wish_change", "step_change", "fail_change",
-            "begin_upload", "end_upload", "cancel_upload",
+            "begin_upload", "end_upload", "cancel_upload", "add_notices",
         ]),
         "sluice_operator": looking.union(webhooks).union([
             "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue",

@@ -137,7 +137,7 @@ struct TenantSightTests {
         "ledger_time", "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs",
         "prioritize_jobs", "start_change", "wish_change", "step_change", "fail_change", "create_webhook",
         "remove_webhook",
-        "test_webhook", "retry_deliveries",
+        "test_webhook", "retry_deliveries", "add_notices",
         "begin_upload", "end_upload", "cancel_upload",
     ]
 

@@ -33,12 +33,6 @@ import Testing
         }
     }
 
-    @Test(arguments: Container.allCases)
-    func coverHasAPlaceWhereTagsHaveOne(container: Container) {
-        let rules = ContainerRegistry.rules(writing: container)
-        #expect(rules.coverPlace == .none || rules.carries(Tag(key: "title", value: "")))
-    }
-
     @Test func webMDiffersFromMatroskaOnlyWhereItsCodecsDo() {
         let (webM, matroska) = (Matroska(isWebM: true), Matroska())
         for codec in [Codec.opus, .vorbis] { #expect(webM.copying(codec) == matroska.copying(codec)) }

@@ -31,6 +31,8 @@ struct JobFollowing: Sendable {
             var (seen, isFirst): (Set<End>, Bool) = ([], true)
             var edge = from
             var endurance = Endurance(console: listing.console)
+            let rhythm = LookRhythm(ledger, batch: filter.batch)
+            defer { rhythm.stop() }
             while true {
                 let start = ContinuousClock.now
                 filter.endedFrom = max(from, edge.addingTimeInterval(-Self.overlap))
@@ -49,8 +51,7 @@ struct JobFollowing: Sendable {
                 seen = Set(look.ended.map(End.init))
                 edge = max(edge, look.ended.map(\.since).max() ?? edge)
                 if look.isOver { return .success }
-                // The ledger sends no notification when a job ends: see `LookPause`.
-                try await Task.sleep(for: LookPause.length(after: .now - start))
+                try await rhythm.wait(after: .now - start)
             }
         }
     }

@@ -39,8 +39,10 @@ final class ChangeSignal: Sendable {
         }
     }
 
-    /// Returns when the signal was set since the last wait, or after `longest`. Throws if the task is cancelled.
-    func wait(atMost longest: Duration) async throws {
+    /// Returns when the signal was set since the last wait, or after `longest`; whether it was set. Throws if the task is
+    /// cancelled.
+    @discardableResult
+    func wait(atMost longest: Duration) async throws -> Bool {
         let sleep = Task { () -> Void in
             // Cancelled by the signal, or with the task that waits.
             try? await Task.sleep(for: longest)
@@ -55,7 +57,11 @@ final class ChangeSignal: Sendable {
         } onCancel: {
             sleep.cancel()
         }
-        state.withLock { $0 = State() }
+        let wasSet = state.withLock { state in
+            defer { state = State() }
+            return state.isSet
+        }
         try Task.checkCancellation()
+        return wasSet
     }
 }

@@ -62,13 +62,20 @@ protocol CommandLedger: Sendable {
     // MARK: - Webhooks
 
     func webhookRecords() async throws -> [WebhookRecord]
-    func newWebhook(at url: String, for scope: Webhook.Scope, events: [Webhook.Event]?, failurePercent: Int)
-        async throws -> NewWebhookRecord
+    func newWebhook(
+        at url: String,
+        for scope: Webhook.Scope,
+        events: [Webhook.Event]?,
+        failurePercent: Int,
+        named name: String?,
+        onNotify: Bool
+    ) async throws -> NewWebhookRecord
     func removeWebhook(_ id: Int32) async throws
     func testWebhook(_ id: Int32) async throws -> Int64
     func deliveryRecords(to webhook: Int32?, in state: WebhookDelivery.State?, before: Int64?, limit: Int32)
         async throws -> [DeliveryRecord]
-    func retryDeliveries(to webhook: Int32, _ delivery: Int64?) async throws -> Int
+    func retryDeliveries(to webhook: Int32, _ delivery: Int64?, progress: @escaping @Sendable (Int) -> Void)
+        async throws -> Int
 
     func close() async
 }

@@ -14,8 +14,8 @@ enum LedgerWords: CandidateSource, Hashable {
     case batches
     case queues
     case workers
-    /// Valid tokens, and webhooks.
-    case tokens, webhooks
+    /// Valid tokens, webhooks, and those that a submission may name.
+    case tokens, webhooks, notifiable
     case changes
     /// Contexts of the configuration; this asks no ledger.
     case contexts
@@ -141,6 +141,9 @@ enum LedgerWords: CandidateSource, Hashable {
         case .changes:
             return try await ledger.changeRecords(before: nil, limit: Self.most)
                 .map { .init(word: "\($0.number)", summary: "\($0.change) \($0.phase.rawValue)".printable) }
+        case .notifiable:
+            return try await ledger.webhookRecords().filter(\.mayBeNamed)
+                .map { .init(word: $0.name ?? "\($0.id)", summary: $0.url.printable) }.filter(\.isPlainWord)
         case .webhooks:
             return try await ledger.webhookRecords().map { .init(word: "\($0.id)", summary: $0.url.printable) }
         }

@@ -11,7 +11,7 @@ import WebClient
 final class CoordinatorListener: ChangeListening {
     /// A coordinator gives a sign of life every fifteen seconds.
     private static let silenceLimit: Duration = .seconds(45)
-    /// A coordinator sends one subscriber 64 KiB in a second at most.
+    /// A coordinator sends one subscriber 448 KiB in a second at most.
     private static let bytesInAMinute = 32 << 20
     /// A stream of that age was a good one: the next try comes soon.
     private static let goodAge: Duration = .seconds(20)

@@ -5,10 +5,22 @@ import Records
 extension JobLedger {
     func webhookRecords() async throws -> [WebhookRecord] { try await webhooks().map(WebhookRecord.init) }
 
-    func newWebhook(at url: String, for scope: Webhook.Scope, events: [Webhook.Event]?, failurePercent: Int)
-        async throws -> NewWebhookRecord
-    {
-        let made = try await createWebhook(at: url, for: scope, events: events, failurePercent: failurePercent)
+    func newWebhook(
+        at url: String,
+        for scope: Webhook.Scope,
+        events: [Webhook.Event]?,
+        failurePercent: Int,
+        named name: String?,
+        onNotify: Bool
+    ) async throws -> NewWebhookRecord {
+        let made = try await createWebhook(
+            at: url,
+            for: scope,
+            events: events,
+            failurePercent: failurePercent,
+            named: name,
+            onNotify: onNotify
+        )
         return NewWebhookRecord(id: made.id, secret: made.secret)
     }
 
@@ -17,6 +29,10 @@ extension JobLedger {
     {
         try await deliveries(to: webhook, in: state, before: before, limit: limit).map(DeliveryRecord.init)
     }
+
+    func retryDeliveries(to webhook: Int32, _ delivery: Int64?, progress: @escaping @Sendable (Int) -> Void)
+        async throws -> Int
+    { try await retryDeliveries(to: webhook, delivery, page: 1_000, progress: progress) }
 }
 
 extension RemoteLedger {
@@ -27,13 +43,21 @@ extension RemoteLedger {
         ).items
     }
 
-    func newWebhook(at url: String, for scope: Webhook.Scope, events: [Webhook.Event]?, failurePercent: Int)
-        async throws -> NewWebhookRecord
-    {
+    func newWebhook(
+        at url: String,
+        for scope: Webhook.Scope,
+        events: [Webhook.Event]?,
+        failurePercent: Int,
+        named name: String?,
+        onNotify: Bool
+    ) async throws -> NewWebhookRecord {
         var members: [String: JSONValue] = ["url": .text(url), "failurePercent": .whole(Int64(failurePercent))]
         members["events"] = events.map { .list($0.map { .text($0.rawValue) }) }
+        members["name"] = name.map { .text($0) }
+        if onNotify { members["onNotify"] = .truth(true) }
         switch scope {
         case .all: break
+        case .queue(let queue): members["queue"] = .text(queue)
         case .batch(let batch): members["batch"] = .whole(batch)
         case .submitter(let name?): members["tenant"] = .text(String(name.dropFirst("tenant:".count)))
         case .submitter(nil): members["own"] = .truth(true)
@@ -88,15 +112,28 @@ extension RemoteLedger {
         return deliveries
     }
 
-    func retryDeliveries(to webhook: Int32, _ delivery: Int64?) async throws -> Int {
-        let request = CoordinatorConnection.Request(
-            method: "POST",
-            path: "/api/v1/webhooks/\(webhook)/retry",
-            query: delivery.map { [("delivery", "\($0)")] } ?? [],
-            operation: "retry deliveries"
-        )
-        guard let count = try await ask(BegunDeliveriesRecord.self, request, .forbidden).deliveries else {
-            throw misfit(request.operation, "it does not say how many")
+    func retryDeliveries(to webhook: Int32, _ delivery: Int64?, progress: @escaping @Sendable (Int) -> Void)
+        async throws -> Int
+    {
+        var (count, after): (Int, Int64?) = (0, 0)
+        while let last = after {
+            let request = CoordinatorConnection.Request(
+                method: "POST",
+                path: "/api/v1/webhooks/\(webhook)/retry",
+                query: [("after", "\(last)")] + (delivery.map { [("delivery", "\($0)")] } ?? []),
+                operation: "retry deliveries"
+            )
+            let part = try await ask(BegunDeliveriesRecord.self, request, .forbidden)
+            guard let deliveries = part.deliveries else { throw misfit(request.operation, "it does not say how many") }
+            count += deliveries
+            progress(count)
+            after = try part.next.map { text in
+                // The pages go up, so that no answer can keep this from ending.
+                guard let next = Int64(text), next > last else {
+                    throw misfit(request.operation, "it does not say where to go on")
+                }
+                return next
+            }
         }
         return count
     }

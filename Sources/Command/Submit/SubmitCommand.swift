@@ -55,6 +55,10 @@ enum SubmitCommand {
                 purpose: "only new and changed files"
             ),
             Example(
+                line: "sluice submit -r talks --to out/{stem}.mp3 --notify studio",
+                purpose: "and tell the webhook \"studio\" when it is done"
+            ),
+            Example(
                 line: "find . -name '*.wav' | sluice submit --files-from - --to out/{stem}.opus",
                 purpose: "the files that find lists"
             ),
@@ -140,6 +144,11 @@ enum SubmitCommand {
         }
         if invocation[SubmitOptions.again], invocation[SubmitOptions.key] != nil {
             throw UsageError("--key and --again cannot be combined")
+        }
+        let (webhooks, most) = (invocation.all(SubmitOptions.notify), 10)
+        if webhooks.count > most { throw UsageError("--notify is given \(webhooks.count) times; at most \(most)") }
+        if webhooks.contains(where: { $0.isEmpty || $0.contains(",") }) {
+            throw UsageError("--notify takes the name or the id of one webhook", hint: "repeat it for several")
         }
         try SourceCuts.checkOptions(invocation)
     }

@@ -121,6 +121,13 @@ enum SubmitOptions {
         in: .general
     )
     static let label = Option<String>("label", .text, "a name for the batch", in: .submission)
+    static let notify = Option<String>(
+        "notify",
+        .text.named("WEBHOOK").offering(.ledger(.notifiable)),
+        "tell this webhook, by name or id, when the batch ends or many jobs fail",
+        isRepeatable: true,
+        in: .submission
+    )
     static let wait = Switch(
         "wait",
         "wait until all jobs have ended, with the exit codes of \"sluice wait\"",
@@ -142,6 +149,7 @@ enum SubmitOptions {
             ConvertCommand.verify.form,
             ConvertCommand.strictLoss.form, ConvertCommand.tag.form, queue.form, priority.form, weight.form,
             runAt.form, maxAttempts.form, libav.form, key.form, again.form, check.form, label.form,
+            notify.form,
         ] + LedgerOptions.forms
         + [
             ProgressStyle.option.form, json.form, quiet.form, wait.form, EndCommand.option.form, Question.dryRun.form,
@@ -150,7 +158,7 @@ enum SubmitOptions {
 
     /// The properties that all jobs share. `now` is the ledger's time.
     static func submission(_ invocation: Invocation, key: String?, request: String?, now: Date) -> Submission {
-        Submission(
+        var submission = Submission(
             queue: invocation[queue],
             label: invocation[label],
             key: key,
@@ -160,6 +168,8 @@ enum SubmitOptions {
             maxAttempts: invocation[maxAttempts],
             runAt: invocation[runAt].map { $0.future(from: now) }
         )
+        submission.notify = invocation.all(notify)
+        return submission
     }
 
     /// The option values that make a submission a different request.
@@ -167,7 +177,7 @@ enum SubmitOptions {
         [
             invocation[queue], "\(invocation[priority])", "\(invocation[weight])",
             invocation[maxAttempts].map { "\($0)" } ?? "", invocation[runAt].map { "\($0)" } ?? "",
-        ]
+        ] + invocation.all(notify)
     }
 
     /// Where the outputs go by the template of the user's tenant, if a coordinator serves the user, and neither `--to` nor

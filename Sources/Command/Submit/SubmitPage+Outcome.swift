@@ -32,11 +32,14 @@ extension SubmitPage {
         let lastJob: Int64?
         let isRepetition: Bool
         let key: String?
+        /// The webhooks that are told about the batch; `nil` if there are none.
+        let notify: [String]?
         let findings: SubmitFindings
         /// `nil` if no name was left out.
         let leftOut: Found?
 
-        init(_ outcome: SubmitOutcome, leftOut: SubmitPlan.Sample, label: String?) {
+        init(_ outcome: SubmitOutcome, leftOut: SubmitPlan.Sample, label: String?, told: [String]) {
+            notify = told.isEmpty ? nil : told
             self.leftOut = leftOut.count > 0 ? Found(leftOut) : nil
             let (receipt, standing) = (outcome.receipt, outcome.standing)
             batch = receipt?.batch ?? standing?.batch
@@ -53,7 +56,9 @@ extension SubmitPage {
     func show(_ outcome: SubmitOutcome, of plan: SubmitPlan) throws {
         let label = invocation[SubmitOptions.label]
         if invocation[SubmitOptions.json] {
-            try console.print(JSONText.line(Receipt(outcome, leftOut: plan.leftOut, label: label)))
+            try console.print(
+                JSONText.line(Receipt(outcome, leftOut: plan.leftOut, label: label, told: told(of: outcome)))
+            )
         } else if invocation[SubmitOptions.quiet] {
             if let batch = outcome.receipt?.batch ?? outcome.standing?.batch { try console.print("\(batch)") }
         } else {
@@ -120,8 +125,18 @@ extension SubmitPage {
         "sluice retry --batch \(batches.max() ?? 0)\(words)"
     }
 
+    /// The webhooks that are told about the new batch.
+    private func told(of outcome: SubmitOutcome) -> [String] {
+        outcome.receipt.map(\.isRepetition) == false ? invocation.all(SubmitOptions.notify) : []
+    }
+
     private func remark(_ outcome: SubmitOutcome) {
         let survey = outcome.survey
+        let webhooks = invocation.all(SubmitOptions.notify)
+        if !webhooks.isEmpty, told(of: outcome).isEmpty {
+            let names = webhooks.joined(separator: ", ").printable
+            console.warn("no batch was added, so \(names) \(Plural.be(webhooks.count)) told nothing")
+        }
         if let clamped = outcome.receipt?.clamped, !clamped.isEmpty {
             console.warn(
                 "the tenant's limits hold instead of the recipe's: \(clamped.prefix(10).joined(separator: ", ").printable)"

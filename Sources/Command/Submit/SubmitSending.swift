@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import Records
 import Storage
 
 /// The result of a submission.
@@ -167,11 +168,18 @@ struct SubmitSending: Sendable {
 
     /// What would be submitted. If the ledger does not answer, this prints a note and ignores earlier jobs.
     func rehearse() throws -> SubmitSurvey {
-        guard !invocation[SubmitOptions.again], try LedgerOptions.mayHoldJobs(invocation) else {
+        let notify = invocation.all(SubmitOptions.notify)
+        guard !notify.isEmpty || !invocation[SubmitOptions.again], try LedgerOptions.mayHoldJobs(invocation) else {
             return try look.survey([])
         }
         do {
-            return try run(reachTimeout: .seconds(2)) { try await survey($0) }
+            return try run(reachTimeout: .seconds(2)) { ledger in
+                let known = notify.isEmpty ? [] : try await ledger.webhookRecords()
+                if let word = notify.first(where: { word in !known.contains { $0.isNamed(word) } }) {
+                    throw Refusal.missing("webhook \(word.printable)")
+                }
+                return try await survey(ledger)
+            }
         } catch let error as LedgerError {
             page.console.warn("cannot check for earlier jobs: \(error.detail)".printable)
             return try look.survey([])

@@ -35,6 +35,23 @@ enum WebhooksCommand {
         "only for the batches of this tenant",
         in: .work
     )
+    private static let queue = Option<String>(
+        "queue",
+        .text.named("NAME").offering(.ledger(.queues)),
+        "only for the batches in this queue",
+        in: .work
+    )
+    private static let name = Option<String>(
+        "name",
+        .text.named("NAME"),
+        "a name for \"sluice submit --notify NAME\"",
+        in: .work
+    )
+    private static let onNotify = Switch(
+        "on-notify",
+        "only for batches that are submitted with --notify",
+        in: .work
+    )
     private static let failures = Option<Int>(
         "failures",
         .whole(in: 1...100),
@@ -73,11 +90,13 @@ enum WebhooksCommand {
         name: "create",
         summary: "create a webhook and print its secret, once",
         discussion: [
-            "Operators create webhooks for everything, submitters with --own or --batch. Those have the event "
-                + "batch.ended, and with --batch also failures.high."
+            "Operators create webhooks for everything, submitters with --own or --batch. With one of --own, --tenant, "
+                + "--queue, --batch and --on-notify, a webhook has the events batch.ended and failures.high."
         ],
         arguments: [address],
-        options: [event.form, batch.form, own.form, tenant.form, failures.form],
+        options: [
+            name.form, onNotify.form, event.form, batch.form, own.form, tenant.form, queue.form, failures.form,
+        ],
         examples: [
             Example(
                 line: "sluice webhooks create https://example.com/sluice",
@@ -86,6 +105,10 @@ enum WebhooksCommand {
             Example(
                 line: "sluice webhooks create https://example.com/done --batch last",
                 purpose: "the end of a batch"
+            ),
+            Example(
+                line: "sluice webhooks create https://example.com/a --name studio --on-notify",
+                purpose: "for \"sluice submit --notify studio\""
             ),
         ],
         run: create
@@ -143,7 +166,8 @@ enum WebhooksCommand {
 
     private static func table(_ webhooks: [WebhookRecord], _ now: Date) -> TextTable {
         var table = TextTable([
-            .init(title: "ID", isNumber: true), .init(title: "URL", isElastic: true), .init(title: "FOR"),
+            .init(title: "ID", isNumber: true), .init(title: "NAME", mayGo: true),
+            .init(title: "URL", isElastic: true), .init(title: "FOR"),
             .init(title: "EVENTS", mayGo: true), .init(title: "WAITING", isNumber: true),
             .init(title: "DEAD", isNumber: true), .init(title: "DELIVERED"), .init(title: "CREATED BY", mayGo: true),
         ])
@@ -151,8 +175,8 @@ enum WebhooksCommand {
             let most = 10_000
             func count(_ number: Int) -> String { Figures.grouped(number) + (number == most ? "+" : "") }
             table.add([
-                .init("\(webhook.id)"), .init(webhook.url.printable),
-                .init((webhook.batch.map { "batch \($0)" } ?? webhook.submitter ?? "all").printable),
+                .init("\(webhook.id)"), .init(webhook.name?.printable ?? "-"), .init(webhook.url.printable),
+                .init(scope(webhook).printable),
                 .init(webhook.events.joined(separator: " ").printable),
                 .init(count(webhook.waiting), webhook.failures > 0 ? .careful : nil),
                 .init(count(webhook.dead), webhook.dead > 0 ? .bad : nil),
@@ -163,22 +187,39 @@ enum WebhooksCommand {
         return table
     }
 
+    private static func scope(_ webhook: WebhookRecord) -> String {
+        let scope =
+            webhook.batch.map { "batch \($0)" } ?? webhook.queue.map { "queue \($0)" } ?? webhook.submitter
+        guard webhook.onNotify else { return scope ?? "all" }
+        return (scope.map { $0 + " " } ?? "") + "--notify"
+    }
+
     @Sendable private static func create(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let scopes = [batch.form, own.form, tenant.form].filter { invocation.origin(of: $0) != nil }
+        let given = { (forms: [OptionForm]) in forms.filter { invocation.origin(of: $0) != nil } }
+        let scopes = given([batch.form, own.form, tenant.form, queue.form])
         guard scopes.count < 2 else {
             throw UsageError("\(scopes[0].word) and \(scopes[1].word) cannot be combined")
+        }
+        if invocation[onNotify], let scope = given([batch.form, queue.form]).first {
+            throw UsageError("\(scope.word) and \(onNotify.form.word) cannot be combined")
+        }
+        if invocation[name] != nil, invocation[batch] != nil {
+            throw UsageError("\(name.form.word) and \(batch.form.word) cannot be combined")
         }
         let (url, events) = (invocation.word(address), invocation.all(event))
         let made = try LedgerWork.run(invocation) { ledger in
             var scope = Webhook.Scope.all
             if invocation[own] { scope = .submitter(nil) }
             if let tenant = invocation[tenant] { scope = .submitter("tenant:" + tenant) }
+            if let queue = invocation[queue] { scope = .queue(queue) }
             if let name = invocation[batch] { scope = .batch(try await name.id(on: ledger)) }
             return try await ledger.newWebhook(
                 at: url,
                 for: scope,
                 events: events.isEmpty ? nil : events,
-                failurePercent: invocation[failures] ?? 10
+                failurePercent: invocation[failures] ?? 10,
+                named: invocation[name],
+                onNotify: invocation[onNotify]
             )
         }
         if invocation[ListOptions.json] {
@@ -307,10 +348,28 @@ enum WebhooksCommand {
 
     @Sendable private static func retry(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let id = try webhook(invocation)
-        let count = try LedgerWork.run(invocation) { ledger in
-            try await check(id, on: ledger)
-            return try await ledger.retryDeliveries(to: id, invocation[delivery])
+        let dead = try LedgerWork.run(invocation) { ledger in
+            guard let webhook = try await ledger.webhookRecords().first(where: { $0.id == id }) else {
+                throw Refusal.missing("webhook \(id)")
+            }
+            return webhook.dead
         }
+        let sofar = Latest(0)
+        let bar = CountBar(of: dead, "delivery", outlet: console.talk)
+        defer { bar.clear() }
+        let count: Int
+        do {
+            // There may be more than the list counts.
+            count = try LedgerWork.run(invocation, onTick: { bar.show(min(sofar.value, dead)) }) { ledger in
+                try await ledger.retryDeliveries(to: id, invocation[delivery]) { sofar.value = $0 }
+            }
+        } catch {
+            bar.clear()
+            // Those of pages before the error stay.
+            if sofar.value > 0 { console.say("\(Figures.grouped(sofar.value)) will be sent again, before the error") }
+            throw error
+        }
+        bar.clear()
         guard count > 0 else {
             throw Refusal(message: "webhook \(id) has no such dead deliveries", exitCode: .nothingMatched)
         }

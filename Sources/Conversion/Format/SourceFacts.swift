@@ -12,6 +12,26 @@ public struct SourceFacts: Sendable, Hashable {
         (self.shape, self.isProtected, self.fourCC, self.isDecoded) = (shape, isProtected, fourCC, isDecoded)
     }
 
+    /// From the description of a track, without its length.
+    public init(_ track: TrackReport) {
+        let lossy = ReadableFormats.depth(ofLossy: track.codec)
+        let shape = AudioShape(
+            sampleRateHz: track.sampleRateHz,
+            channelCount: track.channelCount,
+            layout: track.layout.flatMap(ChannelLayout.init),
+            bitDepth: track.bitDepth ?? lossy.bits,
+            sampleKind: track.sampleKind ?? lossy.kind,
+            codecName: track.codec,
+            isLossless: track.isLossless
+        )
+        self.init(
+            shape,
+            isProtected: track.isProtected,
+            fourCC: track.codec,
+            isDecoded: ReadableFormats.reads(codec: track.codec)
+        )
+    }
+
     /// Settles every open field of `format` for the track. Throws one refusal that lists every reason.
     public func resolved(_ format: AudioFormat) throws(FormatRefusal) -> ResolvedFormat {
         if let reason = undecodableReason, format.codec != .copy || isProtected {
@@ -64,9 +84,14 @@ public struct SourceFacts: Sendable, Hashable {
 extension ResolvedFormat {
     /// What the sound of the output would lack of `source`, apart from what only decoding tells, such as clipping.
     public func losses(of source: AudioShape) -> [Remark.Kind] {
-        guard codec != .copy else { return [] }
         var losses: [Remark.Kind] = []
         let layout = source.layout ?? .discrete(source.channelCount)
+        // Copied packets hold what they held, but another container may not say which channel is which.
+        guard codec != .copy else {
+            var native = self
+            native.codec = NativeCodec(libavName: source.codecName)?.codec ?? .copy
+            return source.layout.map(native.loses) == true ? [.layoutLost] : []
+        }
         if let mix = ChannelMix(from: layout, to: self.layout), !mix.source.isDiscrete {
             if !mix.target.isDiscrete, !mix.keepsEveryChannel { losses.append(.channelsMixed) }
             if loses(mix.target) { losses.append(.layoutLost) }

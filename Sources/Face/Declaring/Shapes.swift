@@ -222,8 +222,11 @@ enum Shapes {
             .must(
                 "losses",
                 .list(choice(Remark.Kind.self)),
-                "what the sound would lack, as the remarks of jobs say it"
+                "what the output would lack, as the remarks of jobs say it"
             ),
+            .must("keptTags", .list(.text()), "the names of the tags that it would have"),
+            .must("lostTags", .list(.text()), "the names of those that it cannot store"),
+            .may("keepsCover", .truth, "whether it would have the cover; missing: the source has none"),
             .must("reasons", .list(.text()), "why it does not fit"), .must("hints", .list(.text()), "what to do then"),
         ])
     )
@@ -289,8 +292,12 @@ enum Shapes {
     static let webhook = Schema.named(
         "Webhook",
         .object([
-            .must("id", .id, "its number"), .must("url", .text(), ""), .must("events", .list(.text()), ""),
+            .must("id", .id, "its number"), .may("name", .text(), "by which submissions name it"),
+            .must("url", .text(), "of webhooks that the caller may only name, the host"),
+            .must("events", .list(.text()), ""),
             .may("submitter", .text(), "whose batches; missing: all"), .may("batch", .id, "the only batch"),
+            .may("queue", .text(), "the only queue"),
+            .must("onNotify", .truth, "whether it is told only about batches whose submissions name it"),
             .must("failurePercent", .whole(1...100), "from which share of failures failures.high is sent"),
             .must("createdAt", .moment, ""), .must("createdBy", .text(), ""),
             .must("failures", .whole(), "requests in a row that it has not taken"),
@@ -322,6 +329,7 @@ enum Shapes {
         "BegunDeliveries",
         .object([
             .may("delivery", .id, "of the test"), .may("deliveries", .whole(), "how many will be sent again"),
+            .may("next", .text(), "the value of \"after\" for the following page; missing at the end"),
         ])
     )
 

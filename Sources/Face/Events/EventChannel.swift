@@ -2,38 +2,46 @@ import Synchronization
 
 /// Server-sent events for one subscriber. Any task may send; the server's thread delivers.
 ///
-/// A subscriber that reads slowly costs no more memory than the ring: what does not fit is dropped together with all
-/// that waits, and one `resync` event says so.
+/// A subscriber that reads slowly costs no more memory than `capacity`: its sender keeps back what does not fit, and
+/// `onDrain` asks for it when everything has been read.
 package final class EventChannel: Sendable {
     private struct State {
         var waiting: [UInt8] = []
         /// Whether the connection rests until something is sent.
         var isResting = false
         var isOver = false
+        /// Whether the sender has kept something back.
+        var wantsMore = false
         var wake: (@Sendable () -> Void)?
     }
 
     private let state = Mutex(State())
     /// Called once, when the subscriber has gone.
     private let onEnd: @Sendable () -> Void
-    private static let capacity = 64 << 10
-    private static let resync = Array("event: resync\ndata: {}\n\n".utf8)
+    private let onDrain: @Sendable () -> Void
+    /// The most bytes that may wait.
+    package static let capacity = 64 << 10
 
-    package init(onEnd: @escaping @Sendable () -> Void = {}) { self.onEnd = onEnd }
+    package init(onEnd: @escaping @Sendable () -> Void = {}, onDrain: @escaping @Sendable () -> Void = {}) {
+        (self.onEnd, self.onDrain) = (onEnd, onDrain)
+    }
 
-    /// Sends the text of one or more events. Returns false if there was no space for it.
-    @discardableResult
-    package func send(_ text: some Collection<UInt8>) -> Bool {
-        let (isSent, wake) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in
-            guard !state.isOver else { return (true, nil) }
-            let fits = state.waiting.count + text.count <= Self.capacity
-            if fits { state.waiting += text } else { state.waiting = Self.resync }
-            guard state.isResting else { return (fits, nil) }
+    /// How many bytes may be sent now. Reading only makes more space, so a single sender can rely on it.
+    package var space: Int { state.withLock { max(0, Self.capacity - $0.waiting.count) } }
+
+    /// Sends the text of one or more events, no longer than `space`. `wantsMore`: there is more, for which `onDrain` asks
+    /// once all of this has been read.
+    package func send(_ text: some Collection<UInt8>, wantsMore: Bool = false) {
+        let wake = state.withLock { state -> (@Sendable () -> Void)? in
+            state.wantsMore = wantsMore
+            guard !state.isOver, !text.isEmpty else { return nil }
+            precondition(state.waiting.count + text.count <= Self.capacity, "the sender has asked for space before")
+            state.waiting += text
+            guard state.isResting else { return nil }
             state.isResting = false
-            return (fits, state.wake)
+            return state.wake
         }
         wake?()
-        return isSent
     }
 
     /// Ends the stream after what waits.
@@ -56,17 +64,21 @@ package final class EventChannel: Sendable {
 
     /// Copies what waits. `rest` promises that `wake` will be called.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
-        state.withLock { state in
+        let (portion, isDrained) = state.withLock { state -> (Portion, Bool) in
             if state.waiting.isEmpty {
-                if state.isOver { return .end }
+                if state.isOver { return (.end, false) }
                 state.isResting = true
-                return .rest
+                return (.rest, false)
             }
             let count = min(buffer.count, state.waiting.count)
             buffer.copyBytes(from: state.waiting.prefix(count))
             state.waiting.removeFirst(count)
-            return .bytes(count)
+            let isDrained = state.waiting.isEmpty && state.wantsMore
+            if isDrained { state.wantsMore = false }
+            return (.bytes(count), isDrained)
         }
+        if isDrained { onDrain() }
+        return portion
     }
 
     /// The connection has gone.

@@ -16,7 +16,7 @@ enum CompatibilityOperation {
         name: "checkCompatibility",
         method: .post,
         path: "/api/v1/compatibility",
-        summary: "which presets and formats fit a source, what its sound would lose, and why others do not fit",
+        summary: "which presets and formats fit a source, what the output would lose, and why others do not fit",
         access: .readers,
         body: .json(
             .object([
@@ -32,13 +32,14 @@ enum CompatibilityOperation {
         ])
     ) { call in
         let facts = try facts(call.body?.members ?? [:])
+        let extras = try extras(call.body?.members?["description"]?.members ?? [:])
         struct Answer: Encodable {
             let presets: [PresetFitRecord]
             let formats: [FormatFitRecord]
         }
-        let presets = Preset.all.map { PresetFitRecord($0, facts) }
+        let presets = Preset.all.map { PresetFitRecord($0, facts, extras) }
         let formats = Container.allCases.flatMap { container in
-            (FormatTable.codecs(for: container) + [.copy]).map { FormatFitRecord(container, $0, facts) }
+            (FormatTable.codecs(for: container) + [.copy]).map { FormatFitRecord(container, $0, facts, extras) }
         }
         return try .json(Answer(presets: presets, formats: formats))
     }
@@ -60,26 +61,54 @@ enum CompatibilityOperation {
             throw Problem(.badBody, mistakes: mistakes.map { .init(pointer: pointer + $0.pointer, detail: $0.detail) })
         }
         let channels = Int(track["channelCount"]?.whole ?? 0)
-        let layout = track["layout"]?.text.flatMap(ChannelLayout.init)
-        guard track["layout"]?.text == nil || layout?.channelCount == channels else {
+        let layout = track["layout"]?.text
+        guard layout == nil || layout.flatMap(ChannelLayout.init)?.channelCount == channels else {
             throw refusal("/description/tracks/\(place)/layout", "is no layout of \(channels) channels")
         }
-        let (codec, isLossless) = (track["codec"]?.text ?? "", track["isLossless"]?.truth ?? false)
-        let lossy = ReadableFormats.depth(ofLossy: codec)
-        let shape = AudioShape(
-            sampleRateHz: Int(track["sampleRateHz"]?.whole ?? 0),
-            channelCount: channels,
-            layout: layout,
-            bitDepth: track["bitDepth"]?.whole.map { Int($0) } ?? lossy.bits,
-            sampleKind: track["sampleKind"]?.text.flatMap(SampleKind.init(rawValue:)) ?? lossy.kind,
-            codecName: codec,
-            isLossless: isLossless
-        )
+        // The rest decides nothing.
         return SourceFacts(
-            shape,
-            isProtected: track["isProtected"]?.truth ?? false,
-            fourCC: codec,
-            isDecoded: ReadableFormats.reads(codec: codec)
+            TrackReport(
+                track: 0,
+                isMain: true,
+                codec: track["codec"]?.text ?? "",
+                sampleRateHz: Int(track["sampleRateHz"]?.whole ?? 0),
+                channelCount: channels,
+                layout: layout,
+                bitDepth: track["bitDepth"]?.whole.map { Int($0) },
+                sampleKind: track["sampleKind"]?.text.flatMap(SampleKind.init(rawValue:)),
+                isLossless: track["isLossless"]?.truth ?? false,
+                bitRate: nil,
+                frames: nil,
+                exactness: .unknown,
+                delayFrames: nil,
+                paddingFrames: nil,
+                isProtected: track["isProtected"]?.truth ?? false
+            )
+        )
+    }
+
+    /// What decides about tags, cover and chapters. A description has more of each, which does not.
+    private static func extras(_ description: [String: JSONValue]) throws(Problem) -> SourceExtras {
+        let shape = Schema.object([
+            // Each fit names them, so an answer is many times as long as they are. The command lists up to 64.
+            .may("tags", .list(.map(.anything), most: 200), ""),
+            .may("chapters", .list(.anything, most: 100_000), ""),
+        ])
+        let known = description.filter { name, value in ["tags", "chapters"].contains(name) && !value.isNothing }
+        let mistakes = shape.mistakes(in: .object(known))
+        guard mistakes.isEmpty else {
+            throw Problem(
+                .badBody,
+                mistakes: mistakes.map { .init(pointer: "/description" + $0.pointer, detail: $0.detail) }
+            )
+        }
+        // Of more tags than fit, a description says how many in a tag that is none.
+        let tags = (known["tags"]?.items ?? []).filter { $0.members?["isTechnical"]?.truth != true }
+        return SourceExtras(
+            // As long as the command prints one.
+            tags: tags.compactMap { $0.members?["name"]?.text }.filter { $0.utf8.count <= 200 },
+            hasCover: description["cover"].map { !$0.isNothing } ?? false,
+            hasChapters: known["chapters"]?.items?.isEmpty == false
         )
     }
 

@@ -12,6 +12,11 @@ enum SubmittingOperation {
         .may("weight", .whole(1...10_000), "the batch's share relative to other batches; 100 is usual"),
         .may("maxAttempts", .whole(1...1_000), "attempts of each job that sets none"),
         .may("runAt", .moment, "the earliest start"),
+        .may(
+            "notify",
+            .list(.text(1...64), most: 10),
+            "names or numbers of webhooks that are told when the batch ends or too many of its jobs fail"
+        ),
     ]
 
     /// What only submissions of JSON Lines have.
@@ -155,7 +160,7 @@ enum SubmittingOperation {
     }
 
     private static func submission(_ values: [String: JSONValue], key: String?) -> Submission {
-        Submission(
+        var submission = Submission(
             queue: values["queue"]?.text ?? "default",
             label: values["name"]?.text,
             key: key,
@@ -164,5 +169,7 @@ enum SubmittingOperation {
             maxAttempts: values["maxAttempts"]?.whole.map { Int($0) },
             runAt: values["runAt"]?.text.flatMap(Moments.date)
         )
+        submission.notify = values["notify"]?.items?.compactMap(\.text) ?? []
+        return submission
     }
 }

@@ -10,7 +10,7 @@ enum WebhookOperations {
             name: "listWebhooks",
             method: .get,
             path: "/api/v1/webhooks",
-            summary: "webhooks: those of the caller, and for operators all",
+            summary: "webhooks: those of the caller, those that its submissions may name, and for operators all",
             access: .stewards,
             answer: Shapes.all("webhooks", Shapes.webhook)
         ) { call in
@@ -30,6 +30,9 @@ enum WebhookOperations {
                     .may("batch", .id, "only for this batch"),
                     .may("own", .truth, "only for the batches that the caller submits"),
                     .may("tenant", .name, "only for the batches of this tenant"),
+                    .may("queue", .name, "only for the batches in this queue"),
+                    .may("name", .text(1...64), "by which submissions name it"),
+                    .may("onNotify", .truth, "only for batches whose submissions name it"),
                     .may("failurePercent", .whole(1...100), "from which share of failures to tell failures.high; 10"),
                 ])
             ),
@@ -68,15 +71,24 @@ enum WebhookOperations {
             name: "retryDeliveries",
             method: .post,
             path: "/api/v1/webhooks/{webhook}/retry",
-            summary: "send dead deliveries of a webhook again, all or one; 10,000 at most",
+            summary: "send a page of the dead deliveries of a webhook again, or one of them",
             access: .stewards,
-            parameters: [number, Operation.Parameter("delivery", .id, "only this delivery")],
+            parameters: [
+                number, Operation.Parameter("delivery", .id, "only this delivery"),
+                Operation.Parameter("limit", .whole(1...10_000), "at most this many; 1000 without it"),
+                Operation.Parameter("after", .whole(), "where the page begins"),
+            ],
             answer: Shapes.begunDeliveries,
             status: .accepted
         ) { call in
             let webhook = try await find(call)
-            let count = try await call.ledger.retryDeliveries(to: webhook.id, call.whole("delivery"))
-            return try .json(BegunDeliveriesRecord(deliveries: count), .accepted)
+            let (count, next) = try await call.ledger.retryPart(
+                ofDeliveriesTo: webhook.id,
+                call.whole("delivery"),
+                after: call.whole("after") ?? 0,
+                page: Int32(call.whole("limit") ?? 1_000)
+            )
+            return try .json(BegunDeliveriesRecord(deliveries: count, next: next.map { "\($0)" }), .accepted)
         },
         Operation(
             name: "listDeliveries",
@@ -110,7 +122,7 @@ enum WebhookOperations {
 
     @Sendable private static func create(_ call: Call) async throws -> HTTPAnswer {
         let members = call.body?.members ?? [:]
-        let scopes = ["batch", "own", "tenant"].filter { members[$0] != nil }
+        let scopes = ["batch", "own", "tenant", "queue"].filter { members[$0] != nil }
         guard scopes.count < 2 else {
             throw Problem(
                 .badBody,
@@ -120,12 +132,15 @@ enum WebhookOperations {
         var scope = Webhook.Scope.all
         if members["own"]?.truth == true { scope = .submitter(nil) }
         if let tenant = members["tenant"]?.text { scope = .submitter("tenant:" + tenant) }
+        if let queue = members["queue"]?.text { scope = .queue(queue) }
         if let batch = members["batch"]?.whole { scope = .batch(batch) }
         let made = try await call.ledger.createWebhook(
             at: members["url"]?.text ?? "",
             for: scope,
             events: members["events"]?.items?.compactMap { $0.text.flatMap(Webhook.Event.init(rawValue:)) },
-            failurePercent: members["failurePercent"]?.whole.map { Int($0) } ?? 10
+            failurePercent: members["failurePercent"]?.whole.map { Int($0) } ?? 10,
+            named: members["name"]?.text,
+            onNotify: members["onNotify"]?.truth ?? false
         )
         return try .json(NewWebhookRecord(id: made.id, secret: made.secret), .created)
     }

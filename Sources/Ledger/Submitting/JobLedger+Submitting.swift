@@ -13,7 +13,7 @@ extension JobLedger {
         within limit: Duration? = nil
     ) async throws -> SubmissionReceipt {
         let call = try SubmissionCall(submission, schema)
-        if submission.key == nil, limit == nil, let only = jobs.only {
+        if submission.key == nil, submission.notify.isEmpty, limit == nil, let only = jobs.only {
             return try await submit(SingleSubmission(call, only, until: .now + Self.submissionLimit))
         }
         return try await settle("submit jobs", within: limit ?? Self.submissionLimit) { connection, _ in
@@ -175,7 +175,9 @@ extension Connection {
         }
         if small.count < RequestWriter.smallCount {
             // This statement looks the key up itself.
-            return try enter(JSON(text: RequestWriter.list(small)), call, writer.digest)
+            let list = JSON(text: RequestWriter.list(small))
+            guard !call.submission.notify.isEmpty else { return try enter(list, call, writer.digest) }
+            return try transaction { try enterWithNotices(list, call, writer.digest) }
         }
         // Before sending a million jobs, check whether the key is taken.
         if let standing = try findBatch(call.key, call.schema) {
@@ -188,8 +190,19 @@ extension Connection {
             try copy(staged, into: "pg_temp.staged_job", columns: RequestWriter.columns) { written, row in
                 try written.get().append(to: &row)
             }
-            return try enter(nil, call, staged.writer.digest)
+            return try enterWithNotices(nil, call, staged.writer.digest)
         }
+    }
+
+    /// As `enter`, and has the webhooks that the submission names told about its batch. A repetition adds none.
+    private func enterWithNotices(_ list: JSON?, _ call: SubmissionCall, _ digest: RequestDigest?) throws
+        -> SubmissionReceipt
+    {
+        let (receipt, names) = (try enter(list, call, digest), call.submission.notify)
+        if !names.isEmpty, !receipt.isRepetition {
+            _ = try execute("select \(call.schema).add_notices(\(receipt.batch), \(names))")
+        }
+        return receipt
     }
 
     /// The outcome of a submission whose answer was lost; `nil` if it was never committed and never will be.

@@ -28,6 +28,7 @@ struct RequestWriter {
         digest.add(submission.queue)
         digest.add("\(submission.priority) \(submission.weight) \(submission.maxAttempts ?? 0)")
         digest.add(submission.runAt?.ledgerText ?? "")
+        for webhook in submission.notify { digest.add(webhook) }
     }
 
     /// A job, ready to be sent.

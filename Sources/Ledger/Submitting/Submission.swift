@@ -23,6 +23,8 @@ public struct Submission: Sendable, Hashable {
     public var maxAttempts: Int?
     /// The earliest start of jobs that set none; `nil` means at once.
     public var runAt: Date?
+    /// The webhooks that are told when the batch ends or too many of its jobs fail, by name or id: up to 10.
+    public var notify: [String] = []
     /// Labels of the batch, for the submitter's own use.
     public var labels: [String: String] = [:]
     /// Whether to notify workers at once.

@@ -5,42 +5,47 @@ extension JobLedger {
 
     /// Creates a webhook. Returns its id and its secret, which cannot be shown again.
     ///
-    /// `events`: `nil` for all that there are in that scope. Throws `refused` for an address that is none, and
-    /// `permissionDenied` for the batches of others.
+    /// `events`: `nil` for all that there are in that scope. `onNotify`: only batches whose submissions name the webhook.
+    /// Throws `refused` for an address that is none and a name that is in use, and `permissionDenied` for the batches of
+    /// others.
     public func createWebhook(
         at url: String,
         for scope: Webhook.Scope,
         events: [Webhook.Event]? = nil,
-        failurePercent: Int = 10
+        failurePercent: Int = 10,
+        named name: String? = nil,
+        onNotify: Bool = false
     ) async throws -> (id: Int32, secret: WebhookSecret) {
         let secret = WebhookSecret()
         // An empty text means the caller.
-        let (submitter, batch): (String?, Int64?) =
+        let (submitter, queue, batch): (String?, String?, Int64?) =
             switch scope {
-            case .all: (nil, nil)
-            case .submitter(let name): (name ?? "", nil)
-            case .batch(let id): (nil, id)
+            case .all: (nil, nil, nil)
+            case .submitter(let name): (name ?? "", nil, nil)
+            case .queue(let name): (nil, name, nil)
+            case .batch(let id): (nil, nil, id)
             }
         // A repeated call finds the webhook that an earlier try has created.
         let id: Int32 = try await settle("create a webhook") { connection, _ in
             try connection.value(
                 """
                 select \(schema).create_webhook(\(url), \(Data(secret.bytes)), \(events?.map(\.rawValue)),
-                    \(submitter), \(batch), \(Int32(clamping: failurePercent)))
+                    \(submitter), \(batch), \(Int32(clamping: failurePercent)), \(queue), \(name), \(onNotify))
                 """
             )
         }
         return (id, secret)
     }
 
-    /// The webhooks that the caller may see, by id.
+    /// The webhooks that the caller may see, and those that its submissions may name, by id.
     public func webhooks() async throws -> [Webhook] {
         try await settle("list webhooks") { connection, _ in
             try connection.rows("select * from \(schema).list_webhooks()", Webhook.init)
         }
     }
 
-    /// Removes a webhook with its deliveries. Throws `refused` if there is none.
+    /// Removes a webhook with its deliveries. Where there are many, housekeeping deletes them. Throws `refused` if there
+    /// is no such webhook.
     public func removeWebhook(_ id: Int32) async throws {
         try await settle("remove a webhook") { connection, mayHaveHappened in
             do {
@@ -74,11 +79,41 @@ extension JobLedger {
         }
     }
 
-    /// Has dead deliveries of a webhook sent again, all or one. Returns how many, up to 10,000.
-    public func retryDeliveries(to webhook: Int32, _ delivery: Int64? = nil) async throws -> Int {
-        try await settle("retry deliveries") { connection, _ in
-            try connection.value("select \(schema).retry_deliveries(\(webhook), \(delivery))")
+    /// Has dead deliveries of a webhook sent again, all or one. Returns how many. Each page has its own transaction, so
+    /// that coordinators and housekeeping do not wait.
+    ///
+    /// Calls `progress` with the count after each page. Pages done before an error stay.
+    @discardableResult
+    public func retryDeliveries(
+        to webhook: Int32,
+        _ delivery: Int64? = nil,
+        page: Int32 = 1_000,
+        progress: (@Sendable (Int) -> Void)? = nil
+    ) async throws -> Int {
+        var (count, after): (Int, Int64?) = (0, 0)
+        while let last = after {
+            let part = try await retryPart(ofDeliveriesTo: webhook, delivery, after: last, page: page)
+            count += part.count
+            after = part.next
+            progress?(count)
         }
+        return count
+    }
+
+    /// Has a page of the dead deliveries behind `after` sent again. `next` is where the following page begins; `nil` if
+    /// this was the last.
+    public func retryPart(
+        ofDeliveriesTo webhook: Int32,
+        _ delivery: Int64?,
+        after: Int64,
+        page: Int32
+    ) async throws -> (count: Int, next: Int64?) {
+        let done = try await settle("retry deliveries") { connection, _ in
+            try connection.first(
+                "select * from \(schema).retry_deliveries(\(webhook), \(delivery), \(after), \(page))"
+            ) { (count: try $0["changed"] as Int, next: try $0["reached"] as Int64?) }
+        }
+        return done ?? (0, nil)
     }
 
     // MARK: - For coordinators

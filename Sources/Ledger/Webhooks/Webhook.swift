@@ -19,14 +19,21 @@ public struct Webhook: Sendable, Hashable {
         case all
         /// Those of a submitter, such as `tenant:radio`; `nil` when it is created: those of the caller.
         case submitter(String?)
+        case queue(String)
         case batch(Int64)
     }
 
     public let id: Int32
+    /// By which submissions name it.
+    public let name: String?
+    /// The host alone, without the path, if the caller may name the webhook but not see it.
     public let url: String
     public let events: [Event]
     public let submitter: String?
     public let batch: Int64?
+    public let queue: String?
+    /// Whether it is told only about batches whose submissions name it.
+    public let onNotify: Bool
     /// `failuresHigh` is sent when this share of the jobs that end has failed.
     public let failurePercent: Int
     public let createdAt: Date
@@ -42,10 +49,12 @@ public struct Webhook: Sendable, Hashable {
 
     init(_ row: Row) throws {
         id = try row["webhook"]
+        name = try row["name"]
         url = try row["url"]
         // A ledger of a later release may have more.
         events = try (row["events"] as [String]).compactMap(Event.init)
         (submitter, batch) = (try row["submitter"], try row["batch"])
+        (queue, onNotify) = (try row["queue"], try row["on_notify"])
         failurePercent = try row["failure_percent"]
         createdAt = try row["created_at"]
         createdBy = try row["created_by"]

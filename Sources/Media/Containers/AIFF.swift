@@ -62,6 +62,4 @@ extension AIFF {
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         try LayoutChunk.apply(to: sink, format, .iff, named: "CHAN")
     }
-
-    var coverPlace: CoverPlace { .stream }
 }

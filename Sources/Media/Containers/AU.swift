@@ -29,6 +29,4 @@ extension AU {
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         if facts.frames == 0 { try sink.patch([0xFF, 0xFF, 0xFF, 0xFF], at: 8) }
     }
-
-    func carries(_ tag: Tag) -> Bool { false }
 }

@@ -49,17 +49,11 @@ protocol OutputRules: Sendable {
 
     // MARK: Tags
 
-    /// Whether the container can store `tag`.
-    func carries(_ tag: Tag) -> Bool
-
     /// Whether `patch` writes `tag`, because libav cannot.
     func patches(_ tag: Tag) -> Bool
 
     /// Whether libav must have the tags on the stream, and not on the file.
     var putsTagsOnStream: Bool { get }
-
-    /// Where the cover goes.
-    var coverPlace: CoverPlace { get }
 }
 
 extension OutputRules {
@@ -77,10 +71,8 @@ extension OutputRules {
     func decodedFrames(of frames: Int64) -> Int64 { frames }
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {}
 
-    func carries(_ tag: Tag) -> Bool { true }
     func patches(_ tag: Tag) -> Bool { false }
     var putsTagsOnStream: Bool { false }
-    var coverPlace: CoverPlace { .none }
 }
 
 extension ResolvedFormat {
@@ -124,17 +116,6 @@ struct CopyTraits: Hashable {
         /// What a LAME tag can hold.
         case lameTag
     }
-}
-
-/// Where a container stores a cover.
-enum CoverPlace {
-    case none
-    /// In a stream with one picture.
-    case stream
-    /// In an attachment.
-    case attachment
-    /// In a comment, as FLAC's picture block.
-    case comment
 }
 
 /// What `OutputRules.patch` needs to know about a finished output.

@@ -16,6 +16,4 @@ struct RawPCM: OutputRules {
 
     let isHeaderless = true
     let canStream = true
-
-    func carries(_ tag: Tag) -> Bool { false }
 }

@@ -61,11 +61,4 @@ extension WAV {
     func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] { [("rf64", "auto")] }
 
     var canStream: Bool { true }
-
-    func carries(_ tag: Tag) -> Bool { Self.infoTags.contains(tag.key.lowercased()) }
-
-    /// The tags for which libav has a code in the INFO list.
-    private static let infoTags: Set<String> = [
-        "title", "artist", "album", "comment", "copyright", "date", "genre", "track", "language", "encoded_by",
-    ]
 }

@@ -6,6 +6,7 @@ import Glibc
 final class Muxer {
     let sink: ByteSink
     private let rules: any OutputRules
+    private let coverPlace: Container.CoverPlace
     private var context: UnsafeMutablePointer<AVFormatContext>?
     private var audio: UnsafeMutablePointer<AVStream>?
     /// The time base in which packets arrive.
@@ -22,6 +23,7 @@ final class Muxer {
         LibAVLog.forget()
         self.sink = sink
         rules = format.rules
+        coverPlace = format.container.coverPlace
         let name = rules.muxerName(format)
         try check(avformat_alloc_output_context2(&context, nil, name, nil), "avformat_alloc_output_context2")
         context!.pointee.pb = sink.context
@@ -103,7 +105,7 @@ final class Muxer {
         let stream = try newStream()
         let parameters = stream.pointee.codecpar!
         parameters.pointee.codec_id = picture.isPNG ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG
-        if rules.coverPlace == .attachment {
+        if coverPlace == .attachment {
             parameters.pointee.codec_type = AVMEDIA_TYPE_ATTACHMENT
             try setExtradata(picture.bytes, of: parameters)
             av_dict_set(&stream.pointee.metadata, "mimetype", picture.mimeType, 0)

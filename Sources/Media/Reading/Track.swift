@@ -67,14 +67,8 @@ public struct Tag: Sendable, Hashable {
         self.value = value
     }
 
-    /// Whether a container describes itself with this tag. Such tags are not copied: in another file they are
-    /// false.
-    public var isTechnical: Bool { Tag.technicalKeys.contains(key.lowercased()) }
-
-    private static let technicalKeys: Set<String> = [
-        "encoder", "major_brand", "minor_version", "compatible_brands", "itunsmpb", "itunnorm", "duration",
-        "metadata_block_picture", "encoded_by_library", "creation_time", "vendor_id", "handler_name",
-    ]
+    /// Whether a container describes itself with this tag. Such tags are not copied.
+    public var isTechnical: Bool { Container.describesItself(byTag: key) }
 }
 
 /// A named stretch of a source.

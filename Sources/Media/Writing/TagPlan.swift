@@ -17,16 +17,17 @@ struct TagPlan {
         var remarks: [Remark] = []
         let rules = format.rules
         for tag in tags where !tag.isTechnical {
-            if rules.carries(tag) { carried.append(tag) } else { lost.append(tag.key) }
+            if format.container.stores(tag: tag.key) { carried.append(tag) } else { lost.append(tag.key) }
         }
         if !lost.isEmpty {
             let names = lost.joined(separator: ", ")
             let detail = "\(format.container.title) cannot store: \(names)"
             remarks.append(Remark(.tags, detail, count: Int64(lost.count)))
         }
-        coverStream = [.stream, .attachment].contains(rules.coverPlace) ? cover : nil
+        let coverPlace = format.container.coverPlace
+        coverStream = [.stream, .attachment].contains(coverPlace) ? cover : nil
         if let cover, coverStream == nil {
-            if rules.coverPlace == .comment {
+            if coverPlace == .comment {
                 carried.append(Tag(key: "METADATA_BLOCK_PICTURE", value: PictureBlock.base64(cover)))
             } else {
                 lost.append("cover")

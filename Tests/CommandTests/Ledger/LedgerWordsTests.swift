@@ -50,6 +50,9 @@ struct LedgerWordsTests {
         #expect(try offered(bench, "tokens", "revoke", "") == ["ci"])
         #expect(try offered(bench, "webhooks", "remove", "") == ["1"])
         #expect(try offered(bench, "webhooks", "test", "") == ["1"])
+        _ = try await bench.ledger.createWebhook(at: "https://example.com/", for: .all, named: "studio", onNotify: true)
+        #expect(try offered(bench, "submit", "--notify", "") == ["1", "studio"])
+        #expect(try offered(bench, "submit", "--notify", "st") == ["studio"])
     }
 
     @Test func addressOnTheLineGoesBeforeTheEnvironment() async throws {

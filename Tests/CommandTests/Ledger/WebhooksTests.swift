@@ -18,7 +18,8 @@ struct WebhooksTests {
         _ = try bench.run(["webhooks", "create", "https://example.com/c"] + words).checked()
         let lines = try bench.output("webhooks").split(separator: "\n").map { $0.split(separator: " ") }
         #expect(
-            lines[0].prefix(3) == ["ID", "URL", "FOR"] && lines[1].prefix(3) == ["1", "https://example.com/a", "all"]
+            lines[0].prefix(4) == ["ID", "NAME", "URL", "FOR"]
+                && lines[1].prefix(4) == ["1", "-", "https://example.com/a", "all"]
         )
         #expect(try bench.output("webhooks", "-q") == "1\n2\n3\n")
         let list = try bench.output("webhooks", "--json")
@@ -36,6 +37,10 @@ struct WebhooksTests {
         for words in [
             [], ["https://a.example/", "--own", "--batch", "1"], ["https://a.example/", "--event", "all"],
             ["https://a.example/", "--failures", "0"], ["https://a.example/", "https://b.example/"],
+            ["https://a.example/", "--queue", "default", "--own"],
+            ["https://a.example/", "--on-notify", "--batch", "1"],
+            ["https://a.example/", "--on-notify", "--queue", "default"],
+            ["https://a.example/", "--name", "a", "--batch", "1"],
         ] {
             #expect(try bench.run(["webhooks", "create"] + words).status == .exited(2), "\(words)")
         }
@@ -44,11 +49,48 @@ struct WebhooksTests {
         #expect(!wrong.errorText.contains("secret"))
         #expect(try bench.run("webhooks", "create", "https://a.example/", "--batch", "7").status == .exited(4))
         let misfit = try bench.run("webhooks", "create", "https://a.example/", "--own", "--event", "worker.lost")
-        #expect(misfit.errorText.contains("possible: batch.ended"))
+        #expect(misfit.errorText.contains("possible: batch.ended, failures.high\n"))
+        for name in ["7", "a b", "x,y"] {
+            let run = try bench.run("webhooks", "create", "https://a.example/", "--name", name)
+            #expect(run.status == .exited(1) && run.errorText.contains("a name begins with a letter"))
+        }
+        let nowhere = try bench.run("webhooks", "create", "https://a.example/", "--queue", "nowhere")
+        #expect(nowhere.status == .exited(1) && nowhere.errorText.contains("there is no queue nowhere"))
         #expect(try bench.run("webhooks", "test", "1").status == .exited(4))
         #expect(try bench.run("webhooks", "deliveries", "--webhook", "1").status == .exited(4))
         #expect(try bench.run("webhooks", "deliveries", "--dead", "--waiting").status == .exited(2))
         #expect(try bench.run("coordinator", "--webhooks-to", "10.0.0.0/99").status == .exited(2))
+    }
+
+    @Test func aSubmissionNamesWebhooks() async throws {
+        let bench = try LedgerBench()
+        try Data("not audio yet".utf8).write(to: URL(fileURLWithPath: "\(bench.folder.path)/one.wav"))
+        _ = try bench.output("webhooks", "create", "https://example.com/a", "--name", "studio", "--on-notify")
+        let list = try bench.output("webhooks")
+        #expect(list.contains("1  studio  https://example.com/a  --notify"))
+        func submit(_ words: String...) throws -> Run {
+            try bench.run(["submit", "one.wav", "--to", "out/{stem}.flac"] + words)
+        }
+        // Nothing is submitted for a name that is none.
+        for words in [["--notify", "nobody"], ["--notify", "nobody", "--dry-run"]] {
+            let run = try bench.run(["submit", "one.wav", "--to", "out/{stem}.flac"] + words)
+            #expect(run.status != .exited(0) && run.errorText.contains("nobody"), "\(run.errorText)")
+        }
+        #expect(try submit("--notify", "studio", "--dry-run").checked().outputText.contains("1 job"))
+        #expect(try submit("--notify", "a,b").status == .exited(2))
+        #expect(try submit("--notify", "").status == .exited(2))
+        #expect(try bench.output("batches", "-q").isEmpty)
+        let line = try submit("--notify", "studio", "--notify", "1", "--json").checked().outputText
+        #expect(line.contains(#""notify":["studio","1"]"#))
+        let again = try submit("--notify", "studio").checked()
+        #expect(again.errorText.contains("no batch was added, so studio is told nothing"))
+        #expect(try submit("--notify", "studio", "--json").checked().outputText.contains("notify") == false)
+        try await bench.ledger.apply(.cancel, to: JobFilter())
+        _ = try await bench.ledger.keepHouse()
+        // What is folded is looked at after it.
+        try bench.sql("update sluice.chore set due_at = '-infinity'")
+        _ = try await bench.ledger.keepHouse()
+        #expect(try await bench.ledger.deliveries().map(\.event) == ["batch.ended"])
     }
 
     @Test func deliveriesAreListedAndRetried() async throws {

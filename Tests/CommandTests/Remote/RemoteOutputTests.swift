@@ -124,6 +124,7 @@ struct RemoteOutputTests {
         #expect(made.errorText == "")
         for words in [
             ["--batch", "podcasts", "--event", "failures.high", "--failures", "33"], ["--own"], ["--tenant", "radio"],
+            ["--queue", "nightly"], ["--on-notify", "--name", "studio"],
         ] {
             let alone = try remote.run(["webhooks", "create", "https://example.com/b"] + words, at: url).checked()
             #expect(alone.outputText.hasPrefix("whsec_") && alone.errorText.hasPrefix("webhook "))
@@ -137,9 +138,58 @@ struct RemoteOutputTests {
             ["webhooks", "create", "https://me:secret@a.example/"],
             ["webhooks", "create", "https://a.example/", "--batch", "999999"],
             ["webhooks", "create", "https://a.example/", "--own", "--event", "worker.lost"],
+            ["webhooks", "create", "https://a.example/", "--name", "studio"],
+            ["webhooks", "create", "https://a.example/", "--queue", "nowhere"],
         ] { try remote.compare(words, at: url) }
-        _ = try remote.run(["webhooks", "remove", "1", "2", "3", "4"], at: url).checked()
+        _ = try remote.run(["webhooks", "remove", "1", "2", "3", "4", "5", "6"], at: url).checked()
         #expect(try bench.output("webhooks", "-q").isEmpty)
+    }
+
+    @Test func deliveriesPrintTheSame() async throws {
+        let bench = try LedgerBench()
+        for name in ["a", "b"] { _ = try bench.output("webhooks", "create", "https://example.com/\(name)") }
+        for webhook: Int32 in [1, 1, 1, 2] { _ = try await bench.ledger.testWebhook(webhook) }
+        let taken = try await bench.ledger.takeDeliveries(healthy: 3, failing: 0, lease: .seconds(60))
+            .sorted { $0.id < $1.id }
+        #expect(taken.count == 3)
+        // One is delivered, one was given up, one waits for its next attempt, and one for its first.
+        try await bench.ledger.record(taken[0], status: 204, error: nil)
+        try await bench.ledger.record(taken[1], status: 410, error: "gone\u{1B}[31m for good")
+        try await bench.ledger.record(taken[2], status: nil, error: "no answer")
+        // In words that are the same a moment later.
+        try bench.age(seconds: 40 * 60 + 10)
+        // More than a page of the API.
+        try bench.sql(
+            """
+            with e as (
+                insert into sluice.webhook_event (type, key, at, body)
+                select 'batch.ended', 'k' || n, now() - interval '2 hours', '{}' from generate_series(1, 2300) n returning id
+            )
+            insert into sluice.webhook_delivery (webhook, event, created_at, due_at, attempts, outcome, ended_at, tried_at)
+            select 2, e.id, now() - interval '2 hours', now(), 10, 'dead', now() - interval '1 hour', now() - interval '1 hour'
+            from e order by e.id
+            """
+        )
+        let remote = RemoteBench(bench)
+        let url = try remote.serve("--open-role", "operator", at: "http")
+        for words in [
+            [], ["--json"], ["-q"], ["--dead"], ["--dead", "--json"], ["--waiting"], ["--waiting", "--json"],
+            ["--webhook", "1"], ["--webhook", "2", "-q"], ["--webhook", "1", "--dead", "--json"],
+            ["--limit", "2"], ["--limit", "2", "--before", "4"], ["--limit", "2", "--before", "3", "--json"],
+            ["--limit", "1000", "-q"], ["--limit", "1001", "-q"], ["--limit", "2304", "-q"],
+            ["--limit", "10000", "-q"],
+            ["--webhook", "2", "--dead", "--limit", "2299", "--json"], ["--before", "1"],
+        ] { try remote.compare(["webhooks", "deliveries"] + words, at: url) }
+        let all = try remote.run(["webhooks", "deliveries", "-q", "--limit", "10000"], at: url).checked().outputText
+        #expect(all.split(separator: "\n").count == 2_304)
+        for words in [["webhooks"], ["webhooks", "--json"], ["webhooks", "retry", "1", "--delivery", "99"]] {
+            try remote.compare(words, at: url)
+        }
+        // Three pages.
+        let retry = try remote.run(["webhooks", "retry", "2"], at: url).checked()
+        #expect(retry.errorText == "2,300 will be sent again\n")
+        let end = try remote.run(["webhooks", "retry", "2"], at: url)
+        #expect(end.status == .exited(9))
     }
 
     @Test func submissionsPrintTheSame() throws {
@@ -156,6 +206,7 @@ struct RemoteOutputTests {
                     .replacing(second.bench.folder.path.dropFirst(), with: "FOLDER")
                     .replacing(#/"submitter":"[^"]*"/#, with: "\"submitter\":0")
                     .replacing(#/"modified":\d+/#, with: "\"modified\":0")
+                    .replacing(#/whsec_[A-Za-z0-9+\/]+=/#, with: "SECRET")
             }
             let line = words.joined(separator: " ")
             #expect(masked(over.outputText) == masked(direct.outputText), "\(line)", sourceLocation: sourceLocation)
@@ -178,6 +229,14 @@ struct RemoteOutputTests {
         )
         #expect(misnamed.status == .exited(1) && misnamed.errorText.contains("code ledger_refused"))
         try both("submit", "one.wav", "--to", "out/{stem}.opus", "--also", "web/{stem}.mp3:podcast-mp3", "--json")
+        try both("webhooks", "create", "https://example.com/a", "--own", "--name", "mine", "--json")
+        try both("submit", "one.wav", "--to", "told/{stem}.flac", "--notify", "mine", "--json")
+        try both("submit", "one.wav", "--to", "told/{stem}.flac", "--notify", "mine")
+        try both("submit", "two.wav", "--to", "told/{stem}.flac", "--notify", "mine", "--notify", "1", "--key", "k-2")
+        try both("submit", "two.wav", "--to", "told/{stem}.flac", "--notify", "1", "--key", "k-2")
+        try both("submit", "two.wav", "--to", "told/{stem}.wav", "--notify", "nobody", "--dry-run")
+        let unknown = try second.run(["submit", "two.wav", "--to", "told/{stem}.wav", "--notify", "nobody"], at: url)
+        #expect(unknown.status == .exited(1) && unknown.errorText.contains("nobody"))
         try both("jobs", "--json", "--all")
         try both("job", "\(1)", "--json")
         try both("batches", "--json")

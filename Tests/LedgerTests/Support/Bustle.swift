@@ -89,6 +89,35 @@ enum Bustle {
                 where random() < 0.3
                 """
         ),
+        // A submission that names webhooks, in one transaction, as JobLedger makes it.
+        Call(
+            sql: """
+                select null::text from sluice.submit((
+                    select jsonb_agg(jsonb_build_object('recipe', jsonb_build_object('version', 1,
+                        'sources', jsonb_build_array(jsonb_build_object('location', 'in:x.wav')),
+                        'outputs', jsonb_build_array(jsonb_build_object('location', 'out:' || (random() * 1000)::integer)))))
+                    from generate_series(1, 1 + (random() * 10)::integer)
+                ), queue_name => \(queue)) b, lateral sluice.add_notices(b.batch, array(
+                    select w.id::text from sluice.webhook w
+                    where w.batch is null and w.submitter is null and w.removed_at is null order by random() limit 3
+                ))
+                """,
+            weight: 4
+        ),
+        Call(
+            sql: """
+                select null::text from sluice.create_webhook('https://h.example/',
+                    decode(md5(random()::text) || md5(random()::text), 'hex'), only_notify => true)
+                where (select count(*) < 20 from sluice.webhook)
+                """
+        ),
+        // In small pages, which leave the rest to housekeeping.
+        Call(
+            sql: """
+                select sluice.remove_webhook(id, 2)::text from (select id from sluice.webhook order by random() limit 1) w
+                where random() < 0.3
+                """
+        ),
         Call(sql: "select null::text from sluice.list_webhooks()"),
         Call(sql: "select null::text from sluice.list_deliveries()"),
     ]

@@ -20,6 +20,4 @@ struct FLAC: ContainerRules {
 /// As an output.
 extension FLAC {
     func muxerName(_ format: ResolvedFormat) -> String { "flac" }
-
-    var coverPlace: CoverPlace { .stream }
 }

@@ -26,6 +26,4 @@ extension MP3 {
     func marking(_ format: ResolvedFormat, _ encoder: borrowing Encoder) throws -> PacketSink.Marking { .lameTag }
 
     func copying(_ codec: Codec) -> CopyTraits { CopyTraits(marks: .lameTag, trims: .lameTag) }
-
-    var coverPlace: CoverPlace { .stream }
 }

@@ -76,8 +76,6 @@ extension MP4 {
 
     // MARK: Tags for outputs
 
-    var coverPlace: CoverPlace { .stream }
-
     /// A tag for which the item list has no name of its own is a freeform item.
     func patches(_ tag: Tag) -> Bool { !tag.isTechnical && !Self.namedItems.contains(tag.key.lowercased()) }
 

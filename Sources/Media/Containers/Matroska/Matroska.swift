@@ -80,6 +80,4 @@ extension Matroska {
     }
 
     // MARK: Tags for outputs
-
-    var coverPlace: CoverPlace { isWebM ? .none : .attachment }
 }

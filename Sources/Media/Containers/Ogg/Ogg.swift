@@ -58,5 +58,4 @@ extension Ogg {
     }
 
     var putsTagsOnStream: Bool { true }
-    var coverPlace: CoverPlace { .comment }
 }

@@ -59,6 +59,4 @@ extension W64 {
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         try W64Patch.apply(to: sink, format, facts)
     }
-
-    func carries(_ tag: Tag) -> Bool { false }
 }

@@ -1,0 +1,81 @@
+/// What an output can hold beside its sound. The converter writes by these rules, and forecasts read them.
+extension Container {
+    /// Whether the container can store a tag of this name.
+    public func stores(tag name: String) -> Bool {
+        switch self {
+        case .wav: Self.infoTags.contains(name.lowercased())
+        case .w64, .au, .raw: false
+        case .aiff, .aifc, .caf, .flac, .m4a, .mp4, .adts, .mp3, .ogg, .webm, .mka, .wavpack: true
+        }
+    }
+
+    /// The tags for which libav has a code in the INFO list.
+    private static let infoTags: Set<String> = [
+        "title", "artist", "album", "comment", "copyright", "date", "genre", "track", "language", "encoded_by",
+    ]
+
+    /// Where the container stores a cover.
+    public enum CoverPlace: Sendable {
+        case none
+        /// In a stream with one picture.
+        case stream
+        /// In an attachment.
+        case attachment
+        /// In a comment, as FLAC's picture block.
+        case comment
+    }
+
+    public var coverPlace: CoverPlace {
+        switch self {
+        case .aiff, .aifc, .flac, .m4a, .mp4, .mp3: .stream
+        case .mka: .attachment
+        case .ogg: .comment
+        case .wav, .w64, .caf, .au, .raw, .adts, .webm, .wavpack: .none
+        }
+    }
+
+    /// Whether a container describes itself with a tag of this name. Such tags are not copied: in another file they are
+    /// false.
+    public static func describesItself(byTag name: String) -> Bool { technicalTags.contains(name.lowercased()) }
+
+    private static let technicalTags: Set<String> = [
+        "encoder", "major_brand", "minor_version", "compatible_brands", "itunsmpb", "itunnorm", "duration",
+        "metadata_block_picture", "encoded_by_library", "creation_time", "vendor_id", "handler_name",
+    ]
+}
+
+/// What a source has beside its sound, as far as a description lists it.
+public struct SourceExtras: Sendable, Hashable {
+    /// The names of its tags, without those by which its container describes itself.
+    public var tags: [String]
+    public var hasCover: Bool
+    public var hasChapters: Bool
+
+    public init(tags: [String] = [], hasCover: Bool = false, hasChapters: Bool = false) {
+        self.tags = tags.filter { !Container.describesItself(byTag: $0) }
+        (self.hasCover, self.hasChapters) = (hasCover, hasChapters)
+    }
+
+    public init(_ source: SourceReport) {
+        // Of more tags than fit, a report says how many in a tag that is none.
+        self.init(
+            tags: source.tags.filter { !$0.isTechnical }.map(\.name),
+            hasCover: source.cover != nil,
+            hasChapters: !source.chapters.isEmpty
+        )
+    }
+}
+
+extension ResolvedFormat {
+    /// What the output would lack of `extras`. No output has chapters.
+    public func losses(of extras: SourceExtras) -> [Remark.Kind] {
+        var losses: [Remark.Kind] = []
+        if !lostTags(of: extras).isEmpty { losses.append(.tags) }
+        if extras.hasChapters { losses.append(.chapters) }
+        if extras.hasCover, container.coverPlace == .none { losses.append(.cover) }
+        return losses
+    }
+
+    /// The tags that the container cannot store.
+    public func lostTags(of extras: SourceExtras) -> [String] { extras.tags.filter { !container.stores(tag: $0) } }
+}

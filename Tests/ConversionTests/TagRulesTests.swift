@@ -1,0 +1,37 @@
+import Conversion
+import Testing
+
+/// What outputs hold beside their sound.
+struct TagRulesTests {
+    @Test(arguments: Container.allCases)
+    func coverHasAPlaceWhereTagsHaveOne(container: Container) {
+        #expect(container.coverPlace == .none || container.stores(tag: "title"))
+    }
+
+    @Test func lossesAreThoseOfTheContainer() throws {
+        let extras = SourceExtras(
+            tags: ["TITLE", "mood", "encoder", "Major_Brand", "artist"],
+            hasCover: true,
+            hasChapters: true
+        )
+        #expect(extras.tags == ["TITLE", "mood", "artist"])
+        func format(_ container: Container) throws -> ResolvedFormat {
+            let shape = AudioShape(
+                sampleRateHz: 48_000,
+                channelCount: 2,
+                layout: .stereo,
+                bitDepth: 16,
+                sampleKind: .integer,
+                codecName: "pcm_s16le",
+                isLossless: true
+            )
+            return try AudioFormat(container: container).resolved(for: shape)
+        }
+        #expect(try format(.wav).losses(of: extras) == [.tags, .chapters, .cover])
+        #expect(try format(.wav).lostTags(of: extras) == ["mood"])
+        #expect(try format(.au).lostTags(of: extras) == extras.tags)
+        #expect(try format(.flac).losses(of: extras) == [.chapters])
+        #expect(try format(.caf).losses(of: extras) == [.chapters, .cover])
+        #expect(try format(.raw).losses(of: SourceExtras()) == [])
+    }
+}
