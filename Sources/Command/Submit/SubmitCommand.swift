@@ -56,7 +56,7 @@ enum SubmitCommand {
             ),
             Example(
                 line: "sluice submit -r talks --to out/{stem}.mp3 --notify studio",
-                purpose: "and tell the webhook \"studio\" when it is done"
+                purpose: "tell the webhook studio at the end"
             ),
             Example(
                 line: "find . -name '*.wav' | sluice submit --files-from - --to out/{stem}.opus",
