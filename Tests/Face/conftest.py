@@ -6,7 +6,7 @@ import pytest
 # The server and the environment of the other Python tests.
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "Terminal"))
 
-from coordinators import Coordinator, make_ledger  # noqa: E402
+from coordinators import Coordinator  # noqa: E402
 from ledgers import Server  # noqa: E402
 
 
@@ -20,7 +20,7 @@ def server():
 @pytest.fixture
 def ledger(server, tmp_path):
     """A fresh, empty ledger."""
-    return make_ledger(server, tmp_path)
+    return server.empty_ledger(tmp_path)
 
 
 @pytest.fixture
@@ -40,5 +40,5 @@ def operator(ledger, face):
 @pytest.fixture(scope="session")
 def shared(server, tmp_path_factory):
     """A coordinator for tests that change nothing."""
-    with Coordinator(make_ledger(server, tmp_path_factory.mktemp("shared")), "--open-role", "viewer") as face:
+    with Coordinator(server.empty_ledger(tmp_path_factory.mktemp("shared")), "--open-role", "viewer") as face:
         yield face

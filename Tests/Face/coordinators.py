@@ -11,16 +11,7 @@ import time
 import httpx
 import jsonschema
 
-from ledgers import Ledger
 from terminal import PATIENCE, SLUICE, environment
-
-
-def make_ledger(server, folder):
-    name = f"test_{os.urandom(6).hex()}"
-    server.query(f"create database {name}")
-    ledger = Ledger(server, name, folder)
-    ledger.run("migrate")
-    return ledger
 
 
 class Coordinator:

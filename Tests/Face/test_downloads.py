@@ -14,7 +14,7 @@ import wave
 
 import pytest
 
-from coordinators import Coordinator, make_ledger
+from coordinators import Coordinator
 from terminal import PATIENCE
 from test_access import token
 from test_operations import problem
@@ -64,7 +64,7 @@ def folders(ledger):
 
 @pytest.fixture(scope="module")
 def made(server, tmp_path_factory):
-    ledger = make_ledger(server, tmp_path_factory.mktemp("made"))
+    ledger = server.empty_ledger(tmp_path_factory.mktemp("made"))
     with Coordinator(ledger, "--open-role", "submitter", *folders(ledger)) as face:
         assert convert(ledger, face, [NAME, "deep/b.mp3"]) == 1
         yield Made(face, ledger)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from coordinators import Coordinator, make_ledger
+from coordinators import Coordinator
 from ledgers import Server, postgres_program
 from receivers import Receiver, check
 from terminal import HOUSE, PATIENCE, SLUICE, environment
@@ -375,7 +375,7 @@ def test_tells_when_too_many_jobs_fail(ledger, receiver, tmp_path):
 def test_tells_when_the_ledger_works_again(receiver, tmp_path):
     server = Server()
     try:
-        ledger = make_ledger(server, tmp_path)
+        ledger = server.empty_ledger(tmp_path)
         create(ledger, receiver.url(), "--event", "ledger.recovered")
         with Coordinator(ledger, "--webhooks-to", HERE) as face:
             until(lambda: ledger.query("select 1 from sluice.house where tick_at > '-infinity'"))
