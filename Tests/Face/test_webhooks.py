@@ -129,16 +129,19 @@ def test_the_documented_receiver_accepts_it_and_no_other(ledger, receiver):
 
 def test_the_calls_of_the_page_work(ledger, receiver):
     calls = re.findall(r"```sh\n(.*?)```", (HOUSE / "docs/webhooks.md").read_text(), re.DOTALL)
-    assert len(calls) == 2
+    assert len(calls) == 3
+    (ledger.folder / "podcasts").mkdir()
+    (ledger.folder / "podcasts/a.wav").touch()
     with Coordinator(ledger, "--webhooks-to", HERE):
-        for index, call in enumerate(calls):
-            if index == 1:
+        for call in calls:
+            if "--dead" in call:
                 ledger.query("update sluice.webhook_delivery set outcome = 'dead'")
             done = subprocess.run(
-                ["sh", "-e", "-c", call.replace("https://example.com/sluice", receiver.url())], cwd=ledger.folder,
+                ["sh", "-e", "-c", re.sub(r"https://example.com/\w+", receiver.url(), call)], cwd=ledger.folder,
                 env=environment(**ledger.variables), capture_output=True, text=True
             )
             assert done.returncode == 0, done
+        assert ledger.query("select count(*) from sluice.webhook_notice") == "1"
         headers, body, _ = receiver.wait(2)[0]
         check((ledger.folder / "webhook.secret").read_text().strip(), headers, body)
 
