@@ -81,7 +81,11 @@ public enum CommandLineTool {
         switch code {
         case .interrupted: die(by: SIGINT)
         case .terminated: die(by: SIGTERM)
-        default: exit(code.rawValue)
+        default:
+            fflush(nil)
+            // Without the exit handlers of libraries: threads of calls that block may still be running, and OpenSSL's
+            // handler frees what it keeps for each thread, which a thread that ends at that moment frees as well.
+            _exit(code.rawValue)
         }
     }
 

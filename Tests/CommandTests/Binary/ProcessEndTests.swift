@@ -36,6 +36,14 @@ struct ProcessEndTests {
         #expect(watched.left.isEmpty)
     }
 
+    /// What an exit handler frees, a thread that ends at the same time frees as well.
+    @Test(arguments: [["--version"], ["--nonsense"], ["convert", "in.wav", "-"]])
+    func noExitHandlerOfALibraryRuns(words: [String]) throws {
+        let run = try Sluice.run(words, in: folder, environment: ["LD_DEBUG": "files"])
+        #expect(run.errorText.contains("calling init:"))
+        #expect(!run.errorText.contains("calling fini:"))
+    }
+
     @Test func aConversionsProcessorTimeIsTheCommands() throws {
         let watched = try Watched(Self.slow, in: folder)
         let end = try watched.end()
