@@ -73,6 +73,8 @@ struct RemoteOutputTests {
         }
         // Later, when the leases of the workers are over.
         try remote.bench.age(seconds: 2 * 86_400)
+        // The coordinator would do so between the two commands.
+        _ = try await remote.bench.ledger.keepHouse()
         for words in [["workers"], ["workers", "--json"], ["status"], ["status", "--json"], ["jobs"], ["batches"]] {
             try compare(words, remote, url)
         }
