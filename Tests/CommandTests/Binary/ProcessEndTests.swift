@@ -37,9 +37,10 @@ struct ProcessEndTests {
     }
 
     /// What an exit handler frees, a thread that ends at the same time frees as well.
-    @Test(arguments: [["--version"], ["--nonsense"], ["convert", "in.wav", "-"]])
+    @Test(arguments: [["--version"], ["--nonsense"], ["convert", "in.wav", "out.flac"]])
     func noExitHandlerOfALibraryRuns(words: [String]) throws {
-        let run = try Sluice.run(words, in: folder, environment: ["LD_DEBUG": "files"])
+        let environment = Sluice.environment(["LD_DEBUG": "files"])
+        let run = try Run.program(Sluice.path, words, environment: environment, folder: folder.path)
         #expect(run.errorText.contains("calling init:"))
         #expect(!run.errorText.contains("calling fini:"))
     }
