@@ -41,7 +41,7 @@ create table webhook (
     name text collate "C" check (name ~ '^[A-Za-z][A-Za-z0-9._-]{0,63}$'),
     -- Whether it is told only about batches whose submissions have named it.
     on_notify boolean not null default false,
-    -- When it was removed. It is told nothing more, nobody sees it, and housekeeping deletes what is left of it.
+    -- When it was removed. It gets no more events, no list shows it, and housekeeping deletes it with its deliveries.
     removed_at timestamptz,
     -- `failures.high`: when this share of the jobs that end has failed.
     failure_percent smallint not null default 10 check (failure_percent between 1 and 100),
@@ -458,7 +458,7 @@ language plpgsql security definer set search_path from current set enable_seqsca
 as $$
 declare
     before timestamptz := ledger_time() - (select s.keep_deliveries from setting s);
-    -- One at a time, so that this waits for nobody while it holds another.
+    -- One webhook in a transaction, so that this never waits for the lock of one while it holds that of another.
     leaving integer := (select w.id from webhook w where w.removed_at is not null order by w.id limit 1 for update skip locked);
     trimmed integer := coalesce(clear_webhook(leaving, page), 0);
     more integer;

@@ -356,7 +356,7 @@ struct NoticeTests {
     @Test func aWebhookWithManyDeliveriesIsGoneAtOnceAndDeletedInPages() async throws {
         let (lab, webhook) = try await lab(dead: 25_000)
         try await lab.ledger.removeWebhook(webhook)
-        // Nobody sees or takes what is left, and the name is free.
+        // No list shows the deliveries that are left, no coordinator takes them, and the name is free.
         let left: Int = try await lab.value("select count(*) from \(lab.schema).webhook_delivery")
         #expect(left == 15_001)
         #expect(try await lab.ledger.webhooks().isEmpty)

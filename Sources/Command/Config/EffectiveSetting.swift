@@ -143,7 +143,8 @@ struct EffectiveSetting: Sendable, Hashable {
             let server = try LedgerConfiguration(environment: environment).server
             return [EffectiveSetting(name: name, value: server, origin: .variables(names))]
         case .cluster:
-            // Where no private cluster is possible, the commands that need a database say why.
+            // `try?`: where no private cluster is possible, no database is set. The error says why, and every command
+            // that needs a database shows it.
             guard let place = try? ClusterPlace(environment: environment) else { return [EffectiveSetting(name: name)] }
             let names = ["XDG_DATA_HOME", "XDG_RUNTIME_DIR"].filter { environment[$0]?.hasPrefix("/") == true }
             let server = try LocalPostgres.configuration(place).server

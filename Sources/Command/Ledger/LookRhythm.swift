@@ -21,7 +21,8 @@ final class LookRhythm: Sendable {
 
     /// Waits until the next look is due. `look`: how long the last one took. Calls `onTick` twice a second meanwhile.
     func wait(after look: Duration, onTick: (() throws -> Void)? = nil) async throws {
-        // A change during this time counts as well.
+        // The least time between two looks, or a busy ledger would be read without a pause. The signal keeps a change
+        // that happens meanwhile.
         let pause = LookPause.length(after: look)
         try await Task.sleep(for: pause)
         guard listener?.hears == true else { return }

@@ -151,20 +151,18 @@ enum SplitCommand {
     ) throws(UsageError) -> Recipe {
         let conflicts = invocation[ConvertCommand.onConflict]
         let isAlone = group.count == 1
-        var recipe = Recipe(
-            from: .init(
-                location: input,
-                track: invocation[SourceOptions.track],
-                ranges: isAlone ? [pieces[group.lowerBound].range] : [],
-                raw: invocation[SourceOptions.rawInput]
-            ),
-            to: try FormatOptions.output(at: names[group.lowerBound], onConflict: conflicts, invocation)
+        let source = Recipe.Source(
+            location: input,
+            track: invocation[SourceOptions.track],
+            ranges: isAlone ? [pieces[group.lowerBound].range] : [],
+            raw: invocation[SourceOptions.rawInput]
         )
-        recipe.outputs = try group.map { index throws(UsageError) in
+        let outputs = try group.map { index throws(UsageError) in
             var output = try FormatOptions.output(at: names[index], onConflict: conflicts, invocation)
             if !isAlone { output.range = pieces[index].range }
             return output
         }
+        var recipe = Recipe(sources: [source], outputs: outputs)
         try ConvertCommand.settle(&recipe, invocation)
         for (place, index) in group.enumerated() {
             recipe.outputs[place].tags = pieces[index].tags(index + 1, of: pieces.count, besides: recipe.tags)

@@ -35,7 +35,7 @@ package final class EventChannel: Sendable {
         let wake = state.withLock { state -> (@Sendable () -> Void)? in
             state.wantsMore = wantsMore
             guard !state.isOver, !text.isEmpty else { return nil }
-            precondition(state.waiting.count + text.count <= Self.capacity, "the sender has asked for space before")
+            precondition(state.waiting.count + text.count <= Self.capacity, "only its sender reduces `space`")
             state.waiting += text
             guard state.isResting else { return nil }
             state.isResting = false
