@@ -1,5 +1,6 @@
 import Conversion
 import Storage
+import TestSupport
 import Testing
 
 struct LocationTests {
@@ -48,6 +49,37 @@ struct LocationTests {
         let places = try [Location("in:\u{E9}.wav"), Location("in:e\u{301}.wav")]
         #expect(places[0] != places[1])
         #expect(Set(places).count == 2)
+    }
+
+    /// Most paths are recognised as good by their bytes alone. The expectation is computed in another way, by scalars.
+    @Test func pathsOfAllSpellingsAreJudgedByTheirNames() throws {
+        let pieces = [
+            "a", ".", "/", "\u{301}", "\u{E9}", "\u{A9}", "\u{2019}", "\u{202E}", "\u{3042}", "\u{1F3B5}", "\u{85}",
+            "\u{2028}", "\u{2029}", "\n", "\u{7F}",
+        ]
+        var generator = SeededGenerator(seed: 15)
+        var taken = 0
+        for _ in 0..<20_000 {
+            var path = ""
+            for _ in 0..<Int.random(in: 0...7, using: &generator) {
+                let kinds = Bool.random(using: &generator) ? 4 : pieces.count
+                path += pieces[Int.random(in: 0..<kinds, using: &generator)]
+            }
+            let names = path.unicodeScalars.split(separator: "/").map { String(String.UnicodeScalarView($0)) }
+            let isShowable = path.unicodeScalars.allSatisfy {
+                ![.control, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory)
+            }
+            let ends = path.unicodeScalars.first == "/" || path.unicodeScalars.last == "/" || names.last == "."
+            let isGood = isShowable && !ends && !names.isEmpty && !names.contains("..")
+            let location = try? Location("in:" + path)
+            #expect((location != nil) == isGood, "\(path.debugDescription)")
+            if let location {
+                taken += 1
+                let expected = names.filter { $0 != "." }.joined(separator: "/")
+                #expect(location.path.utf8.elementsEqual(expected.utf8), "\(path.debugDescription)")
+            }
+        }
+        #expect(taken > 1_000)
     }
 
     static let refused: [(String, FailureCode)] = [

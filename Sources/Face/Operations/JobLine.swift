@@ -18,37 +18,42 @@ struct JobLine: Decodable {
     var labels: [String: String]?
     var stamp: StampRecord?
 
-    private enum Key: String, CodingKey, CaseIterable {
+    private enum Key: String, CaseIterable {
         case recipe, source, output, preset, onConflict, needs, cost, maxAttempts, runAt, labels, stamp
     }
 
+    private static let decoder = JSONDecoder()
+
     /// Decodes strictly: a name that is not known is a mistake.
     init(from decoder: any Decoder) throws {
-        let all = try decoder.container(keyedBy: AnyKey.self)
-        if let unknown = all.allKeys.first(where: { Key(rawValue: $0.stringValue) == nil }) {
-            let known = Key.allCases.map(\.rawValue).joined(separator: ", ")
-            throw DecodingError.dataCorrupted(
-                .init(codingPath: [unknown], debugDescription: "is not known; known: \(known)")
-            )
+        let object = try decoder.container(keyedBy: AnyKey.self)
+        // In order, so that of two mistakes always the same one is told.
+        for name in object.allKeys.sorted(by: { $0.stringValue < $1.stringValue }) {
+            switch Key(rawValue: name.stringValue) {
+            case .recipe: recipe = try object.decodeIfPresent(Recipe.self, forKey: name)
+            case .source: source = try object.decodeIfPresent(String.self, forKey: name)
+            case .output: output = try object.decodeIfPresent(String.self, forKey: name)
+            case .preset: preset = try object.decodeIfPresent(String.self, forKey: name)
+            case .onConflict: onConflict = try object.decodeIfPresent(Recipe.ConflictPolicy.self, forKey: name)
+            case .needs: needs = try object.decodeIfPresent([String].self, forKey: name)
+            case .cost: cost = try object.decodeIfPresent(Int32.self, forKey: name)
+            case .maxAttempts: maxAttempts = try object.decodeIfPresent(Int16.self, forKey: name)
+            case .runAt: runAt = try object.decodeIfPresent(String.self, forKey: name)
+            case .labels: labels = try object.decodeIfPresent([String: String].self, forKey: name)
+            case .stamp: stamp = try object.decodeIfPresent(StampRecord.self, forKey: name)
+            case nil:
+                let known = Key.allCases.map(\.rawValue).joined(separator: ", ")
+                throw DecodingError.dataCorrupted(
+                    .init(codingPath: [name], debugDescription: "is not known; known: \(known)")
+                )
+            }
         }
-        let object = try decoder.container(keyedBy: Key.self)
-        recipe = try object.decodeIfPresent(Recipe.self, forKey: .recipe)
-        source = try object.decodeIfPresent(String.self, forKey: .source)
-        output = try object.decodeIfPresent(String.self, forKey: .output)
-        preset = try object.decodeIfPresent(String.self, forKey: .preset)
-        onConflict = try object.decodeIfPresent(Recipe.ConflictPolicy.self, forKey: .onConflict)
-        needs = try object.decodeIfPresent([String].self, forKey: .needs)
-        cost = try object.decodeIfPresent(Int32.self, forKey: .cost)
-        maxAttempts = try object.decodeIfPresent(Int16.self, forKey: .maxAttempts)
-        runAt = try object.decodeIfPresent(String.self, forKey: .runAt)
-        labels = try object.decodeIfPresent([String: String].self, forKey: .labels)
-        stamp = try object.decodeIfPresent(StampRecord.self, forKey: .stamp)
     }
 
     /// Decodes one line.
     init(json bytes: some Collection<UInt8>) throws(RequestMaker.Mistake) {
         do {
-            self = try JSONDecoder().decode(JobLine.self, from: Data(bytes))
+            self = try Self.decoder.decode(JobLine.self, from: Data(bytes))
         } catch {
             throw RequestMaker.Mistake(error)
         }
@@ -112,7 +117,7 @@ struct RequestMaker {
     /// What was checked, with empty locations, and the abilities that its codecs need.
     private struct Form {
         let recipe: Recipe
-        let extensions: [String]
+        let extensions: [Substring]
         let needs: [String]
     }
 
@@ -235,9 +240,11 @@ struct RequestMaker {
         }
     }
 
-    private static func fileExtension(_ location: String) -> String {
-        let name = location.split(separator: "/").last ?? ""
-        return name.lastIndex(of: ".").map { String(name[$0...]) } ?? ""
+    /// With its dot; empty if the name has none.
+    private static func fileExtension(_ location: String) -> Substring {
+        let last = location.utf8.lastIndex { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "/") }
+        guard let last, location.utf8[last] == UInt8(ascii: ".") else { return "" }
+        return location[last...]
     }
 }
 

@@ -13,18 +13,22 @@ public struct Location: Sendable, Hashable {
 
     /// Parses `text`. Throws `invalid_location`, or `outside_root` if it contains `..`.
     public init(_ text: String) throws(StorageError) {
-        // Scalars throughout: a combining mark after a colon or a slash does not hide it from the kernel.
-        let scalars = text.unicodeScalars
-        guard let colon = scalars.firstIndex(of: ":") else {
+        // Bytes or scalars throughout: a combining mark after a colon or a slash does not hide it from the kernel.
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
             throw Self.refusal("the name of a root and a colon are missing, as in archive:2024/a.wav", text)
         }
-        let root = String(scalars[..<colon])
+        let root = String(text[..<colon])
         if let problem = Self.problem(ofRootName: root) { throw Self.refusal(problem, text) }
-        try self.init(root: root, path: String(scalars[scalars.index(after: colon)...]))
+        try self.init(root: root, path: String(text[text.utf8.index(after: colon)...]))
     }
 
     /// The location of `path` below the root named `root`. Repeated slashes and `.` are removed.
     init(root: String, path: String) throws(StorageError) {
+        guard !Self.isClean(path) else {
+            self.root = root
+            self.path = path
+            return
+        }
         let whole = "\(root):\(path)"
         if path.utf8.first == Self.slash { throw Self.refusal("the path must be relative to the root", whole) }
         let written = path.pathNames
@@ -56,6 +60,26 @@ public struct Location: Sendable, Hashable {
         self.path = names.joined(separator: "/")
     }
 
+    /// Whether `path` needs no change and contains nothing that could be refused: true of almost all paths, of which there
+    /// are millions. The careful checks decide about the others.
+    private static func isClean(_ path: String) -> Bool {
+        guard path.utf8.count <= longestPath else { return false }
+        // A name that has begun, and consists of dots so far, may be empty, `.` or `..`.
+        var isUndecided = true
+        for byte in path.utf8 {
+            switch byte {
+            case slash:
+                if isUndecided { return false }
+                isUndecided = true
+            case UInt8(ascii: "."): break
+            // Control characters, and bytes with which others of them and line separators begin.
+            case 0..<0x20, 0x7F, 0xC2, 0xE2: return false
+            default: isUndecided = false
+            }
+        }
+        return !isUndecided
+    }
+
     /// The folder's path below the root; empty for the root itself.
     public var folder: String {
         path.unicodeScalars.lastIndex(of: "/").map { String(path.unicodeScalars[..<$0]) } ?? ""
@@ -79,8 +103,10 @@ public struct Location: Sendable, Hashable {
         }
         if name.isEmpty || !isSpelled { return "the name of a root may contain letters, digits, - and _" }
         // Reserved, because they have a meaning everywhere else.
-        return ["file", "http", "https", "s3"].contains(name)
-            ? "\(name) is reserved and cannot be the name of a root" : nil
+        return switch name {
+        case "file", "http", "https", "s3": "\(name) is reserved and cannot be the name of a root"
+        default: nil
+        }
     }
 
     private static func refusal(_ detail: String, _ text: String) -> StorageError {
