@@ -354,43 +354,57 @@ alter table permission drop constraint permission_role_name_check;
 alter table permission add check (
     role_name in ('sluice_worker', 'sluice_submitter', 'sluice_operator', 'sluice_viewer', 'sluice_face'));
 
--- As before, with one more role.
+-- With one more role, and it changes only the rights that differ from the listed ones. Each change writes the row of a function once
+-- more: to take all rights back and grant them again, as before, left a catalogue behind that was twice the rest of the ledger.
 create or replace function apply_permissions() returns void
 language plpgsql set search_path from current
 as $$
 declare
     home text := current_schema();
-    wanted record;
-    target record;
+    roles text[] := array['sluice_worker', 'sluice_submitter', 'sluice_operator', 'sluice_viewer', 'sluice_face'];
+    missing text;
+    name text;
+    change text;
 begin
+    select p.object_name into missing from permission p join pg_roles r on r.rolname = p.role_name
+    where not exists (select from pg_proc f where f.pronamespace = home::regnamespace and f.proname = p.object_name)
+      and not exists (select from pg_class c where c.relnamespace = home::regnamespace and c.relname = p.object_name and c.relkind = 'v')
+    order by p.object_name limit 1;
+    if found then
+        raise exception 'permission for %, and there is no such function or view', missing;
+    end if;
     execute format('revoke all on schema %I from public', home);
-    execute format('revoke all on all functions in schema %I from public', home);
-    execute format('revoke all on all tables in schema %I from public', home);
-    for wanted in
-        select r.rolname from pg_roles r
-        where r.rolname in ('sluice_worker', 'sluice_submitter', 'sluice_operator', 'sluice_viewer', 'sluice_face')
-    loop
-        execute format('revoke all on all functions in schema %I from %I', home, wanted.rolname);
-        execute format('revoke all on all tables in schema %I from %I', home, wanted.rolname);
-        execute format('revoke all on all sequences in schema %I from %I', home, wanted.rolname);
-        execute format('grant usage on schema %I to %I', home, wanted.rolname);
+    for name in select r.rolname from pg_roles r where r.rolname = any (roles) loop
+        execute format('grant usage on schema %I to %I', home, name);
     end loop;
-    for wanted in
-        select p.role_name, p.object_name from permission p join pg_roles r on r.rolname = p.role_name
-        order by p.role_name, p.object_name
-    loop
-        for target in
-            select 'function ' || f.oid::regprocedure as name, 'execute' as verb from pg_proc f
-            where f.pronamespace = home::regnamespace and f.proname = wanted.object_name
+    for change in
+        with object as (
+            select 'function ' || f.oid::regprocedure as object, f.proname as listed, 'EXECUTE' as verb,
+                   coalesce(f.proacl, acldefault('f', f.proowner)) as rights
+            from pg_proc f where f.pronamespace = home::regnamespace
             union all
-            select 'table ' || c.oid::regclass, 'select' from pg_class c
-            where c.relnamespace = home::regnamespace and c.relname = wanted.object_name and c.relkind = 'v'
-        loop
-            execute format('grant %s on %s to %I', target.verb, target.name, wanted.role_name);
-        end loop;
-        if not found then
-            raise exception 'permission for %, and there is no such function or view', wanted.object_name;
-        end if;
+            select case c.relkind when 'S' then 'sequence ' else 'table ' end || c.oid::regclass,
+                   case c.relkind when 'v' then c.relname end, 'SELECT', c.relacl
+            from pg_class c where c.relnamespace = home::regnamespace and c.relkind in ('r', 'p', 'v', 'S')
+        ), grantee as (
+            select 0::oid as id, 'public' as grantee
+            union all
+            select r.oid, quote_ident(r.rolname) from pg_roles r where r.rolname = any (roles)
+        ), wanted as (
+            select o.object, o.verb, g.grantee
+            from permission p join pg_roles r on r.rolname = p.role_name join grantee g on g.id = r.oid
+            join object o on o.listed = p.object_name
+        ), present as (
+            select o.object, a.privilege_type as verb, g.grantee
+            from object o cross join aclexplode(o.rights) a join grantee g on g.id = a.grantee
+        )
+        select format('revoke %s on %s from %s', d.verb, d.object, d.grantee)
+        from (select * from present except select * from wanted) d
+        union all
+        select format('grant %s on %s to %s', d.verb, d.object, d.grantee)
+        from (select * from wanted except select * from present) d
+    loop
+        execute change;
     end loop;
 end $$;
 

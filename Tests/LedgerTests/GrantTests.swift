@@ -123,6 +123,44 @@ struct GrantTests {
         #expect(strangers == 0)
     }
 
+    /// Each change of a right writes the function's row once more, and there are hundreds.
+    @Test func applyingChangesOnlyWhatDiffers() async throws {
+        let lab = try await LedgerLab()
+        let schema = lab.schema
+        let rights: Statement = """
+            select string_agg(format('%s %s %s', p.proname, a.grantee, a.privilege_type), ',' order by p.oid, a.grantee)
+            from pg_proc p cross join aclexplode(p.proacl) a where p.pronamespace = \(schema.text)::regnamespace
+            """
+        let rows: Statement = """
+            select count(*) from pg_proc p where p.pronamespace = \(schema.text)::regnamespace
+                and p.xmin = pg_current_xact_id()::xid
+            """
+        let before: String = try await lab.value(rights)
+        let changes: [Int] = try await lab.lab.run { connection in
+            try [
+                "select 1", "grant execute on function \(schema).ledger_time() to public",
+                "revoke execute on function \(schema).claim from sluice_worker",
+                "grant update on \(schema).setting, \(schema).job to sluice_viewer",
+                "grant usage on sequence \(schema).job_id to sluice_submitter",
+            ].map { (other: Statement) in
+                try connection.execute(other)
+                return try connection.transaction {
+                    try connection.execute("select \(schema).apply_permissions()")
+                    return try connection.value(rows)
+                }
+            }
+        }
+        #expect(changes == [0, 1, 1, 0, 0])
+        #expect(try await lab.value(rights) == before)
+        let strange: Int = try await lab.value(
+            """
+            select count(*) from pg_class c cross join aclexplode(c.relacl) a
+            where c.relnamespace = \(schema.text)::regnamespace and a.grantee <> c.relowner and c.relkind <> 'v'
+            """
+        )
+        #expect(strange == 0)
+    }
+
     @Test(arguments: functions.keys.sorted())
     func tryingGivesWhatTheCatalogSays(role: String) async throws {
         let lab = try await LedgerLab()
