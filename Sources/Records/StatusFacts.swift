@@ -49,17 +49,18 @@ package struct StatusFacts: Sendable {
                 chores: []
             )
         }
-        let (status, workers) = (try await ledger.status(), try await ledger.workers())
+        let overview = try await ledger.overview()
+        let time = overview.status.time
         return StatusFacts(
             context: context,
             place: ledger.configuration.description,
-            server: try await ledger.serverVersion(),
-            status: status,
-            workers: WorkerCensus(workers, at: status.time),
-            unable: try await ledger.unableLanes(),
-            chores: try await ledger.chores(),
-            troubles: workers.troubles(at: status.time),
-            holds: try await ledger.holds()
+            server: overview.server,
+            status: overview.status,
+            workers: WorkerCensus(overview.workers, at: time),
+            unable: overview.unable,
+            chores: overview.chores,
+            troubles: overview.workers.troubles(at: time),
+            holds: overview.holds
         )
     }
 

@@ -48,15 +48,6 @@ extension JobLedger {
         try await settle("count spans") { connection, _ in try connection.value("select \(schema).count_spans()") }
     }
 
-    /// The server's version of PostgreSQL: `15.20`.
-    public func serverVersion() async throws -> String {
-        try await settle("read the server's version") { connection, _ in
-            let whole: String = try connection.value("select current_setting('server_version')")
-            // Debian appends its own number after a space.
-            return String(whole.prefix { $0 != " " })
-        }
-    }
-
     /// Inspects the server and the current role. Needs no schema, and only the right to connect.
     public func inspectServer() async throws -> ServerReport {
         try await settle("inspect the server") { connection, _ in
@@ -110,5 +101,14 @@ extension JobLedger {
             }
             return report
         }
+    }
+}
+
+extension Connection {
+    /// The server's version of PostgreSQL: `15.20`.
+    func serverVersion() throws -> String {
+        let whole: String = try value("select current_setting('server_version')")
+        // Debian appends its own number after a space.
+        return String(whole.prefix { $0 != " " })
     }
 }

@@ -4,11 +4,7 @@ public import FoundationEssentials
 extension JobLedger {
     /// A summary of the ledger.
     public func status() async throws -> LedgerStatus {
-        try await settle("read the status") { connection, _ in
-            let status = try connection.first("select * from \(schema).status()", LedgerStatus.init)
-            guard let status else { throw connection.failure(.ledgerUnexpectedAnswer, "the server returned no status") }
-            return status
-        }
+        try await settle("read the status") { connection, _ in try connection.status(schema) }
     }
 
     /// Jobs by queue and state, from folded counts.
@@ -81,5 +77,13 @@ extension JobLedger {
         _ read: @Sendable (Row) throws -> Value
     ) async throws -> [Value] {
         try await settle(operation) { connection, _ in try connection.rows(statement, read) }
+    }
+}
+
+extension Connection {
+    func status(_ schema: SchemaName) throws -> LedgerStatus {
+        let status = try first("select * from \(schema).status()", LedgerStatus.init)
+        guard let status else { throw failure(.ledgerUnexpectedAnswer, "the server returned no status") }
+        return status
     }
 }

@@ -1,0 +1,29 @@
+/// What `status` shows of a ledger.
+public struct LedgerOverview: Sendable {
+    /// The server's version of PostgreSQL: `15.20`.
+    public let server: String
+    public let status: LedgerStatus
+    /// The running workers, by name.
+    public let workers: [WorkerSummary]
+    /// Lanes with waiting jobs that no running worker can do.
+    public let unable: [UnableLane]
+    public let chores: [ChoreRecord]
+    /// Tenants whose jobs wait, because they have used up what they may use.
+    public let holds: [TenantHold]
+}
+
+extension JobLedger {
+    /// Reads everything in one turn of a connection: where the ledger acts for a caller, each turn is a transaction.
+    public func overview() async throws -> LedgerOverview {
+        try await settle("read the status") { connection, _ in
+            LedgerOverview(
+                server: try connection.serverVersion(),
+                status: try connection.status(schema),
+                workers: try connection.rows("select * from \(schema).list_workers()", WorkerSummary.init),
+                unable: try connection.rows("select * from \(schema).list_unable()", UnableLane.init),
+                chores: try connection.rows("select * from \(schema).list_chores()", ChoreRecord.init),
+                holds: try connection.rows("select * from \(schema).list_holds()", TenantHold.init)
+            )
+        }
+    }
+}
