@@ -13,17 +13,19 @@ public struct LedgerOverview: Sendable {
 }
 
 extension JobLedger {
-    /// Reads everything in one turn of a connection: where the ledger acts for a caller, each turn is a transaction.
+    /// Reads everything as it is at one moment, and in one transaction.
     public func overview() async throws -> LedgerOverview {
         try await settle("read the status") { connection, _ in
-            LedgerOverview(
-                server: try connection.serverVersion(),
-                status: try connection.status(schema),
-                workers: try connection.rows("select * from \(schema).list_workers()", WorkerSummary.init),
-                unable: try connection.rows("select * from \(schema).list_unable()", UnableLane.init),
-                chores: try connection.rows("select * from \(schema).list_chores()", ChoreRecord.init),
-                holds: try connection.rows("select * from \(schema).list_holds()", TenantHold.init)
-            )
+            try connection.transaction(.snapshot) {
+                LedgerOverview(
+                    server: try connection.serverVersion(),
+                    status: try connection.status(schema),
+                    workers: try connection.rows("select * from \(schema).list_workers()", WorkerSummary.init),
+                    unable: try connection.rows("select * from \(schema).list_unable()", UnableLane.init),
+                    chores: try connection.rows("select * from \(schema).list_chores()", ChoreRecord.init),
+                    holds: try connection.rows("select * from \(schema).list_holds()", TenantHold.init)
+                )
+            }
         }
     }
 }
