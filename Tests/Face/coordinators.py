@@ -52,6 +52,16 @@ class Coordinator:
     def said(self):
         return self.log.read_text(errors="replace")
 
+    def open_files(self):
+        """What the coordinator's descriptors refer to."""
+        files = []
+        for name in os.listdir(f"/proc/{self.process.pid}/fd"):
+            try:
+                files.append(os.readlink(f"/proc/{self.process.pid}/fd/{name}"))
+            except OSError:
+                pass  # closed meanwhile
+        return files
+
     def connect(self):
         connection = socket.create_connection(("127.0.0.1", self.port))
         connection.settimeout(PATIENCE)
