@@ -9,6 +9,9 @@ enum ContainerRegistry {
     /// The demuxer for a source that begins with `head` and that libav does not recognise; `nil` if there is none.
     static func demuxer(recognising head: [UInt8]) -> String? { sources.first { $0.value.recognises(head) }?.key }
 
+    /// The demuxer for a source that begins with `start`, where libav need not be asked; `nil` if it must be.
+    static func demuxer(certainFor start: [UInt8]) -> String? { sources.first { $0.value.isCertain(start) }?.key }
+
     /// The rules for each demuxer that differs from an ordinary one.
     static let sources: [String: any SourceRules] = [
         "mov,mp4,m4a,3gp,3g2,mj2": MP4(),

@@ -6,6 +6,12 @@ struct WAV: ContainerRules {
     let needsFirstPacket = true
     let packets = PacketTraits(landing: .byByte)
 
+    /// A recorder's format (ACT) also begins like WAV, then has zeros up to a mark in byte 256.
+    func isCertain(_ start: [UInt8]) -> Bool {
+        start.count > 256 && start.starts(with: "RIFF".utf8) && start[8..<12].elementsEqual("WAVE".utf8)
+            && start[44..<256].contains { $0 != 0 }
+    }
+
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
         guard let data = Chunks.riff.first("data", in: source), StreamedHeader.isPlaceholder(data.size) else {
             return nil

@@ -4,6 +4,10 @@ import Conversion
 struct Ogg: ContainerRules {
     let packets = PacketTraits(clock: .pages, jump: .never, landing: .byPage, countFirstVorbisPacket: true)
 
+    func isCertain(_ start: [UInt8]) -> Bool {
+        start.count > 27 && start.starts(with: Array("OggS".utf8) + [0]) && start[5] <= 7
+    }
+
     // MARK: Tags
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capOgg() }
