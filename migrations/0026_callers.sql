@@ -385,18 +385,23 @@ begin
             union all
             select case c.relkind when 'S' then 'sequence ' else 'table ' end || c.oid::regclass,
                    case c.relkind when 'v' then c.relname end, 'SELECT', c.relacl
-            from pg_class c where c.relnamespace = home::regnamespace and c.relkind in ('r', 'p', 'v', 'S')
+            from pg_class c where c.relnamespace = home::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
         ), grantee as (
             select 0::oid as id, 'public' as grantee
             union all
             select r.oid, quote_ident(r.rolname) from pg_roles r where r.rolname = any (roles)
         ), wanted as (
-            select o.object, o.verb, g.grantee
+            select o.object, o.verb, g.grantee, false as may_pass_on
             from permission p join pg_roles r on r.rolname = p.role_name join grantee g on g.id = r.oid
             join object o on o.listed = p.object_name
         ), present as (
-            select o.object, a.privilege_type as verb, g.grantee
+            select o.object, a.privilege_type as verb, g.grantee, a.is_grantable as may_pass_on
             from object o cross join aclexplode(o.rights) a join grantee g on g.id = a.grantee
+            union all
+            -- Rights to single columns.
+            select 'table ' || c.attrelid::regclass, format('%s (%I)', a.privilege_type, c.attname), g.grantee, a.is_grantable
+            from pg_attribute c cross join aclexplode(c.attacl) a join grantee g on g.id = a.grantee
+            where c.attrelid in (select r.oid from pg_class r where r.relnamespace = home::regnamespace)
         )
         select format('revoke %s on %s from %s', d.verb, d.object, d.grantee)
         from (select * from present except select * from wanted) d

@@ -7,15 +7,14 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 
 do $$
 declare
+    wanted text;
     f record;
     guard text;
     body text;
 begin
-    for f in
-        select p.oid, p.proname, p.prosrc from pg_proc p join pg_language l on l.oid = p.prolang
-        where p.pronamespace = current_schema()::regnamespace and l.lanname = 'sql'
-          and p.proname in ('status', 'list_workers', 'list_unable', 'list_chores', 'list_holds')
-    loop
+    foreach wanted in array array['status', 'list_workers', 'list_unable', 'list_chores', 'list_holds'] loop
+        select p.oid, p.proname, p.prosrc into strict f from pg_proc p join pg_language l on l.oid = p.prolang
+        where p.pronamespace = current_schema()::regnamespace and l.lanname = 'sql' and p.proname = wanted;
         -- Some begin with a statement that refuses tenants.
         guard := substring(f.prosrc from '^\s*select refuse_tenants\([^;]*;');
         -- The columns of an answer are variables in PL/pgSQL; the queries mean columns of tables by the same names.

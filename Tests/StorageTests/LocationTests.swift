@@ -71,6 +71,7 @@ struct LocationTests {
             }
             let ends = path.unicodeScalars.first == "/" || path.unicodeScalars.last == "/" || names.last == "."
             let isGood = isShowable && !ends && !names.isEmpty && !names.contains("..")
+            // `try?`: here only whether a path is refused matters; `refused` below tells the code of each reason.
             let location = try? Location("in:" + path)
             #expect((location != nil) == isGood, "\(path.debugDescription)")
             if let location {

@@ -35,6 +35,7 @@ package final class EventChannel: Sendable {
         let wake = state.withLock { state -> (@Sendable () -> Void)? in
             state.wantsMore = wantsMore
             guard !state.isOver, !text.isEmpty else { return nil }
+            // The sender took no more than `space`, which it alone reduces.
             precondition(state.waiting.count + text.count <= Self.capacity, "only its sender reduces `space`")
             state.waiting += text
             guard state.isResting else { return nil }
