@@ -18,10 +18,8 @@ let tool: [SwiftSetting] =
 
 let house = tool + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
-// For modules that compute so much that their tests would take minutes without it. Release builds do it anyway. SwiftPM
-// refuses such flags in a package that another one depends on, whose copy of this one is in a folder `checkouts`.
-let isDependency = Context.packageDirectory.contains("/checkouts/")
-let optimised: [SwiftSetting] = isDependency ? [] : [.unsafeFlags(["-O"])]
+// For modules that compute so much that their tests would take minutes without it. Release builds do it anyway.
+let optimised: [SwiftSetting] = [.unsafeFlags(["-O"])]
 
 let package = Package(
     name: "sluice",
