@@ -34,6 +34,9 @@ protocol SourceRules: Sendable {
     /// Whether libav must see the first packet before it knows the codec.
     var needsFirstPacket: Bool { get }
 
+    /// How many packets libav may ask its demuxers about, to find the codec of a stream.
+    func packetsThatTellTheCodec(in source: ByteSource) -> Int
+
     // MARK: Tags
 
     /// Hides tags beyond the budget of `cap`. The ID3v2 tags at the start of the file have been capped already, and
@@ -104,6 +107,7 @@ extension SourceRules {
     var frameSyntax: FrameSyntax? { nil }
     var statesTimes: Bool { true }
     var needsFirstPacket: Bool { false }
+    func packetsThatTellTheCodec(in source: ByteSource) -> Int { 4 }
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capAPE() }
     func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {

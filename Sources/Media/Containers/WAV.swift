@@ -12,6 +12,14 @@ struct WAV: ContainerRules {
             && start[44..<256].contains { $0 != 0 }
     }
 
+    /// As many as libav asks about by itself, or a single one, which it always does.
+    func packetsThatTellTheCodec(in source: ByteSource) -> Int {
+        guard let sound = Chunks.riff.first("data", in: source)?.place,
+            let start = source.bytes(at: sound, count: HiddenFrames.searched), !HiddenFrames.mayBegin(in: start)
+        else { return 32 }
+        return 1
+    }
+
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
         guard let data = Chunks.riff.first("data", in: source), StreamedHeader.isPlaceholder(data.size) else {
             return nil

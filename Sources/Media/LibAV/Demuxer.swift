@@ -74,7 +74,9 @@ final class Demuxer {
         _ reading: Reader.Options
     ) throws -> UnsafeMutablePointer<AVFormatContext> {
         let name = String(cString: format.pointee.name)
-        var options = Demuxer.options(raw: reading.raw)
+        let telling = rules.packetsThatTellTheCodec(in: source)
+        let takesSmallPacket = rules.needsFirstPacket && telling == 1
+        var options = Options(Demuxer.options(reading.raw, takesSmallPacket: takesSmallPacket))
 
         guard let fresh = avformat_alloc_context() else {
             throw MediaError(.outOfMemory, at: .open, "no memory for the container")
@@ -91,8 +93,7 @@ final class Demuxer {
         fresh.pointee.probesize = 5 << 20
         // By default libav indexes the offset of every packet it reads, up to a megabyte; nothing here looks those up.
         fresh.pointee.max_index_size = 64 << 10
-        // libav checks whether 16-bit PCM is DTS in disguise: four packets hold enough frames to tell.
-        fresh.pointee.max_probe_packets = 4
+        fresh.pointee.max_probe_packets = Int32(telling)
         // Later frames of a bare stream may have another rate.
         if !rules.statesTimes { fresh.pointee.max_ts_probe = 2 }
         fresh.pointee.error_recognition = AV_EF_CRCCHECK
@@ -298,7 +299,7 @@ final class Demuxer {
     }
 
     /// Reads the first packet of a WAV file, from which libav decides whether its PCM is really PCM. Then requests
-    /// larger packets than libav's 4 KiB, which are expensive for short clips.
+    /// larger packets than those that libav gives by itself, which are expensive for short clips.
     private func readFirstPacket() {
         // libav queues covers as packets ahead of the audio.
         repeat {
@@ -337,9 +338,11 @@ extension Demuxer {
         return format
     }
 
-    private static func options(raw: RawShape?) -> Options {
-        guard let raw else { return Options() }
-        return Options([("sample_rate", "\(raw.sampleRateHz)"), ("ch_layout", "\(raw.channelCount) channels")])
+    private static func options(_ raw: RawShape?, takesSmallPacket: Bool) -> [(String, String)] {
+        // libav 5.1 makes no smaller packets of WAV.
+        if takesSmallPacket { return [("max_size", "1024")] }
+        guard let raw else { return [] }
+        return [("sample_rate", "\(raw.sampleRateHz)"), ("ch_layout", "\(raw.channelCount) channels")]
     }
 
     /// Covers count as streams; no legitimate file comes near this number.

@@ -91,11 +91,17 @@ final class RequestLoop: Sendable {
         let coder = WireCoder()
         while true {
             received.wait()
-            // A job that was stopped in the meantime has already been answered.
-            guard let next = takeNext() else { continue }
-            say(.begun(job: next.id, spent: .now()), coder)
-            carryOut(next.id, next.body, coder)
+            carryOutNext(coder)
         }
+    }
+
+    /// A separate function, because without optimisation the variables of one that never returns are never released.
+    @inline(never)
+    private func carryOutNext(_ coder: WireCoder) {
+        // A job that was stopped in the meantime has already been answered.
+        guard let next = takeNext() else { return }
+        say(.begun(job: next.id, spent: .now()), coder)
+        carryOut(next.id, next.body, coder)
     }
 
     private func takeNext() -> (id: Int64, body: ReceivedJob.Body)? {

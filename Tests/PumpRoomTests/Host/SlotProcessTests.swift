@@ -60,7 +60,8 @@ import Testing
     }
 
     @Test func memoryIsFlatOverThousandsOfJobs() throws {
-        let many = try run("many", 800, source: bench.clip, destination: "out.wav")
+        // Enough that half a kilobyte for each job would show.
+        let many = try run("many", 4_000, source: bench.clip, destination: "out.wav")
         for name in ["kilobytes", "room-kilobytes"] {
             let counts = try #require(many[name])
             #expect(counts[1] - counts[0] < 2_048, "\(name) \(counts)")

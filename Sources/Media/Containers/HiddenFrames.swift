@@ -1,0 +1,40 @@
+/// Frames of compressed sound in a file whose header says PCM, as on discs with DTS music.
+///
+/// For 16-bit PCM, libav asks all of its demuxers about the first packets, which takes a third of the processor time of
+/// a short clip. It is left to ask them only if they could find something.
+enum HiddenFrames {
+    /// As many bytes as show that libav would find nothing.
+    static let searched = 16 << 10
+
+    /// Whether libav could find frames in `start`, the first bytes of the sound.
+    ///
+    /// Its demuxers want either a frame at the very start, before or behind zeros, or words that mark DTS and TrueHD.
+    /// Discs may begin with a stretch of zeros, behind which libav looks further than `searched`.
+    static func mayBegin(in start: [UInt8]) -> Bool {
+        let sound = start.drop { $0 == 0 }
+        if sound.isEmpty || isFrame(sound) || isFrame(start[...]) { return true }
+        var word: UInt32 = 0
+        for byte in start {
+            word = word << 8 | UInt32(byte)
+            switch word {
+            // DTS of 16 and 14 bits, in both byte orders, and its extensions.
+            case 0x7FFE_8001, 0xFE7F_0180, 0x1FFF_E800, 0xFF1F_00E8, 0x6458_2025: return true
+            // TrueHD and MLP.
+            case 0xF872_6FBA, 0xF872_6FBB: return true
+            default: break
+            }
+        }
+        return false
+    }
+
+    private static func isFrame(_ bytes: ArraySlice<UInt8>) -> Bool {
+        let head = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard bytes.count >= 8 else { return false }
+        switch head >> 48 {
+        case 0x0B77, 0x770B: return true
+        // AAC in LATM.
+        case 0x56E0...0x56FF: return true
+        default: return FrameSyntax.allCases.contains { $0.header(head) != nil }
+        }
+    }
+}
