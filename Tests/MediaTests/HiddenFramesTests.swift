@@ -47,13 +47,17 @@ import Testing
         var bytes = try [UInt8](repeating: 0, count: hidden.zeros) + Bytes.read(bare)
         if hidden.isSwapped { bytes = Bytes.swapped(bytes, width: 2) }
         bytes.removeLast(bytes.count % 4)
-        let path = folder.path("a.wav")
-        try WAVFile.write(PCM(rate: 48_000, channels: 2, format: .s16, bytes: bytes), to: path)
-        let file = try OpenFile.reading(path)
-        // Codecs that may not be decoded are known all the same.
-        let demuxer = try Demuxer(ByteSource(descriptor: file.descriptor, stop: StopSignal()), .init(nameHint: path))
-        let codec = try #require(demuxer.streams.first?.codecName)
-        #expect(try codec == FFmpeg.probe(path).streams.first?.codec)
+        let sound = PCM(rate: 48_000, channels: 2, format: .s16, bytes: bytes)
+        try WAVFile.write(sound, to: folder.path("a.wav"))
+        try FFmpeg.encode(sound, to: folder.path("a.w64"), ["-c:a", "pcm_s16le"])
+        for name in ["a.wav", "a.w64"] {
+            let path = folder.path(name)
+            let file = try OpenFile.reading(path)
+            // Codecs that may not be decoded are known all the same.
+            let demuxer = try Demuxer(ByteSource(descriptor: file.descriptor, stop: StopSignal()), .init(nameHint: path))
+            let codec = try #require(demuxer.streams.first?.codecName)
+            #expect(try codec == FFmpeg.probe(path).streams.first?.codec, "\(name)")
+        }
         if hidden.zeros == 0, !hidden.isSwapped {
             #expect(HiddenFrames.mayBegin(in: Array(bytes.prefix(HiddenFrames.searched))))
         }

@@ -6,6 +6,13 @@ enum HiddenFrames {
     /// As many bytes as show that libav would find nothing.
     static let searched = 16 << 10
 
+    /// As many packets as libav asks about by itself, or a single one, which it always does. `place` is where the sound
+    /// begins, if that is known.
+    static func packetsThatTellTheCodec(of place: Int64?, in source: ByteSource) -> Int {
+        guard let place, let start = source.bytes(at: place, count: searched), !mayBegin(in: start) else { return 32 }
+        return 1
+    }
+
     /// Whether libav could find frames in `start`, the first bytes of the sound.
     ///
     /// Its demuxers want either a frame at the very start, before or behind zeros, or words that mark DTS and TrueHD.

@@ -12,12 +12,8 @@ struct WAV: ContainerRules {
             && start[44..<256].contains { $0 != 0 }
     }
 
-    /// As many as libav asks about by itself, or a single one, which it always does.
     func packetsThatTellTheCodec(in source: ByteSource) -> Int {
-        guard let sound = Chunks.riff.first("data", in: source)?.place,
-            let start = source.bytes(at: sound, count: HiddenFrames.searched), !HiddenFrames.mayBegin(in: start)
-        else { return 32 }
-        return 1
+        HiddenFrames.packetsThatTellTheCodec(of: Chunks.riff.first("data", in: source)?.place, in: source)
     }
 
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {

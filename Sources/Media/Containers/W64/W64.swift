@@ -5,6 +5,9 @@ struct W64: ContainerRules {
     private static let firstChunk: Int64 = 40
     private static let headBytes: Int64 = 24
 
+    let needsFirstPacket = true
+    let packets = PacketTraits(landing: .byByte)
+
     /// libav does not accept a W64 with placeholder sizes.
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
         guard let (place, stated) = dataChunk(in: source),
@@ -17,6 +20,10 @@ struct W64: ContainerRules {
                 SourcePatch(place: place + 16, bytes: bigEndianBytes(size - place, count: 8).reversed()),
             ]
         )
+    }
+
+    func packetsThatTellTheCodec(in source: ByteSource) -> Int {
+        HiddenFrames.packetsThatTellTheCodec(of: dataChunk(in: source).map { $0.place + Self.headBytes }, in: source)
     }
 
     func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
