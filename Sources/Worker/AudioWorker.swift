@@ -42,9 +42,9 @@ public final class AudioWorker: Sendable {
     /// Works until it is stopped. Cancelling the calling task has the effect of `drain`: jobs are
     /// still finished or handed back.
     ///
-    /// Throws if it cannot begin: a root cannot be opened, the ledger cannot be reached, or the ledger must be
-    /// migrated first. After that only a stop ends it, and a migration after which this binary cannot work with the
-    /// ledger (`ledgerSchemaTooNew`); it waits for databases and mounts that go away.
+    /// Throws if it cannot begin: a root cannot be opened, although its file system answers; the ledger cannot be
+    /// reached, or must be migrated first. After that only a stop ends it, and a migration after which this binary
+    /// cannot work with the ledger (`ledgerSchemaTooNew`); it waits for databases and mounts that go away.
     public func run() async throws {
         // A cancelled task could not finish or hand back its jobs, so the work runs in another task.
         let work = Task { try await self.work() }
@@ -62,7 +62,9 @@ public final class AudioWorker: Sendable {
     public func stopAtOnce() { dispatcher.report(.stopAsked(deadline: .now)) }
 
     private func work() async throws {
-        let roots = try RootKeeper(configuration)
+        let roots = try await RootKeeper.open(configuration)
+        // Roots that do not answer are none of the worker's abilities.
+        if !roots.absences.isEmpty { dispatcher.report(roots.changed) }
         try await migrator.check()
         let calls = LedgerCalls(try JobLedger(ledgerConfiguration), tell: tell)
         let heartbeat = try Heartbeat(ledgerConfiguration)
@@ -100,6 +102,7 @@ public final class AudioWorker: Sendable {
     ) async {
         let beater = stages.beater
         let storage = StorageHealth(configuration, roots: roots, files: stages.files, dispatcher, beater, tell: tell)
+        storage.leaveSilentRoots()
         let finisher = PublicationFinisher(calls.ledger, files: stages.files)
         let sweeper = Sweeper(
             age: configuration.sweepAge,

@@ -196,6 +196,31 @@ struct WebhookTests {
         #expect(try await types(lab).count == 3)
     }
 
+    @Test func aWebhookForABatchThatHasEndedHearsOfItAlone() async throws {
+        let lab = try await LedgerLab()
+        let ofAll = try await lab.ledger.createWebhook(at: Self.url, for: .all)
+        let batch = try await lab.submit(1).batch
+        let early = try await lab.ledger.createWebhook(at: Self.url, for: .batch(batch))
+        try await lab.ledger.apply(.cancel, to: JobFilter())
+        for _ in 0..<3 { try await keepHouse(lab) }
+        let late = [
+            try await lab.ledger.createWebhook(at: Self.url, for: .batch(batch)),
+            try await lab.ledger.createWebhook(at: Self.url, for: .batch(batch)),
+        ]
+        for _ in 0..<3 { try await keepHouse(lab) }
+        let told = try await lab.ledger.deliveries().map(\.webhook)
+        #expect(told.sorted() == ([ofAll, early] + late).map(\.id).sorted())
+
+        // A new end is for all, also if a webhook is made between the end and the round that finds it.
+        try await lab.ledger.apply(.retry, to: JobFilter())
+        try await keepHouse(lab)
+        try await lab.ledger.apply(.cancel, to: JobFilter())
+        let last = try await lab.ledger.createWebhook(at: Self.url, for: .batch(batch))
+        for _ in 0..<3 { try await keepHouse(lab) }
+        let toldAgain = try await lab.ledger.deliveries().map(\.webhook)
+        #expect(toldAgain.count == 4 + 5 && toldAgain.count { $0 == last.id } == 1)
+    }
+
     /// Folding in the smallest pages names a batch in the midst of its work.
     @Test(arguments: 1...3)
     func anEndIsToldOnceHoweverCountsAreFolded(page: Int) async throws {

@@ -54,7 +54,8 @@ import Testing
             let path = folder.path(name)
             let file = try OpenFile.reading(path)
             // Codecs that may not be decoded are known all the same.
-            let demuxer = try Demuxer(ByteSource(descriptor: file.descriptor, stop: StopSignal()), .init(nameHint: path))
+            let source = try ByteSource(descriptor: file.descriptor, stop: StopSignal())
+            let demuxer = try Demuxer(source, .init(nameHint: path))
             let codec = try #require(demuxer.streams.first?.codecName)
             #expect(try codec == FFmpeg.probe(path).streams.first?.codec, "\(name)")
         }

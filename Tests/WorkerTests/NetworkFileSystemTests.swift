@@ -72,12 +72,13 @@ enum MirroredFolder {
         setpriv --pdeathsig KILL bindfs -f $1 -o nonempty "$0" "$0" &
         # It shows by the mount alone that it is ready.
         until mountpoint -q "$0"; do kill -0 $! || exit 1; sleep 0.01; done
-        shift && exec "$@"
+        kill -$2 $!
+        shift 2 && exec "$@"
         """
 
-    /// The words to put before a command.
-    static func words(at folder: String, _ options: String) -> [String] {
-        ["unshare", "--mount", "sh", "-c", mount, folder, options]
+    /// The words to put before a command. With `isSilent`, the file system does not answer.
+    static func words(at folder: String, _ options: String, isSilent: Bool = false) -> [String] {
+        ["unshare", "--mount", "sh", "-c", mount, folder, options, isSilent ? "STOP" : "CONT"]
     }
 
     static let isPossible: Bool = {

@@ -19,8 +19,12 @@ struct SilentRootTests {
         return lab
     }
 
-    private static func worker(in lab: WorkerLab, _ grace: String = "30s") throws -> (WorkerProcess, Mirror) {
-        let mirror = MirroredFolder.words(at: lab.path("silent"), "")
+    private static func worker(
+        in lab: WorkerLab,
+        _ grace: String = "30s",
+        isSilent: Bool = false
+    ) throws -> (WorkerProcess, Mirror) {
+        let mirror = MirroredFolder.words(at: lab.path("silent"), "", isSilent: isSilent)
         let worker = try lab.worker(
             "--slots",
             "2",
@@ -194,6 +198,44 @@ struct SilentRootTests {
         try await worker.stopsWell(within: .seconds(17))
         #expect(try Self.states(of: "silent", in: lab) == "waiting")
         #expect(try lab.sql("select max(spent) from \(lab.schema).waiting") == "0")
+    }
+
+    @Test func rootThatIsSilentAtTheStartHoldsUpNothing() async throws {
+        let lab = try await Self.lab()
+        let (worker, mirror) = try Self.worker(in: lab, isSilent: true)
+        defer { mirror.answer() }
+        let count = try await Self.submit(20, in: "silent", to: lab) + Self.submit(20, in: "quick", to: lab)
+        try await lab.wait("the jobs of the other root are completed") {
+            try Self.states(of: "quick", in: lab) == "completed"
+        }
+        try await worker.waits(for: "paused")
+        #expect(worker.lines("paused").map(\.root) == ["silent"])
+        #expect(try Self.states(of: "silent", in: lab) == "waiting")
+        let status = try #require(try await lab.ledger.workers().first)
+        #expect(status.abilities.filter { $0.hasPrefix("root:") } == ["root:quick"])
+        mirror.answer()
+        try await lab.wait(for: count, "completed")
+        try Self.checkOutputs(of: lab)
+        try await worker.stopsWell()
+    }
+
+    @Test func stopEndsInTimeWhileARootIsSilentSinceTheStart() async throws {
+        let lab = try await Self.lab()
+        let (worker, mirror) = try Self.worker(in: lab, "2s", isSilent: true)
+        defer { mirror.answer() }
+        try await worker.waits(for: "rooms")
+        try await worker.stopsWell(within: .seconds(17))
+    }
+
+    @Test func doctorNamesASilentRootAndEnds() async throws {
+        let lab = try await Self.lab()
+        let doctor =
+            [WorkerProcess.program, "doctor", "--root", "quick=\(lab.path("quick"))"]
+            + ["--root", "silent=\(lab.path("silent"))"]
+        let words = MirroredFolder.words(at: lab.path("silent"), "", isSilent: true) + doctor
+        let run = try Run.program(words[0], Array(words.dropFirst()), environment: ["SLUICE_DATABASE_URL": lab.url])
+        #expect(run.outputText.contains("the file system at \(lab.path("silent")) has not answered for 10 s"))
+        #expect(run.outputText.contains("root quick") && run.status != .exited(0))
     }
 
     /// Another worker left a publication and litter in the root that answers.

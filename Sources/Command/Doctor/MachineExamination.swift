@@ -3,6 +3,7 @@ import Conversion
 import Glibc
 import PumpRoom
 import Storage
+import System
 import Worker
 
 /// Checks whether this machine can run a worker: its roots, their free space, and the libraries.
@@ -13,7 +14,7 @@ struct MachineExamination: Sendable {
     private static let littleRoom: UInt64 = 1 << 30
 
     func findings() async -> [Finding] {
-        var findings = roots.flatMap { root in Self.findings(of: root) }
+        var findings = await rootFindings()
         findings.append(await Self.sandbox())
         findings.append(Self.codecs)
         findings += Self.release(warning: RoomLibraries.releaseWarning)
@@ -85,6 +86,33 @@ struct MachineExamination: Sendable {
             return false
         }
         return status.split(separator: "\n").contains { $0.hasPrefix("Seccomp:") && $0.last == "2" }
+    }
+
+    /// How long a root has for its answer.
+    private static let patience = Duration.seconds(10)
+
+    private func rootFindings() async -> [Finding] {
+        let files = FileCalls()
+        let watch = Task {
+            try await Task.sleep(for: Self.patience, clock: .continuous)
+            files.stop()
+        }
+        defer { watch.cancel() }
+        return await withTaskGroup(of: (Int, [Finding]?).self) { group in
+            for (number, root) in roots.enumerated() {
+                group.addTask { (number, await files.run(in: [root.name]) { Self.findings(of: root) }) }
+            }
+            let found = await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            return roots.enumerated().flatMap { found[$0] ?? [Self.silence(of: $1)] }
+        }
+    }
+
+    private static func silence(of root: WorkerConfiguration.RootPlace) -> Finding {
+        .fail(
+            "root \(root.name)".printable,
+            "the file system at \(root.path.printable) has not answered for \(patience.components.seconds) s",
+            "check its server and the network; workers leave the jobs of this root to others until it answers"
+        )
     }
 
     private static func findings(of root: WorkerConfiguration.RootPlace) -> [Finding] {

@@ -32,6 +32,7 @@ final class RootKeeper: Sendable {
     }
 
     private struct State {
+        /// Without those that have not answered since the worker's start.
         var roots: [String: StorageRoot]
         var all: StorageRoots
         var usable: StorageRoots
@@ -58,6 +59,7 @@ final class RootKeeper: Sendable {
     }
 
     private let state: Mutex<State>
+    private let places: [String: WorkerConfiguration.RootPlace]
     /// One thread for each root, because a mount whose server is gone blocks the thread that checks it.
     private let lines: [String: RootLine]
     private let silenceLimit: Duration
@@ -66,25 +68,64 @@ final class RootKeeper: Sendable {
     /// Signalled when a root is set aside or comes back.
     let signal = WakeSignal()
 
-    /// Opens all roots. Throws if one cannot be opened, so that a wrong setting shows when the worker starts.
-    init(_ configuration: WorkerConfiguration) throws(StorageError) {
-        var roots: [StorageRoot] = []
-        for place in configuration.roots {
-            roots.append(try StorageRoot.open(name: place.name, path: place.path, rules: place.rules))
+    /// Opens all roots, and sets aside those whose file systems do not answer. Throws if one cannot be opened, so that
+    /// a wrong setting shows when the worker starts.
+    static func open(_ configuration: WorkerConfiguration) async throws(StorageError) -> RootKeeper {
+        let lines = Dictionary(configuration.roots.map { ($0.name, RootLine("root \($0.name)")) }) { first, _ in first }
+        let limit = configuration.silenceLimit
+        let answers = await withTaskGroup(of: (Int, Opened?).self) { group in
+            for (number, place) in configuration.roots.enumerated() {
+                guard let line = lines[place.name] else { continue }
+                group.addTask { (number, await line.ask(within: limit) { Self.open(place) }) }
+            }
+            return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
         }
-        let all = try StorageRoots(roots)
+        // In their order, so that of several mistakes always the same one shows.
+        var roots: [StorageRoot] = []
+        for number in configuration.roots.indices {
+            if let root = try answers[number]?.get() { roots.append(root) }
+        }
+        // Checks that the names differ.
+        let keeper = RootKeeper(configuration, lines, try StorageRoots(roots), roots)
+        for (number, place) in configuration.roots.enumerated() where answers[number] == nil {
+            _ = keeper.setAsideSilent(place.name)
+        }
+        return keeper
+    }
+
+    private typealias Opened = Result<StorageRoot, StorageError>
+
+    private static func open(_ place: WorkerConfiguration.RootPlace) -> Opened {
+        do throws(StorageError) {
+            let root = try StorageRoot.open(name: place.name, path: place.path, rules: place.rules)
+            // The kernel may open a folder that it remembers.
+            root.awaitAnswer()
+            return .success(root)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private init(
+        _ configuration: WorkerConfiguration,
+        _ lines: [String: RootLine],
+        _ all: StorageRoots,
+        _ roots: [StorageRoot]
+    ) {
+        places = Dictionary(configuration.roots.map { ($0.name, $0) }) { first, _ in first }
         let named = Dictionary(roots.map { ($0.name, $0) }) { first, _ in first }
         state = Mutex(State(roots: named, all: all, usable: all))
-        lines = named.mapValues { RootLine("root \($0.name)") }
+        self.lines = lines
         silenceLimit = configuration.silenceLimit
         (firstPause, longestPause) = (configuration.firstPause, configuration.longestPause)
     }
 
-    /// All roots, as last opened.
+    /// All roots that are open.
     var roots: StorageRoots { state.withLock { $0.all } }
     /// The roots that are not set aside.
     var usable: StorageRoots { state.withLock { $0.usable } }
-    var names: [String] { roots.names }
+    /// Of all roots, sorted.
+    var names: [String] { places.keys.sorted() }
 
     /// The roots that are set aside, for the worker's decisions.
     var changed: WorkerState.Event {
@@ -127,8 +168,8 @@ final class RootKeeper: Sendable {
     /// Records that a root does not answer. Returns the failure that says so, or `nil` if that is known.
     func setAsideSilent(_ name: String) -> Failure? {
         let failure = state.withLock { state -> Failure? in
-            guard let root = state.roots[name], state.absent[name]?.isSilent != true else { return nil }
-            let failure = Self.silence(of: root, for: silenceLimit).failure
+            guard let place = places[name], state.absent[name]?.isSilent != true else { return nil }
+            let failure = Self.silence(of: place, for: silenceLimit).failure
             let (now, before) = (ContinuousClock.now, state.absent[name])
             // The check is due at once: it returns when the root answers.
             state.absent[name] = Absence(
@@ -147,9 +188,9 @@ final class RootKeeper: Sendable {
         return failure
     }
 
-    private static func silence(of root: StorageRoot, for limit: Duration) -> StorageError {
-        let detail = "the file system at \(root.path) has not answered for \(limit / .seconds(1)) s"
-        return StorageError(.storageUnavailable, at: .open, "use the root", detail, place: root.name)
+    private static func silence(of place: WorkerConfiguration.RootPlace, for limit: Duration) -> StorageError {
+        let detail = "the file system at \(place.path) has not answered for \(limit.components.seconds) s"
+        return StorageError(.storageUnavailable, at: .open, "use the root", detail, place: place.name)
     }
 
     private func pause(after looks: Int) -> Duration { min(longestPause, firstPause * (1 << min(looks, 16))) }
@@ -197,7 +238,8 @@ final class RootKeeper: Sendable {
 
     private func see(_ name: String) -> Sight {
         let known = state.withLock { ($0.roots[name], $0.absent[name]) }
-        guard case (let root?, let absence?) = known else { return .refused(nil) }
+        guard let absence = known.1 else { return .refused(nil) }
+        guard let root = known.0 else { return openLate(name) }
         root.awaitAnswer()
         var note: String?
         if problem(of: name) == nil {
@@ -210,6 +252,18 @@ final class RootKeeper: Sendable {
         }
         if absence.full != nil, let facts = FileSystemFacts(path: root.path), facts.isFull { return .full(facts) }
         return .present(note: note)
+    }
+
+    /// Opens a root that did not answer when the worker started.
+    private func openLate(_ name: String) -> Sight {
+        guard let place = places[name] else { return .refused(nil) }
+        switch Self.open(place) {
+        case .success(let root):
+            state.withLock { $0.roots[name] = root }
+            return .present(note: nil)
+        case .failure(let error):
+            return .refused("\(FailureCode.storageUnavailable.rawValue): \(error.detail)")
+        }
     }
 
     /// Whether the root's file system answers in time.

@@ -90,6 +90,14 @@ final class StorageHealth: Sendable {
 
     // MARK: - Roots
 
+    /// Begins no file calls to the roots that have not answered since the worker's start.
+    func leaveSilentRoots() {
+        for (root, absence) in roots.absences where absence.isSilent {
+            tell(.rootLost(root, because: absence.reason, wait: .zero))
+            files.silence(root)
+        }
+    }
+
     /// Sets a root aside if it does not answer. Takes up to the time that a root has for its answer.
     func listen(to root: String) async {
         guard files.silent(of: [root]) == nil, await !roots.answers(root) else { return }
