@@ -1,4 +1,5 @@
--- Why: a webhook that was made for a batch that had already ended made all other webhooks hear of that end again.
+-- Why: a webhook that was made for a batch that had already ended made all other webhooks hear of that end again. And the time at which a
+-- test is sent was listed as minus infinity.
 --
 -- Compatible from: 23
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
@@ -24,7 +25,8 @@ $x$),
         where e.only_for is null and $x$),
         ('find_ended_batches', $x$and (w.queue is null or w.queue = e.queue)
         where $x$, $x$and (w.queue is null or w.queue = e.queue)
-        where e.only_for is null and $x$)
+        where e.only_for is null and $x$),
+        ('list_deliveries', 'then d.due_at end', 'then greatest(d.due_at, d.created_at) end')
     ) as v (name, before, behind);
 end $$;
 

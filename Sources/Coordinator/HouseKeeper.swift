@@ -7,7 +7,8 @@ public import Storage
 public final class HouseKeeper: Sendable {
     private let ledger: JobLedger
     private let configuration: LedgerConfiguration
-    private let roots: StorageRoots
+    private let roots: @Sendable () -> StorageRoots
+    private let files = FileCalls()
     private let finisher: PublicationFinisher
     private let webhooks: WebhookSender?
     private let tell: @Sendable (CoordinatorEvent) -> Void
@@ -17,13 +18,15 @@ public final class HouseKeeper: Sendable {
     private let checkInterval: Duration
     /// How often to look for unfinished publications.
     private static let finishInterval: Duration = .seconds(15)
+    /// How long a call to a file may take before its root counts as silent.
+    private static let silenceLimit: Duration = .seconds(10)
 
-    /// Opens no connection yet. Without roots, it can only finish publications that have no file. `tell` must not
-    /// block. `pulse` is called in each round of the housekeeping, whether or not the ledger answers. `checkInterval`:
+    /// Opens no connection yet. Without roots, it can only finish publications that have no file. `roots` is asked in
+    /// each round, because some may be opened late. `tell` must not block. `pulse` is called in each round of the housekeeping, whether or not the ledger answers. `checkInterval`:
     /// how often to look whether a migration has made this binary too old. `webhooks` runs as long as this does.
     public init(
         _ configuration: LedgerConfiguration,
-        roots: StorageRoots,
+        roots: @escaping @Sendable () -> StorageRoots,
         webhooks: WebhookSender? = nil,
         tell: @escaping @Sendable (CoordinatorEvent) -> Void = { _ in },
         pulse: @escaping @Sendable () -> Void = {},
@@ -39,7 +42,7 @@ public final class HouseKeeper: Sendable {
         migrator = try Migrator(configuration)
         self.checkInterval = checkInterval
         self.webhooks = webhooks
-        finisher = PublicationFinisher(ledger)
+        finisher = PublicationFinisher(ledger, files: files)
     }
 
     /// Runs until it is cancelled, or until a migration after which this binary cannot work with the ledger. Throws
@@ -52,7 +55,11 @@ public final class HouseKeeper: Sendable {
         do {
             try await withThrowingDiscardingTaskGroup { group in
                 group.addTask { try await self.keepHouse() }
-                group.addTask { await self.finish() }
+                group.addTask {
+                    // A call to a silent root would not return before the root answers.
+                    await withTaskCancellationHandler { await self.finish() } onCancel: { self.files.stop() }
+                }
+                group.addTask { await self.watchRoots() }
                 group.addTask { await self.webhooks?.run() }
             }
         } catch {
@@ -113,7 +120,7 @@ public final class HouseKeeper: Sendable {
         var wait = Self.finishInterval * Double.random(in: 0...0.2)
         while await rest(wait) {
             do {
-                let taken = try await finisher.takeUnfinished(in: roots)
+                let taken = try await finisher.takeUnfinished(in: roots().without(files.silentRoots))
                 let finished = taken.count { if case .finished = $0.ending { true } else { false } }
                 if finished > 0 { tell(.finishedForOthers(finished)) }
                 for case .postponed(let failure) in taken.map(\.ending) { tell(.trouble(failure)) }
@@ -123,6 +130,17 @@ public final class HouseKeeper: Sendable {
                 if failure.kind != .infrastructure { tell(.trouble(failure)) }
             }
             wait = Self.finishInterval * Double.random(in: 0.8...1.2)
+        }
+    }
+
+    /// Leaves roots whose file systems do not answer to other processes until they do.
+    private func watchRoots() async {
+        while await rest(.seconds(2)) {
+            for root in files.silenceRoots(ofCallsLongerThan: Self.silenceLimit).sorted() {
+                let path = roots()[root]?.path ?? root
+                tell(.trouble(StorageError.silence(of: root, at: path, for: Self.silenceLimit).failure))
+            }
+            files.resumeReturned()
         }
     }
 

@@ -69,7 +69,9 @@ public final class Face: Sendable {
             }
             return address
         }
-        share = FileShare(try FileShare.Offer(configuration))
+        let offer = FileShare.Offer(configuration, complain)
+        for roots in [offer.uploads, offer.downloads] { try roots.wait(for: .seconds(10)) }
+        share = FileShare(offer)
         let ledger = try JobLedger(ledgerConfiguration)
         self.ledger = ledger
         runner = try BulkChangeRunner(ledgerConfiguration, complain: complain)
@@ -129,16 +131,18 @@ public final class Face: Sendable {
 }
 
 extension FileShare.Offer {
-    fileprivate init(_ configuration: Face.Configuration) throws(StorageError) {
+    fileprivate init(_ configuration: Face.Configuration, _ complain: @escaping @Sendable (Failure) -> Void) {
         mostBytes = configuration.mostUploadBytes
-        for place in configuration.uploads {
-            // Links are refused: one that leads to another folder of the root would lead out of a tenant's own.
-            uploads.append(
-                try StorageRoot.open(name: place.name, path: place.path, rules: place.rules, withoutOpenat2: true)
-            )
-        }
-        for place in configuration.downloads {
-            downloads.append(try StorageRoot.open(name: place.name, path: place.path, rules: place.rules))
-        }
+        // Links are refused: one that leads to another folder of the root would lead out of a tenant's own.
+        uploads = OpeningRoots(
+            configuration.uploads.map {
+                .init(name: $0.name, path: $0.path, rules: $0.rules, withoutOpenat2: true)
+            },
+            complain: complain
+        )
+        downloads = OpeningRoots(
+            configuration.downloads.map { .init(name: $0.name, path: $0.path, rules: $0.rules) },
+            complain: complain
+        )
     }
 }

@@ -2,6 +2,8 @@
 
 import http.client
 import json
+import socket
+import struct
 import threading
 import time
 
@@ -136,6 +138,21 @@ def test_ends_when_the_coordinator_stops(ledger):
     for thread in threads:
         thread.join(PATIENCE)
     assert len(ended) == 20
+
+
+def test_subscribers_that_leave_before_the_answer_keep_no_place(face):
+    # More than one caller may have, if each kept its place.
+    for _ in range(30):
+        streams = [socket.create_connection(("127.0.0.1", face.port)) for _ in range(100)]
+        for stream in streams:
+            stream.sendall(b"GET /api/v1/events?queues=true HTTP/1.1\r\nHost: x\r\n\r\n")
+        for stream in streams:
+            # Closing then resets the connection, which the server notices at once.
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            stream.close()
+    taken = [Stream(face, "queues=true") for _ in range(900)]
+    for stream in taken:
+        stream.close()
 
 
 def test_refuses_what_it_cannot_tell(face):

@@ -49,7 +49,8 @@ struct CompatibilityTests {
 
     @Test func aCoordinatorThatIsTooOldEnds() async throws {
         let lab = try await WorkerLab()
-        let keeper = try HouseKeeper(lab.configuration, roots: StorageRoots([]), checkInterval: .zero)
+        let roots = try StorageRoots([])
+        let keeper = try HouseKeeper(lab.configuration, roots: { roots }, checkInterval: .zero)
         let running = Task { try await keeper.run() }
         try await migrate(lab, "create table novelty ();")
         let error = await #expect(throws: LedgerError.self) { try await running.value }

@@ -13,7 +13,8 @@ struct HouseKeeperTests {
         // Folding the counts of the job breaks this rule.
         try lab.sql("alter table \(lab.schema).queue_count add constraint broken check (jobs < 0)")
         let failures = Mutex<[Failure]>([])
-        let keeper = try HouseKeeper(lab.configuration, roots: StorageRoots([])) { event in
+        let roots = try StorageRoots([])
+        let keeper = try HouseKeeper(lab.configuration, roots: { roots }) { event in
             if case .trouble(let failure) = event { failures.withLock { $0.append(failure) } }
         }
         let running = Task { try await keeper.run() }

@@ -227,6 +227,63 @@ struct SilentRootTests {
         try await worker.stopsWell(within: .seconds(17))
     }
 
+    @Test func coordinatorStartsAndStopsWhileARootIsSilent() async throws {
+        let lab = try await Self.lab()
+        let mirror = MirroredFolder.words(at: lab.path("silent"), "", isSilent: true)
+        let coordinator = try lab.coordinator("--root", "silent=\(lab.path("silent"))", behind: mirror)
+        defer { Mirror(of: coordinator).answer() }
+        try await coordinator.waits(for: "started")
+        #expect(coordinator.lines("trouble").map { $0.failure?.code } == ["storage_unavailable"])
+        try await coordinator.stopsWell(within: .seconds(10))
+    }
+
+    /// Publications are left in two roots, and one of these falls silent before the coordinator completes them.
+    @Test func coordinatorCompletesWhatIsLeftInOtherRoots() async throws {
+        let lab = try await Self.lab(lease: "2 s", publishGrace: "1 s")
+        let names = ["quick", "silent"]
+        let other = try await lab.ledger.register(
+            WorkerRegistration(
+                name: "other",
+                host: "h",
+                build: "1",
+                slots: 2,
+                abilities: ["codec:flac", "root:quick", "root:silent"]
+            )
+        )
+        for name in names {
+            let recipe = WorkerLab.recipe("\(name):talk.wav", to: "\(name):left.flac")
+            _ = try await lab.ledger.submit(Submission(), [JobRequest(recipe, needs: ["root:\(name)"])])
+        }
+        let claims = try await lab.ledger.claim(2, for: other.worker).jobs
+        try #require(claims.count == 2)
+        let left = try claims.map { claim in
+            let name = claim.recipe.outputs[0].location.hasPrefix("quick") ? "quick" : "silent"
+            return try LeftBehind.publish([claim], in: lab.path(name))[0]
+        }
+        let mirror = MirroredFolder.words(at: lab.path("silent"), "")
+        let coordinator = try lab.coordinator(
+            "--root",
+            "quick=\(lab.path("quick"))",
+            "--root",
+            "silent=\(lab.path("silent"))",
+            behind: mirror
+        )
+        let disk = Mirror(of: coordinator)
+        defer { disk.answer() }
+        try await coordinator.waits(for: "started")
+        try disk.stopAnswering()
+        #expect(try await lab.ledger.publish(left) == [.done, .done])
+        try await lab.wait("the job of the other root is completed") {
+            try Self.states(of: "quick", in: lab) == "completed"
+        }
+        #expect(try Self.states(of: "silent", in: lab) == "publishing")
+        #expect(coordinator.lines("trouble").contains { $0.failure?.code == "storage_unavailable" })
+        disk.answer()
+        try await lab.wait(for: 2, "completed")
+        try disk.stopAnswering()
+        try await coordinator.stopsWell(within: .seconds(10))
+    }
+
     @Test func doctorNamesASilentRootAndEnds() async throws {
         let lab = try await Self.lab()
         let doctor =

@@ -4,6 +4,7 @@ import Coordinator
 import Face
 import Ledger
 import Records
+import Storage
 import Synchronization
 
 /// `sluice coordinator`: does the ledger's housekeeping until a signal stops it.
@@ -44,14 +45,14 @@ enum CoordinatorCommand {
         let journal = Journal(console, invocation)
         do {
             let places = try LedgerOptions.roots(invocation)
-            let roots = try ServiceOptions.open(places)
             let tell: @Sendable (CoordinatorEvent) -> Void = { event in
                 journal.write(CoordinatorLine(event))
                 report?.note(event)
             }
+            let roots = try ServiceOptions.open(places) { tell(.trouble($0)) }
             let keeper = try HouseKeeper(
                 LedgerOptions.configuration(invocation),
-                roots: roots,
+                roots: { roots.opened },
                 webhooks: WebhookOptions.sender(invocation, tell),
                 tell: tell,
                 pulse: { report?.beat() }

@@ -14,12 +14,17 @@ enum ServiceOptions {
         in: .work
     )
 
-    static func open(_ places: [WorkerConfiguration.RootPlace]) throws(StorageError) -> StorageRoots {
-        var roots: [StorageRoot] = []
-        for place in places {
-            roots.append(try StorageRoot.open(name: place.name, path: place.path, rules: place.rules))
-        }
-        return try StorageRoots(roots)
+    /// Opens roots. Those that do not answer in time are told to `complain`, and join the others later.
+    static func open(
+        _ places: [WorkerConfiguration.RootPlace],
+        complain: @escaping @Sendable (Failure) -> Void
+    ) throws(StorageError) -> OpeningRoots {
+        let roots = OpeningRoots(
+            places.map { .init(name: $0.name, path: $0.path, rules: $0.rules) },
+            complain: complain
+        )
+        try roots.wait(for: .seconds(10))
+        return roots
     }
 
     /// Shows the error that kept a service from starting.

@@ -105,9 +105,9 @@ extension FailureSection {
             .ledgerQuotaExceeded: .init(
                 .permanent,
                 [.ledger],
-                "The tenant would have more waiting jobs than it may have. Nothing was submitted.",
-                cause: "a submission that is larger than the quota, jobs that wait for workers",
-                advice: "submit less at a time, wait until jobs have started, or ask an operator for a higher limit"
+                "A limit is reached, which the message names. Nothing was changed.",
+                cause: "more waiting jobs, uploaded bytes, webhooks or deliveries than a tenant or the ledger may have",
+                advice: "do less at a time, wait until some are done, or ask an operator for a higher limit"
             ),
             .ledgerContention: .init(
                 .infrastructure,

@@ -61,7 +61,7 @@ enum Shapes {
                 .must("labels", labels, ""),
                 .must("batchLabels", labels, ""),
                 .may("waitingFor", choice(JobStory.WaitingFor.self), "why it does not run"),
-                .must("recipe", .anything, "what it converts, as docs/recipes.md describes"),
+                .must("recipe", .anything, "what it converts, as docs/editing.md describes"),
                 .must("attemptRecords", .list(attempt), "every attempt, oldest first"),
                 .may("amendments", .list(.anything), "what retries have changed in the recipe"),
             ]

@@ -10,6 +10,8 @@ package final class EventChannel: Sendable {
         /// Whether the connection rests until something is sent.
         var isResting = false
         var isOver = false
+        /// Whether the subscriber has gone.
+        var isClosed = false
         /// Whether the sender has kept something back.
         var wantsMore = false
         var wake: (@Sendable () -> Void)?
@@ -82,11 +84,11 @@ package final class EventChannel: Sendable {
         return portion
     }
 
-    /// The connection has gone.
+    /// The connection has gone, maybe before the stream began.
     func close() {
         let isFirst = state.withLock { state in
-            defer { (state.isOver, state.wake) = (true, nil) }
-            return state.wake != nil
+            defer { (state.isOver, state.isClosed, state.wake) = (true, true, nil) }
+            return !state.isClosed
         }
         if isFirst { onEnd() }
     }

@@ -116,6 +116,8 @@ actor EventHub {
     private var ticking: Task<Void, Never>?
     private let period: Duration
     private static let most = 4_000
+    /// Of one caller, so that others get their turn.
+    private static let mostOfOne = 1_000
     /// Rounds between signs of life. A connection whose client has gone is noticed only when something is sent.
     private static let roundsBetweenPings = 15
     private var round = 0
@@ -125,6 +127,9 @@ actor EventHub {
     func subscribe(_ caller: Caller, _ ledger: JobLedger, _ wishes: Wishes) throws(Problem) -> EventChannel {
         guard circles.values.reduce(0, { $0 + $1.subscribers.count }) < Self.most else {
             throw Problem(.overloaded, "there are \(Self.most) event streams already")
+        }
+        guard circles[caller]?.subscribers.count ?? 0 < Self.mostOfOne else {
+            throw Problem(.overloaded, "you have \(Self.mostOfOne) event streams already")
         }
         lastNumber += 1
         let number = lastNumber

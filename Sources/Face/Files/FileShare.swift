@@ -11,8 +11,8 @@ import System
 final class FileShare: Sendable {
     /// What a coordinator offers.
     struct Offer: Sendable {
-        var uploads: [StorageRoot] = []
-        var downloads: [StorageRoot] = []
+        var uploads = OpeningRoots([])
+        var downloads = OpeningRoots([])
         /// Bytes of one upload.
         var mostBytes: Int64 = 0
     }
@@ -35,8 +35,8 @@ final class FileShare: Sendable {
     }
 
     let mostBytes: Int64
-    private let uploads: [String: StorageRoot]
-    private let downloads: [String: StorageRoot]
+    private let uploads: OpeningRoots
+    private let downloads: OpeningRoots
     private let calls = FileCalls()
     private let questions = BlockingThreads("roots")
     private let state = Mutex(State())
@@ -55,8 +55,7 @@ final class FileShare: Sendable {
 
     init(_ offer: Offer) {
         mostBytes = offer.mostBytes
-        uploads = Dictionary(uniqueKeysWithValues: offer.uploads.map { ($0.name, $0) })
-        downloads = Dictionary(uniqueKeysWithValues: offer.downloads.map { ($0.name, $0) })
+        (uploads, downloads) = (offer.uploads, offer.downloads)
         let task = Task { [weak self] in
             // The only error is that this task is cancelled.
             while (try? await Task.sleep(for: .seconds(2), clock: .continuous)) != nil { self?.listen() }
@@ -70,18 +69,23 @@ final class FileShare: Sendable {
     }
 
     func root(forUploads name: String) throws(Problem) -> StorageRoot {
-        guard let root = uploads[name] else { throw Self.notServed(name, "takes no uploads", among: uploads) }
-        return root
+        try Self.root(name, of: uploads, or: "takes no uploads")
     }
 
     func root(forDownloads name: String) throws(Problem) -> StorageRoot {
-        guard let root = downloads[name] else { throw Self.notServed(name, "serves no files", among: downloads) }
-        return root
+        try Self.root(name, of: downloads, or: "serves no files")
     }
 
-    private static func notServed(_ name: String, _ what: String, among roots: [String: StorageRoot]) -> Problem {
-        let others = roots.isEmpty ? "" : "; roots that can be used: \(roots.keys.sorted().joined(separator: ", "))"
-        return Problem(.notServed, "the root \(name) \(what) here\(others)")
+    private static func root(_ name: String, of roots: OpeningRoots, or lack: String) throws(Problem) -> StorageRoot {
+        if let root = roots.root(name) { return root }
+        let names = roots.names
+        if names.contains(name) { throw silence(of: name) }
+        let others = names.isEmpty ? "" : "; roots that can be used: \(names.joined(separator: ", "))"
+        throw Problem(.notServed, "the root \(name) \(lack) here\(others)")
+    }
+
+    private static func silence(of root: String) -> Problem {
+        Problem(.storageSilent, "the file system of the root \(root) does not answer")
     }
 
     // MARK: - Calls
@@ -102,7 +106,7 @@ final class FileShare: Sendable {
         } late: { result in
             if case .success(let value) = result { late(value) }
         }
-        guard let result else { throw Problem(.storageSilent, "the file system of the root \(root) does not answer") }
+        guard let result else { throw Self.silence(of: root) }
         return try result.get()
     }
 
@@ -126,7 +130,7 @@ final class FileShare: Sendable {
         }
         for name in lost { calls.silence(name) }
         for name in asked {
-            guard let root = uploads[name] ?? downloads[name] else { continue }
+            guard let root = uploads.root(name) ?? downloads.root(name) else { continue }
             questions.run { [self] in
                 root.awaitAnswer()
                 let wasSilent = state.withLock { state in

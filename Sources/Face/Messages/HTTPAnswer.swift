@@ -20,6 +20,11 @@ package struct HTTPAnswer: Sendable {
         (self.status, self.fields, self.body) = (status, fields, body)
     }
 
+    /// Nobody is left to whom it could be sent.
+    func drop() {
+        if case .events(let channel) = body { channel.close() }
+    }
+
     /// A value as JSON.
     package static func json(_ value: some Encodable, _ status: HTTPStatus = .ok) throws -> HTTPAnswer {
         text(try JSONText.line(value) + "\n", as: "application/json", status)

@@ -131,17 +131,16 @@ enum ChangingOperations {
             }
             return queue
         }
+        let (submitter, weight) = (members["submitter"]?.text, members["weight"]?.whole)
+        if submitter != nil, weight == nil {
+            throw Problem(.badBody, mistakes: [.init(pointer: "/submitter", detail: "needs a weight")])
+        }
         _ = try await find()
         if let isPaused = members["isPaused"]?.truth { try await call.ledger.setPaused(isPaused, queue: name) }
         if let limit = members["runningLimit"]?.whole {
             try await call.ledger.setRunningLimit(limit == 0 ? nil : Int32(limit), queue: name)
         }
-        let submitter = members["submitter"]?.text
-        if let weight = members["weight"]?.whole {
-            try await call.ledger.setWeight(Int32(weight), queue: name, submitter: submitter)
-        } else if submitter != nil {
-            throw Problem(.badBody, mistakes: [.init(pointer: "/submitter", detail: "needs a weight")])
-        }
+        if let weight { try await call.ledger.setWeight(Int32(weight), queue: name, submitter: submitter) }
         return try .json(QueueRecord(try await find()))
     }
 

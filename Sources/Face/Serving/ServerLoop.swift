@@ -138,7 +138,7 @@ final class ServerLoop {
     private func take(_ message: HTTPServer.Message) {
         switch message {
         case .answer(let number, let answer):
-            guard let exchange = exchanges[number] else { return }
+            guard let exchange = exchanges[number] else { return answer.drop() }
             if case .streaming(let body) = exchange.phase { body.abandon() }
             exchange.phase = .answered(answer)
             resume(exchange)
@@ -211,6 +211,7 @@ final class ServerLoop {
         collectedBytes -= exchange.body.count
         exchange.body = []
         if case .streaming(let body) = exchange.phase { body.finish(isComplete: false) }
+        if case .answered(let answer) = exchange.phase { answer.drop() }
         channels.removeValue(forKey: exchange.number)?.close()
         exchanges[exchange.number] = nil
     }

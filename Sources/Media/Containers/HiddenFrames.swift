@@ -20,18 +20,22 @@ enum HiddenFrames {
     static func mayBegin(in start: [UInt8]) -> Bool {
         let sound = start.drop { $0 == 0 }
         if sound.isEmpty || isFrame(sound) || isFrame(start[...]) { return true }
-        var word: UInt32 = 0
-        for byte in start {
-            word = word << 8 | UInt32(byte)
-            switch word {
-            // DTS of 16 and 14 bits, in both byte orders, and its extensions.
-            case 0x7FFE_8001, 0xFE7F_0180, 0x1FFF_E800, 0xFF1F_00E8, 0x6458_2025: return true
-            // TrueHD and MLP.
-            case 0xF872_6FBA, 0xF872_6FBB: return true
-            default: break
+        // Their frames have an even number of bytes.
+        return start.withUnsafeBytes { bytes in
+            stride(from: 0, to: bytes.count - 3, by: 2).contains { place in
+                isMark(bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self).bigEndian)
             }
         }
-        return false
+    }
+
+    private static func isMark(_ word: UInt32) -> Bool {
+        switch word {
+        // DTS of 16 and 14 bits, in both byte orders, and its extensions.
+        case 0x7FFE_8001, 0xFE7F_0180, 0x1FFF_E800, 0xFF1F_00E8, 0x6458_2025: true
+        // TrueHD and MLP.
+        case 0xF872_6FBA, 0xF872_6FBB: true
+        default: false
+        }
     }
 
     private static func isFrame(_ bytes: ArraySlice<UInt8>) -> Bool {

@@ -10,6 +10,7 @@ import System
 package final class FileCalls: Sendable {
     private struct Call {
         let roots: Set<String>
+        let since = ContinuousClock.now
         let giveUp: @Sendable () -> Void
     }
 
@@ -132,6 +133,27 @@ package final class FileCalls: Sendable {
         }
         for roots in keys { clear(roots) }
     }
+
+    /// Silences all roots of calls that have taken longer than `limit`, and returns those that were not silent before.
+    package func silenceRoots(ofCallsLongerThan limit: Duration) -> Set<String> {
+        let start = ContinuousClock.now - limit
+        let lost = state.withLock { state in
+            state.awaited.values.filter { $0.since < start }.reduce(into: Set()) { $0.formUnion($1.roots) }
+                .subtracting(state.silent)
+        }
+        for root in lost { silence(root) }
+        return lost
+    }
+
+    /// Begins calls again to the silent roots whose calls have all returned.
+    package func resumeReturned() {
+        let back = state.withLock { state in
+            state.silent.filter { root in !state.stuck.values.contains { $0.contains(root) } }
+        }
+        for root in back { resume(root) }
+    }
+
+    package var silentRoots: Set<String> { state.withLock { $0.silent } }
 
     /// The first of the roots that is silent; `nil` if none is.
     package func silent(of roots: Set<String>) -> String? {

@@ -169,7 +169,7 @@ final class RootKeeper: Sendable {
     func setAsideSilent(_ name: String) -> Failure? {
         let failure = state.withLock { state -> Failure? in
             guard let place = places[name], state.absent[name]?.isSilent != true else { return nil }
-            let failure = Self.silence(of: place, for: silenceLimit).failure
+            let failure = StorageError.silence(of: name, at: place.path, for: silenceLimit).failure
             let (now, before) = (ContinuousClock.now, state.absent[name])
             // The check is due at once: it returns when the root answers.
             state.absent[name] = Absence(
@@ -186,11 +186,6 @@ final class RootKeeper: Sendable {
         }
         if failure != nil { signal.send() }
         return failure
-    }
-
-    private static func silence(of place: WorkerConfiguration.RootPlace, for limit: Duration) -> StorageError {
-        let detail = "the file system at \(place.path) has not answered for \(limit.components.seconds) s"
-        return StorageError(.storageUnavailable, at: .open, "use the root", detail, place: place.name)
     }
 
     private func pause(after looks: Int) -> Duration { min(longestPause, firstPause * (1 << min(looks, 16))) }
