@@ -1,5 +1,6 @@
 -- Why: a webhook that was made for a batch that had already ended made all other webhooks hear of that end again. And the time at which a
--- test is sent was listed as minus infinity.
+-- test is sent was listed as minus infinity. And a place of a tenant without a slash at its end also meant the folders beside it that begin
+-- with the same letters.
 --
 -- Compatible from: 23
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
@@ -26,6 +27,18 @@ $x$),
         ('find_ended_batches', $x$and (w.queue is null or w.queue = e.queue)
         where $x$, $x$and (w.queue is null or w.queue = e.queue)
         where e.only_for is null and $x$),
+        ('limit_tenant', $x$
+    elsif exists (
+        select from jsonb_each(case when$x$, $x$
+    elsif exists (
+        select from unnest(array['reads', 'writes']) k,
+            jsonb_array_elements_text(case when jsonb_typeof(limits -> k) = 'array' then limits -> k else '[]' end) w
+        where w !~ '^[^:/]+:([^/].*/)?$'
+    ) then
+        raise exception 'a place of a tenant is a root or a folder'
+            using errcode = 'invalid_parameter_value', hint = 'end it with a colon or a slash, as in "archive:" or "out:radio/"';
+    elsif exists (
+        select from jsonb_each(case when$x$),
         ('list_deliveries', 'then d.due_at end', 'then greatest(d.due_at, d.created_at) end')
     ) as v (name, before, behind);
 end $$;

@@ -57,7 +57,11 @@ public final class HouseKeeper: Sendable {
                 group.addTask { try await self.keepHouse() }
                 group.addTask {
                     // A call to a silent root would not return before the root answers.
-                    await withTaskCancellationHandler { await self.finish() } onCancel: { self.files.stop() }
+                    await withTaskCancellationHandler {
+                        await self.finish()
+                    } onCancel: {
+                        self.files.stop()
+                    }
                 }
                 group.addTask { await self.watchRoots() }
                 group.addTask { await self.webhooks?.run() }

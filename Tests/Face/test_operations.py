@@ -202,6 +202,13 @@ def test_says_what_is_wrong_with_a_job(face, job, pointer):
     assert face.get("/api/v1/status")["jobs"]["waiting"] == 0
 
 
+def test_the_refusal_of_many_lines_is_heard(face):
+    # Far more than a connection holds.
+    content = b"not json\n" + lines(jobs(30_000)).encode()
+    answer = face.ask("POST", "/api/v1/batches", content=content, headers={"content-type": "application/x-ndjson"})
+    assert problem(answer, 400, "bad_body")["detail"].startswith("line 1 ")
+
+
 def test_submits_nothing_of_a_body_that_breaks_off(face):
     with face.connect() as connection:
         body = lines(jobs(2_000)).encode()

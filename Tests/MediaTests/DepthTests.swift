@@ -23,6 +23,19 @@ import Testing
         return (try FFmpeg.decode(output, to: outcome.format.sampleKind == .float ? .f32 : stored), outcome)
     }
 
+    /// With 8 bits, libav writes checksums by which WavPack's own decoder plays silence.
+    @Test func eightBitsBecomeWavPackThatItsOwnDecoderReads() throws {
+        let music = Signal.noise(seed: 8, rate: 48_000, frames: 10_000, channels: 2, amplitude: 0.4).pcm(.u8)
+        let (output, outcome) = try convert(music, AudioFormat(container: .wavpack, codec: .wavpack))
+        #expect(outcome.format.bitDepth == 16)
+        let isSame = output.samples(channel: 1) == music.samples(channel: 1)
+        #expect(isSame)
+        let (named, copy) = (folder.path("out.wv"), folder.path("copy.wav"))
+        try Bytes.write(Bytes.read(folder.path("out")), to: named)
+        try Run.program("wvunpack", ["-q", "-y", named, "-o", copy]).checked()
+        #expect(try WAVFile.read(path: copy) == output)
+    }
+
     /// The error in the first channel, in steps of `bits`: its mean and its root mean square.
     private func error(_ output: PCM, _ input: PCM, bits: Int) -> (mean: Double, rms: Double) {
         let scale = pow(2.0, Double(bits - 1))

@@ -117,6 +117,7 @@ struct ReadCase: Sendable, CustomTestStringConvertible {
         ReadCase("six.ac3", "", "ac3", count: .reference, rate: 48_000, channels: 6),
         ReadCase("a.eac3", "", "eac3", count: .reference, rate: 48_000),
         ReadCase("e.mp4", "-c:a eac3 -movie_timescale 48000", "eac3", count: .stated, rate: 48_000),
+        ReadCase("dts.ts", "-c:a dca -strict -2", "dts", count: .reference, rate: 48_000),
         ReadCase("a.dts", "-c:a dca -strict -2", "dts", count: .reference, rate: 48_000),
         ReadCase("d.mka", "-c:a dca -strict -2", "dts", count: .reference, rate: 48_000, channels: 6),
         ReadCase("a.ogg", "-c:a libvorbis", "vorbis"),

@@ -34,7 +34,7 @@ struct SubmitLook: Sendable {
             let work = job == nil ? 0 : try numbers.number(of: plan.recipe(item))
             let records = job.flatMap { $0.work == work ? $0.outputs : nil }
             let presence = SubmitSurvey.Presence(of: presences[place], records)
-            survey.classify(place, item, job, work: work, presence, stamps[place])
+            survey.classify(place, item, job, work: work, presence, of: presences[place], stamps[place])
         }
         return survey
     }

@@ -122,7 +122,7 @@ struct SubmitPlan: Sendable {
         chosen.lazy.map { choice in
             let item = items[choice.place]
             var recipe = recipe(item)
-            for index in recipe.outputs.indices { recipe.outputs[index].onConflict = choice.policy }
+            for index in recipe.outputs.indices { recipe.outputs[index].onConflict = choice.policy(of: index) }
             return JobRequest(recipe, needs: needs(item), stamp: choice.stamp)
         }
     }
@@ -158,7 +158,9 @@ struct SubmitPlan: Sendable {
         var digest = try begunDigest(wishes)
         for choice in chosen {
             digest.add(items[choice.place])
-            if choice.predecessor != 0 { digest.add("\(choice.predecessor) \(choice.policy.rawValue)") }
+            if choice.predecessor != 0 {
+                digest.add("\(choice.predecessor) \(choice.policies.map(\.rawValue).joined(separator: ","))")
+            }
         }
         return "request:\(digest.finish().hexDigest)"
     }

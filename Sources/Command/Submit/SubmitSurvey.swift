@@ -10,11 +10,16 @@ struct SubmitSurvey: Sendable {
     struct Chosen: Sendable {
         /// The index in the plan's items.
         let place: Int
-        let policy: Recipe.ConflictPolicy
+        /// Of each output, or one of all.
+        let policies: [Recipe.ConflictPolicy]
         /// The destination's latest job; 0 if there is none. Part of the submission's key, so that later work makes
         /// it another submission.
         let predecessor: Int64
         let stamp: SourceStamp?
+
+        func policy(of output: Int) -> Recipe.ConflictPolicy {
+            output < policies.count ? policies[output] : policies[0]
+        }
     }
 
     /// What exists at a destination.
@@ -81,17 +86,22 @@ struct SubmitSurvey: Sendable {
     // MARK: - One item
 
     /// Classifies one item. `earlier` is the destination's latest job, `work` the number of the work requested now.
+    /// `outputs`: what exists of each output, and `presence` of all together.
     mutating func classify(
         _ place: Int,
         _ item: SubmitPlan.Item,
         _ earlier: EarlierJob?,
         work: Int64,
         _ presence: Presence,
+        of outputs: [Presence],
         _ stamp: SourceStamp?
     ) {
-        func taken(_ policy: Recipe.ConflictPolicy) -> Chosen {
-            Chosen(place: place, policy: policy, predecessor: earlier?.job ?? 0, stamp: stamp)
+        func taken(_ policies: Recipe.ConflictPolicy...) -> Chosen { taken(policies) }
+        func taken(_ policies: [Recipe.ConflictPolicy]) -> Chosen {
+            Chosen(place: place, policies: policies, predecessor: earlier?.job ?? 0, stamp: stamp)
         }
+        /// The first destination at which something exists.
+        var found: String { "\(zip(item.destinations, outputs).first { $1.isTaken }?.0 ?? item.destination)".printable }
         var isAltered = false
         var hasChanged = false
         if let same = earlier, same.work == work {
@@ -125,26 +135,23 @@ struct SubmitSurvey: Sendable {
             case .asNew: break
             }
         }
-        var policy = conflict.policy
+        var policies = [conflict.policy]
         if presence.isTaken {
             switch conflict {
-            case .fail where isAltered: return altered.add("\(item.destination)".printable)
-            case .fail: return conflicts.add("\(item.destination)".printable)
-            case .missing where presence == .partly, .newer where presence == .partly: policy = .skip
+            case .fail where isAltered: return altered.add(found)
+            case .fail: return conflicts.add(found)
+            case .missing where presence == .partly: policies = [.skip]
             case .missing: return skipped += 1
             case .newer:
-                guard presence.isOlder(than: stamp) else { return skipped += 1 }
-                policy = .replace
+                // An output that does not exist is made with either policy.
+                policies = outputs.map { $0.isOlder(than: stamp) ? .replace : .skip }
+                guard presence == .partly || policies.contains(.replace) else { return skipped += 1 }
             case .replace, .skip: break
             }
-            if isAltered {
-                altered.add("\(item.destination)".printable)
-            } else {
-                conflicts.add("\(item.destination)".printable)
-            }
+            if isAltered { altered.add(found) } else { conflicts.add(found) }
         }
         if hasChanged { changed.add("\(item.source)".printable) } else { fresh += 1 }
-        chosen.append(taken(policy))
+        chosen.append(taken(policies))
     }
 
     /// What an earlier job for the same work means for this submission.
@@ -208,8 +215,9 @@ extension SubmitSurvey.Presence {
             guard case .known(let look) = output, let record else { return true }
             return look.isFile && look.bytes == record.bytes && look.hasDigest != false
         }
-        let known = others.first { if case .known = $0 { true } else { false } }
-        self = !hold ? .there : others.count < seen.count ? .partly : known ?? .there
+        let looks = others.compactMap { if case .known(let look) = $0 { look } else { nil } }
+        let oldest = looks.min { $0.modified < $1.modified }
+        self = !hold ? .there : others.count < seen.count ? .partly : oldest.map(Self.known) ?? .there
     }
 
     /// Whether anything exists at the destination.

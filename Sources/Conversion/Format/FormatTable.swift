@@ -171,8 +171,9 @@ extension FormatTable {
 
     private static let flacRates = SampleRates.stepped(every: 1...65_534, step: 10, upTo: 655_340)
 
+    /// libav writes wrong checksums with 8 bits, and WavPack's own decoder plays silence then.
     private static let wavpackDepths = [
-        SampleDepth(8), SampleDepth(16), SampleDepth(24), SampleDepth(32), SampleDepth(32, .float),
+        SampleDepth(16), SampleDepth(24), SampleDepth(32), SampleDepth(32, .float),
     ]
     private static let alacLayouts: [ChannelLayout] = [
         .mono, .stereo, .threePointZero, .fourPointZero, .fivePointZero, .fivePointOne, .sixPointOneBack,

@@ -32,8 +32,8 @@ package struct ServerLimits: Sendable {
     package var headerBytes = 32 << 10
     /// Bytes of a refused body that are read before its connection is cut.
     package var droppedBytes = 1 << 20
-    /// The same for a body that would have arrived on demand. Some proxies lose an answer that comes before the end of the
-    /// body, so a file of ordinary size is read to its end.
+    /// The same for a file or JSON Lines. Many clients and some proxies lose an answer that comes before the end of the
+    /// body, so one of ordinary size is read to its end.
     package var droppedFileBytes = 64 << 20
 
     package init() {}

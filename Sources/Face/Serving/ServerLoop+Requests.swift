@@ -39,6 +39,8 @@ extension ServerLoop {
             let (server, number) = (server, exchange.number)
             let body = BodyStream { server.post(.wake(number)) }
             exchange.phase = .streaming(body)
+            // Clients read a refusal only when they have sent everything.
+            exchange.mayDrop = true
             answer(exchange) { await run(body) }
             return .YES
         case .streamOnDemand(let run):

@@ -29,6 +29,14 @@ struct AIFF: ContainerRules {
         )
     }
 
+    /// libav takes `sowt` for 16 bits, whatever the header says.
+    func pcmWidth(in source: ByteSource) -> PCMWidth? {
+        guard let common = Chunks.iff.first("COMM", in: source)?.place,
+            let shape = source.bytes(at: common, count: 22), shape.count == 22, shape[18...].elementsEqual("sowt".utf8)
+        else { return nil }
+        return PCMWidth(bytes: Int(bigEndian(shape[6..<8]) + 7) / 8)
+    }
+
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capChunks(isBig: true) }
 
     func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {

@@ -28,6 +28,9 @@ protocol SourceRules: Sendable {
     /// The syntax of the frames, if there is nothing but frames.
     var frameSyntax: FrameSyntax? { get }
 
+    /// Whether samples of PCM fill the bytes that the header gives them, which libav does not know; `nil` if libav is right.
+    func pcmWidth(in source: ByteSource) -> PCMWidth?
+
     /// Whether the container states times. If not, libav need not wait for any.
     var statesTimes: Bool { get }
 
@@ -105,6 +108,7 @@ extension SourceRules {
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? { nil }
     func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? { nil }
     var frameSyntax: FrameSyntax? { nil }
+    func pcmWidth(in source: ByteSource) -> PCMWidth? { nil }
     var statesTimes: Bool { true }
     var needsFirstPacket: Bool { false }
     func packetsThatTellTheCodec(in source: ByteSource) -> Int { 4 }

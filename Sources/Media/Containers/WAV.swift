@@ -12,6 +12,11 @@ struct WAV: ContainerRules {
             && start[44..<256].contains { $0 != 0 }
     }
 
+    func pcmWidth(in source: ByteSource) -> PCMWidth? {
+        let tag = Chunks.riff.first("fmt ", in: source).flatMap { source.bytes(at: $0.place, count: 2) }
+        return PCMWidth(marksIntegers: tag == [0xFE, 0xFF])
+    }
+
     func packetsThatTellTheCodec(in source: ByteSource) -> Int {
         HiddenFrames.packetsThatTellTheCodec(of: Chunks.riff.first("data", in: source)?.place, in: source)
     }

@@ -16,7 +16,13 @@ public struct StorageRoots: Sendable {
     static func check(names: [String]) throws(StorageError) {
         var known: Set<String> = []
         for name in names where !known.insert(name).inserted {
-            throw StorageError(.invalidLocation, at: .open, "open the roots", "two roots have the same name", place: name)
+            throw StorageError(
+                .invalidLocation,
+                at: .open,
+                "open the roots",
+                "two roots have the same name",
+                place: name
+            )
         }
     }
 

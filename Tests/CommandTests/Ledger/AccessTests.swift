@@ -72,6 +72,10 @@ struct AccessTests {
             "out:radio/"
         )
         #expect(limited.contains("  500  ") && limited.contains("in:radio/ archive:"))
+        for place in ["in:rad", "in", "in:/radio/", ":radio/", ""] {
+            let refusal = try bench.run("tenants", "limit", "radio", "--writes", place)
+            #expect(refusal.status != .exited(0), "\(place)")
+        }
         _ = try bench.output("tenants", "limit", "radio", "--top-priority", "none", "--max-attempts", "2")
         #expect(try bench.run("tenants", "limit", "tv", "--max-attempts", "2").status == .exited(4))
         #expect(try bench.run("tenants", "limit", "radio", "--max-attempts", "0").status == .exited(2))

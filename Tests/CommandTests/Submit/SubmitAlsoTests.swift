@@ -47,6 +47,39 @@ struct SubmitAlsoTests {
         withExtendedLifetime(worker) {}
     }
 
+    /// Outputs that are newer than the source stay, whichever they are, and older ones are replaced.
+    @Test(arguments: [["out/a.flac"], ["web/a.wav"], ["out/a.flac", "web/a.opus"], []])
+    func newerReplacesOlderOutputsOnly(stay: [String]) throws {
+        try FileManager.default.removeItem(atPath: bench.folder.path("in/b.wav"))
+        func write(_ name: String, secondsAfterSource: Double) throws {
+            let path = bench.folder.path(name)
+            let date = Date(timeIntervalSince1970: 1_000_000_000 + secondsAfterSource)
+            if secondsAfterSource != 0 {
+                let folder = (path as NSString).deletingLastPathComponent
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                try Bytes.write(Array("before".utf8), to: path)
+            }
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+        }
+        try write("in/a.wav", secondsAfterSource: 0)
+        let outputs = Self.outputs.prefix(3)
+        for name in outputs { try write(name, secondsAfterSource: stay.contains(name) ? 3_600 : -3_600) }
+        let worker = try bench.startWorker()
+        _ = try submit("--on-conflict", "newer", "--wait").checked()
+        for name in outputs {
+            let isKept = try Bytes.read(bench.folder.path(name)) == Array("before".utf8)
+            #expect(isKept == stay.contains(name), "\(name)")
+        }
+        withExtendedLifetime(worker) {}
+    }
+
+    @Test func refusalNamesTheOutputThatExists() throws {
+        try bench.sound("web/b.wav")
+        let refusal = try submit()
+        #expect(refusal.errorText.contains("web/b.wav"), "\(refusal.errorText)")
+        #expect(!refusal.errorText.contains("out/b.flac"), "\(refusal.errorText)")
+    }
+
     @Test func onlyWhatIsMissingIsMadeAgain() throws {
         let worker = try bench.startWorker()
         _ = try submit("--wait").checked()

@@ -22,6 +22,11 @@ struct W64: ContainerRules {
         )
     }
 
+    func pcmWidth(in source: ByteSource) -> PCMWidth? {
+        let format = source.bytes(at: Self.firstChunk, count: Int(Self.headBytes) + 2)
+        return PCMWidth(marksIntegers: format?.starts(with: "fmt ".utf8) == true && format?.suffix(2) == [0xFE, 0xFF])
+    }
+
     func packetsThatTellTheCodec(in source: ByteSource) -> Int {
         HiddenFrames.packetsThatTellTheCodec(of: dataChunk(in: source).map { $0.place + Self.headBytes }, in: source)
     }
