@@ -86,6 +86,15 @@ struct RareCase: Sendable, CustomTestStringConvertible {
         #expect(try read.damage.isEmpty && read.pcm == ReadBack.file(source).pcm)
     }
 
+    /// SoX counts the byte that pads an odd number of blocks as sound.
+    @Test(arguments: [8_000, 8_320]) func gsmOfSoXIsReadWhole(frames: Int) throws {
+        let (source, path) = (folder.path("in.wav"), folder.path("gsm.wav"))
+        try WAVFile.write(Signal.tone(440, rate: 8_000, frames: frames).pcm(.s16), to: source)
+        try Run.program("sox", [source, "-e", "gsm-full-rate", path]).checked()
+        let read = try ReadBack.file(path)
+        #expect(try read.damage.isEmpty && read.pcm == FFmpeg.decode(path, to: read.pcm.format))
+    }
+
     // MARK: Lossless
 
     @Test(arguments: ["a.thd", "a.mkv", "a.mp4", "a.m2ts"], [(2, 16), (2, 24), (6, 24)])

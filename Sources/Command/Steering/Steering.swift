@@ -93,11 +93,12 @@ struct Steering: Sendable {
     private func look(_ ids: [Int64]?, _ invocation: Invocation, _ ledger: any CommandLedger) async throws -> Prospect {
         if let ids {
             let filter = JobFilter(ids: ids)
-            var known: Set<Int64> = []
+            var (known, batches): (Set<Int64>, Set<Int64>) = ([], [])
             var cursor: JobCursor?
             repeat {
                 let page = try await ledger.jobs(matching: filter, after: cursor, limit: 1_000)
                 known.formUnion(page.jobs.map(\.job))
+                batches.formUnion(page.jobs.map(\.batch))
                 cursor = page.next
             } while cursor != nil
             let missing = ids.filter { !known.contains($0) }
@@ -109,6 +110,12 @@ struct Steering: Sendable {
                 )
             }
             let (count, publishing) = try await ledger.prospect(of: change, matching: filter)
+            if count == 0, publishing == 0 {
+                // Asked for a whole batch, the ledger says if it belongs to others.
+                for batch in batches.sorted().prefix(10) {
+                    _ = try await ledger.prospect(of: change, matching: JobFilter(batch: batch))
+                }
+            }
             let isUntouched = if case .prioritize = change { true } else { false }
             let idle = ids.count - count - (isUntouched ? 0 : publishing)
             return Prospect(filter: filter, count: count, publishing: publishing, idle: idle)

@@ -37,6 +37,9 @@ protocol SourceRules: Sendable {
     /// Whether libav must see the first packet before it knows the codec.
     var needsFirstPacket: Bool { get }
 
+    /// Whether libav calls a stream data before it has seen its packets, although it may be sound.
+    var mayCallSoundData: Bool { get }
+
     /// How many packets libav may ask its demuxers about, to find the codec of a stream.
     func packetsThatTellTheCodec(in source: ByteSource) -> Int
 
@@ -111,6 +114,7 @@ extension SourceRules {
     func pcmWidth(in source: ByteSource) -> PCMWidth? { nil }
     var statesTimes: Bool { true }
     var needsFirstPacket: Bool { false }
+    var mayCallSoundData: Bool { false }
     func packetsThatTellTheCodec(in source: ByteSource) -> Int { 4 }
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capAPE() }

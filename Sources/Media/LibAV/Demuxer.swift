@@ -316,7 +316,8 @@ final class Demuxer {
     /// Discards every stream that is not audio. `sparesUnknown` keeps unidentified streams, because probing their
     /// packets may still identify them.
     private func discardAllButAudio(sparesUnknown: Bool) {
-        for stream in streams where !stream.isAudio && !(sparesUnknown && stream.isUnknown) {
+        for stream in streams where !stream.isAudio {
+            if sparesUnknown, stream.isUnknown || stream.isData && rules.mayCallSoundData { continue }
             stream.pointer.pointee.discard = AVDISCARD_ALL
         }
     }

@@ -14,6 +14,7 @@ struct InputStream {
     var isAudio: Bool { parameters.codec_type == AVMEDIA_TYPE_AUDIO }
     /// Whether the container does not state the stream's type.
     var isUnknown: Bool { parameters.codec_type == AVMEDIA_TYPE_UNKNOWN }
+    var isData: Bool { parameters.codec_type == AVMEDIA_TYPE_DATA }
     var isCover: Bool { pointer.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 }
     var codecName: String { String(cString: avcodec_get_name(parameters.codec_id)) }
     /// The allowed decoder for the codec; `nil` if there is none.

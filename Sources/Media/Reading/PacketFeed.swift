@@ -226,9 +226,11 @@ struct PacketFeed: ~Copyable {
         return arrivalAhead.pages.gap == .within
     }
 
-    /// Whether the undecodable rest of a packet is only the byte that pads odd chunks to an even size.
+    /// Whether the undecodable rest of a packet is only the byte that pads odd chunks to an even size. SoX counts it as
+    /// sound of GSM.
     func isPadding(_ packet: borrowing Packet) -> Bool {
-        stream.isPCM && stream.blockAlign > 1 && packet.byteCount % stream.blockAlign == 1
+        guard stream.blockAlign > 1 else { return false }
+        return stream.isPCM ? packet.byteCount % stream.blockAlign == 1 : packet.byteCount == 1
     }
 
     /// Whether the source was read to its end, so that the missing sound is missing from the source itself.

@@ -149,6 +149,22 @@ struct SteeringTests {
         #expect(idle.errorText.hasPrefix("note:  1 job is in a state in which retry has no effect\n"))
     }
 
+    @Test func jobOfAnotherIsNotCalledIdle() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        _ = try bench.sql("create role other_submitter login in role sluice_submitter")
+        // Roles are of the whole server. `try?`: a role that stays fails no expectation here.
+        defer { _ = try? bench.sql("drop role other_submitter") }
+        let address = try #require(bench.environment["SLUICE_DATABASE_URL"])
+        let url = address.replacing("postgres@", with: "other_submitter@")
+        for words in [["cancel", "\(job)"], ["prioritize", "5", "\(job)"]] {
+            let run = try bench.run(words + ["--yes"], environment: ["SLUICE_DATABASE_URL": url])
+            #expect(run.status == .exited(6))
+            #expect(run.errorText.hasPrefix("error: batch 1 belongs to "), "\(run.errorText)")
+        }
+        #expect(try await bench.state(job) == .waiting)
+    }
+
     @Test func oneMistypedNumberStopsAll() async throws {
         let bench = try LedgerBench()
         let jobs = try await bench.submit(2)
