@@ -177,7 +177,7 @@ struct QuotaTests {
         #expect(try await places(nil, nil) == ["*"])
         #expect(try await places(nil, ["a:"]) == ["a:"])
         #expect(try await places("out:{tenant}/{stem}", ["out:", "in:"]) == ["out:radio/"])
-        #expect(try await places("out:{stem}", ["out:x/", "out:y"]) == ["out:x/", "out:y"])
+        #expect(try await places("out:{stem}", ["out:x/", "out:y/"]) == ["out:x/", "out:y/"])
         #expect(try await places("out:{tenant}/{stem}", ["out:tv/"]) == [])
         for (template, folder) in [
             ("out:{tenant}/{label}/{stem}.{ext}", "out:radio/"), ("out:a/{tenant}-x/b{stem}", "out:a/radio-x/"),

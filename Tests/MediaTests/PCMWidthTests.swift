@@ -82,4 +82,25 @@ import Testing
         try Bytes.write(Array("FORM".utf8) + big(chunks.count, 4) + chunks, to: folder.path("a.aifc"))
         try check(folder.path("a.aifc"), values, "sowt, \(bits)")
     }
+
+    /// CAF does not say which bytes of a sample count.
+    @Test(arguments: [0, 2], [(16, 4), (24, 4), (16, 2), (24, 3)])
+    func samplesOfCAFThatDoNotFillTheirBytesAreRefused(flags: Int, width: (bits: Int, bytes: Int)) throws {
+        func big(_ value: Int, _ count: Int) -> [UInt8] { bigEndianBytes(Int64(value), count: count) }
+        let rate = withUnsafeBytes(of: 48_000.0.bitPattern.bigEndian) { Array($0) }
+        let shape =
+            rate + Array("lpcm".utf8) + big(flags, 4) + big(width.bytes * 2, 4) + big(1, 4) + big(2, 4)
+            + big(width.bits, 4)
+        let sound = [UInt8](repeating: 1, count: width.bytes * 2 * 1_000)
+        let bytes =
+            Array("caff".utf8) + big(1, 2) + big(0, 2) + Array("desc".utf8) + big(shape.count, 8) + shape
+            + Array("data".utf8) + big(sound.count + 4, 8) + big(0, 4) + sound
+        try Bytes.write(bytes, to: folder.path("a.caf"))
+        if width.bytes * 8 == width.bits {
+            #expect(try ReadBack.file(folder.path("a.caf")).pcm.frames == 1_000)
+        } else {
+            let error = #expect(throws: MediaError.self) { try ReadBack.file(folder.path("a.caf")) }
+            #expect(error?.code == .unsupportedCodec)
+        }
+    }
 }

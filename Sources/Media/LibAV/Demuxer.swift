@@ -41,7 +41,7 @@ final class Demuxer {
         context = try openShowingLittle(format, reading) ?? Demuxer.open(format, rules, source, reading)
         discardAllButAudio(sparesUnknown: true)
         if rules.needsFirstPacket { readFirstPacket() }
-        if let width = rules.pcmWidth(in: source) { for stream in streams { width.correct(stream) } }
+        if let width = rules.pcmWidth(in: source) { for stream in streams { try width.correct(stream) } }
         if !allAudioIsDescribed {
             let result = avformat_find_stream_info(context, nil)
             if source.isOverTime { throw Demuxer.overTime(name) }

@@ -1,4 +1,5 @@
 import CLibAV
+import Conversion
 
 /// Corrects the codec of PCM whose header gives each sample more bytes than its valid bits need.
 ///
@@ -9,21 +10,30 @@ struct PCMWidth {
     var marksIntegers = false
     /// The bytes of a sample that the header states, where libav does not know them; otherwise `nil`.
     var bytes: Int?
+    /// Whether the container does not say which of a sample's bytes count.
+    var isUnclear = false
 
     private static let wide = [AV_CODEC_ID_PCM_S16LE, AV_CODEC_ID_PCM_S24LE, AV_CODEC_ID_PCM_S32LE]
 
-    func correct(_ stream: InputStream) {
+    /// Throws `unsupported_codec` if it is unclear what the samples are.
+    func correct(_ stream: InputStream) throws {
         let (codec, channels, align) = (
             stream.pointer.pointee.codecpar.pointee.codec_id, stream.channelCount, stream.blockAlign
         )
-        guard channels > 0, align > 0, align % channels == 0 || bytes != nil else { return }
+        guard stream.isPCM, channels > 0, align > 0, align % channels == 0 || bytes != nil else { return }
+        let bytes = bytes ?? align / channels
+        if isUnclear {
+            let bits = Int(av_get_bits_per_sample(codec))
+            guard bits > 0, bytes * 8 != bits else { return }
+            let detail = "its header gives samples of \(bits) bits \(bytes) bytes, and does not say which of them count"
+            throw MediaError(.unsupportedCodec, at: .probe, detail, stream: stream.index)
+        }
         let isUnsigned = codec == AV_CODEC_ID_PCM_U8
         guard
             isUnsigned || codec == AV_CODEC_ID_PCM_S8 || Self.wide.contains(codec)
                 || codec == AV_CODEC_ID_PCM_F24LE && marksIntegers
         else { return }
         let whole: AVCodecID
-        let bytes = bytes ?? align / channels
         switch bytes {
         case 1: whole = isUnsigned ? codec : AV_CODEC_ID_PCM_S8
         case 2...4: whole = Self.wide[bytes - 2]

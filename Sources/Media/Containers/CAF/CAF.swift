@@ -12,6 +12,8 @@ struct CAF: ContainerRules {
         return StreamedHeader(soundBytes: size - data.place - Self.editCountBytes)
     }
 
+    func pcmWidth(in source: ByteSource) -> PCMWidth? { PCMWidth(isUnclear: true) }
+
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capCAF() }
 
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
