@@ -108,6 +108,9 @@ def test_the_release_works_on_a_migrated_ledger_beside_this_build(fleet):
     assert [step["version"] for step in answer["applied"]] == list(range(OLD_VERSION + 1, NEW_VERSION + 1))
     fleet.worker(SLUICE, "new")
     fleet.start(SLUICE, "coordinator")
+    # The earlier worker could do all jobs before the new one has begun.
+    working = "select count(*) from sluice.worker where ended_at is null"
+    fleet.wait("both workers are there", lambda: fleet.query(working) == "2")
     fleet.submit(SLUICE, "1*.wav", "by-new")
     fleet.submit(RELEASE, "1*.wav", "by-old")
     fleet.wait("all jobs are done", lambda: fleet.states() == {"completed": 301})
