@@ -70,7 +70,7 @@ public final class Face: Sendable {
             return address
         }
         let offer = FileShare.Offer(configuration, complain)
-        for roots in [offer.uploads, offer.downloads] { try roots.wait(for: .seconds(10)) }
+        for roots in [offer.uploads, offer.downloads] { try roots.wait() }
         share = FileShare(offer)
         let ledger = try JobLedger(ledgerConfiguration)
         self.ledger = ledger

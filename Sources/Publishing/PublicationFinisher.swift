@@ -1,5 +1,5 @@
 import Conversion
-public import Ledger
+package import Ledger
 public import Storage
 
 /// Carries out the ledger's publish orders: gives outputs their names, then reports that to the ledger.
@@ -9,8 +9,6 @@ public import Storage
 public struct PublicationFinisher: Sendable {
     private let ledger: JobLedger
     private let files: FileCalls
-
-    public init(_ ledger: JobLedger) { self.init(ledger, files: FileCalls()) }
 
     /// `files` gives up the orders of roots that do not answer. They are postponed then, and may still be carried out:
     /// that harms no more than a process that was stopped in the middle of one.

@@ -155,6 +155,13 @@ def test_subscribers_that_leave_before_the_answer_keep_no_place(face):
         stream.close()
 
 
+def test_one_caller_does_not_take_all_places(face):
+    taken = [Stream(face, "queues=true") for _ in range(1_000)]
+    problem(face.ask("GET", "/api/v1/events?queues=true"), 503, "overloaded")
+    for stream in taken:
+        stream.close()
+
+
 def test_refuses_what_it_cannot_tell(face):
     problem(face.ask("GET", "/api/v1/events"), 400, "bad_parameter")
     problem(face.ask("GET", "/api/v1/events?batch=x"), 400, "bad_parameter")

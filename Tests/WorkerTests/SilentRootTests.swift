@@ -227,6 +227,13 @@ struct SilentRootTests {
         try await worker.stopsWell(within: .seconds(17))
     }
 
+    /// Registers a worker that exists in the ledger alone.
+    private static func registerAnother(in lab: WorkerLab, _ roots: [String]) async throws -> WorkerEntry {
+        let abilities = ["codec:flac"] + roots
+        let other = WorkerRegistration(name: "other", host: "h", build: "1", slots: 2, abilities: abilities)
+        return try await lab.ledger.register(other)
+    }
+
     @Test func coordinatorStartsAndStopsWhileARootIsSilent() async throws {
         let lab = try await Self.lab()
         let mirror = MirroredFolder.words(at: lab.path("silent"), "", isSilent: true)
@@ -241,15 +248,7 @@ struct SilentRootTests {
     @Test func coordinatorCompletesWhatIsLeftInOtherRoots() async throws {
         let lab = try await Self.lab(lease: "2 s", publishGrace: "1 s")
         let names = ["quick", "silent"]
-        let other = try await lab.ledger.register(
-            WorkerRegistration(
-                name: "other",
-                host: "h",
-                build: "1",
-                slots: 2,
-                abilities: ["codec:flac", "root:quick", "root:silent"]
-            )
-        )
+        let other = try await Self.registerAnother(in: lab, ["root:quick", "root:silent"])
         for name in names {
             let recipe = WorkerLab.recipe("\(name):talk.wav", to: "\(name):left.flac")
             _ = try await lab.ledger.submit(Submission(), [JobRequest(recipe, needs: ["root:\(name)"])])
@@ -304,15 +303,7 @@ struct SilentRootTests {
         try await Self.submit(1, in: "silent", "long", to: lab)
         try await lab.waitForMovement()
         try mirror.stopAnswering()
-        let other = try await lab.ledger.register(
-            WorkerRegistration(
-                name: "other",
-                host: "h",
-                build: "1",
-                slots: 2,
-                abilities: ["codec:flac", "root:quick", "root:elsewhere"]
-            )
-        )
+        let other = try await Self.registerAnother(in: lab, ["root:quick", "root:elsewhere"])
         _ = try await lab.ledger.submit(
             Submission(),
             [JobRequest(WorkerLab.recipe("elsewhere:talk.wav", to: "quick:left.flac"), needs: ["root:elsewhere"])]

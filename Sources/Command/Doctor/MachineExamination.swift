@@ -94,6 +94,7 @@ struct MachineExamination: Sendable {
     private func rootFindings() async -> [Finding] {
         let files = FileCalls()
         let watch = Task {
+            // The time limit of a root. Cancelled as soon as all roots have answered.
             try await Task.sleep(for: Self.patience, clock: .continuous)
             files.stop()
         }

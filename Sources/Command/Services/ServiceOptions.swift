@@ -23,7 +23,7 @@ enum ServiceOptions {
             places.map { .init(name: $0.name, path: $0.path, rules: $0.rules) },
             complain: complain
         )
-        try roots.wait(for: .seconds(10))
+        try roots.wait()
         return roots
     }
 

@@ -111,7 +111,8 @@ struct Steering: Sendable {
             }
             let (count, publishing) = try await ledger.prospect(of: change, matching: filter)
             if count == 0, publishing == 0 {
-                // Asked for a whole batch, the ledger says if it belongs to others.
+                // Asked for a whole batch, the ledger says if it belongs to others. Some batches are enough: the first
+                // refusal ends the command.
                 for batch in batches.sorted().prefix(10) {
                     _ = try await ledger.prospect(of: change, matching: JobFilter(batch: batch))
                 }

@@ -102,6 +102,10 @@ struct SubmitSurvey: Sendable {
         }
         /// The first destination at which something exists.
         var found: String { "\(zip(item.destinations, outputs).first { $1.isTaken }?.0 ?? item.destination)".printable }
+        /// Replaces each output that is older than the source. One that does not exist is made with either policy.
+        var replacingOlder: [Recipe.ConflictPolicy] {
+            outputs.map { $0.isOlder(than: stamp) ? .replace : .skip }
+        }
         var isAltered = false
         var hasChanged = false
         if let same = earlier, same.work == work {
@@ -129,8 +133,8 @@ struct SubmitSurvey: Sendable {
                 return chosen.append(taken(presence == .partly ? .skip : conflict.policy))
             case .changed:
                 changed.add("\(item.source)".printable)
-                // The existing file is an output of ours, as it was written.
-                return chosen.append(taken(.replace))
+                // The existing files are outputs of ours, as they were written.
+                return chosen.append(conflict == .newer ? taken(replacingOlder) : taken(.replace))
             case .altered: isAltered = true
             case .asNew: break
             }
@@ -143,8 +147,7 @@ struct SubmitSurvey: Sendable {
             case .missing where presence == .partly: policies = [.skip]
             case .missing: return skipped += 1
             case .newer:
-                // An output that does not exist is made with either policy.
-                policies = outputs.map { $0.isOlder(than: stamp) ? .replace : .skip }
+                policies = replacingOlder
                 guard presence == .partly || policies.contains(.replace) else { return skipped += 1 }
             case .replace, .skip: break
             }

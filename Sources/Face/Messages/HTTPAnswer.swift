@@ -20,7 +20,7 @@ package struct HTTPAnswer: Sendable {
         (self.status, self.fields, self.body) = (status, fields, body)
     }
 
-    /// Nobody is left to whom it could be sent.
+    /// Releases what the answer holds. For an answer whose client disconnected before it was sent.
     func drop() {
         if case .events(let channel) = body { channel.close() }
     }

@@ -63,7 +63,7 @@ public final class OpeningRoots: Sendable {
 
     /// Waits until all have answered, but no longer than `limit`. Throws if one cannot be opened, so that a wrong setting
     /// shows at the start.
-    public func wait(for limit: Duration) throws(StorageError) {
+    public func wait(for limit: Duration = .seconds(10)) throws(StorageError) {
         try StorageRoots.check(names: places.map(\.name))
         let end = DispatchTime.now() + .milliseconds(Int(limit / .milliseconds(1)))
         for _ in places where answers.wait(timeout: end) == .timedOut { break }

@@ -13,7 +13,7 @@ public struct StorageRoots: Sendable {
     init(named roots: [String: StorageRoot]) { self.roots = roots }
 
     /// Throws `invalid_location` if two names are the same.
-    static func check(names: [String]) throws(StorageError) {
+    public static func check(names: [String]) throws(StorageError) {
         var known: Set<String> = []
         for name in names where !known.insert(name).inserted {
             throw StorageError(

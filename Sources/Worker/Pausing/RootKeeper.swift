@@ -71,6 +71,7 @@ final class RootKeeper: Sendable {
     /// Opens all roots, and sets aside those whose file systems do not answer. Throws if one cannot be opened, so that
     /// a wrong setting shows when the worker starts.
     static func open(_ configuration: WorkerConfiguration) async throws(StorageError) -> RootKeeper {
+        try StorageRoots.check(names: configuration.roots.map(\.name))
         let lines = Dictionary(configuration.roots.map { ($0.name, RootLine("root \($0.name)")) }) { first, _ in first }
         let limit = configuration.silenceLimit
         let answers = await withTaskGroup(of: (Int, Opened?).self) { group in
@@ -85,7 +86,6 @@ final class RootKeeper: Sendable {
         for number in configuration.roots.indices {
             if let root = try answers[number]?.get() { roots.append(root) }
         }
-        // Checks that the names differ.
         let keeper = RootKeeper(configuration, lines, try StorageRoots(roots), roots)
         for (number, place) in configuration.roots.enumerated() where answers[number] == nil {
             _ = keeper.setAsideSilent(place.name)
