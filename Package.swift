@@ -285,3 +285,8 @@ if isFuzzed {
         ),
     ]
 }
+
+// The modules of tests to build, where a few are enough: tests take most of a build's time. Unset, all are built.
+if let names = Context.environment["SLUICE_TEST_MODULES"]?.split(separator: " ").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}

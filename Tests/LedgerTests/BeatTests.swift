@@ -122,7 +122,7 @@ struct BeatTests {
         _ = try await lab.ledger.keepHouse()
         for _ in 0..<7 {
             try await lab.age(by: lab.lease / 6)
-            _ = try await lab.ledger.keepHouse()
+            _ = try await lab.keepWholeHouse()
         }
         #expect(try await lab.truth() == ["waiting": 1])
         for _ in 0..<2 {

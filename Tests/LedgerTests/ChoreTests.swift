@@ -136,7 +136,7 @@ struct ChoreTests {
         #expect(told.map(\.name) == ["fold_counts"] && told[0].failedAt != nil && told[0].remaining == 3)
         try await script(lab, "alter table queue_count drop constraint broken")
         try await lab.age(by: .seconds(5))
-        #expect(try await lab.ledger.keepHouse()["fold_counts"]?.affected == 3)
+        #expect(try await lab.keepWholeHouse()["fold_counts"]?.affected == 3)
         #expect(try await lab.ledger.chores().allSatisfy { $0.error == nil })
     }
 
@@ -231,7 +231,7 @@ struct ChoreTests {
         holder.cancel()
         _ = await holder.result
         try await lab.age(by: .seconds(5))
-        #expect(try await lab.ledger.keepHouse()["fold_counts"]?.affected == 1)
+        #expect(try await lab.keepWholeHouse()["fold_counts"]?.affected == 1)
         #expect(try await lab.ledger.chores().allSatisfy { $0.error == nil })
     }
 
@@ -275,7 +275,7 @@ struct ChoreTests {
         submitter.cancel()
         _ = await submitter.result
         try await lab.age(by: .seconds(2))
-        #expect(try await lab.ledger.keepHouse()["raise_floors"]?.affected == 1)
+        #expect(try await lab.keepWholeHouse()["raise_floors"]?.affected == 1)
     }
 
     /// Autovacuum locks a table for some milliseconds while it shortens it.

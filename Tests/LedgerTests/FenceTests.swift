@@ -77,11 +77,11 @@ struct FenceTests {
         _ = try await lab.ledger.keepHouse()
         for _ in 0..<3 {
             try await lab.age(by: lab.lease * 8 / 30)
-            _ = try await lab.ledger.keepHouse()
+            _ = try await lab.keepWholeHouse()
         }
         try await lab.age(by: lab.lease * 8 / 30)
         #expect(try await lab.heartbeat.beat(second.worker).isAlive)
-        #expect(try await lab.ledger.keepHouse()["reap"]?.affected == 1)
+        #expect(try await lab.keepWholeHouse()["reap"]?.affected == 1)
         let new = try #require(try await lab.claim(1, for: second).first)
         #expect((new.fence.job, new.fence.epoch, new.losses, new.attempt) == (old.job, 2, 1, 1))
         #expect(try await lab.ledger.publish([LedgerLab.publication(old)]) == [.lost])

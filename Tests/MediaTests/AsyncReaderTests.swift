@@ -24,7 +24,8 @@ import Testing
         #expect(blocks.bytes == pcm.bytes)
         #expect(blocks.dropLast().allSatisfy { $0.frameCount == 4096 })
         #expect(blocks.last?.frameCount == 30_001 % 4096)
-        #expect(blocks.map(\.position) == (0..<blocks.count).map { Int64($0 * 4096) })
+        let positions: [Int64] = blocks.indices.map { Int64($0 * 4096) }
+        #expect(blocks.map(\.position) == positions)
     }
 
     /// MP3 decodes to planar floats, FLAC to integers. `ffmpeg` gives the reference for both.

@@ -33,15 +33,24 @@ import Testing
             var section = Array(file[table..<entry]) + [6, file[entry + 1], file[entry + 2], 0xF0, 0]
             section[1] = 0xB0
             section[2] = UInt8(section.count - 3 + 4)
-            let checksum = section.reduce(UInt32.max) { crc, byte in
-                (0..<8).reduce(crc ^ UInt32(byte) << 24) { value, _ in
-                    value & 1 << 31 != 0 ? value << 1 ^ 0x04C1_1DB7 : value << 1
-                }
-            }
-            section += (0..<4).map { UInt8(truncatingIfNeeded: checksum >> (24 - 8 * $0)) }
+            section.append(big: checksum(of: section))
             let rest = [UInt8](repeating: 0xFF, count: start + 188 - table - section.count)
             file.replaceSubrange(table..<start + 188, with: section + rest)
         }
         return file
+    }
+
+    /// The CRC of MPEG's tables.
+    private static func checksum(of section: [UInt8]) -> UInt32 {
+        var sum = UInt32.max
+        for byte in section {
+            sum ^= UInt32(byte) << 24
+            for _ in 0..<8 {
+                let overflows = sum & 1 << 31 != 0
+                sum <<= 1
+                if overflows { sum ^= 0x04C1_1DB7 }
+            }
+        }
+        return sum
     }
 }

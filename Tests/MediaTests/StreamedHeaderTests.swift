@@ -42,10 +42,9 @@ import Testing
         if !["s.wav", "s.au"].contains(name) { #expect(outcome.source.length == .none) }
         let sound = try WAVFile.read(path: folder.path("out.wav"))
         if name != "l.wav" { #expect(try sound.snr(against: clip).min()! > 85) }
-        #expect(outcome.remarks.map(\.kind).filter { $0 == .headerLengthIgnored }.count <= 1)
-        if !["s.au", "s.wav"].contains(name) {
-            #expect(outcome.remarks.map(\.kind).contains(.headerLengthIgnored))
-        }
+        let told = outcome.remarks.filter { $0.kind == .headerLengthIgnored }.count
+        #expect(told <= 1)
+        if !["s.au", "s.wav"].contains(name) { #expect(told == 1) }
     }
 
     @Test func speechOnStandardOutputIsWhole() throws {

@@ -27,10 +27,12 @@ struct RecentThroughputTests {
     }
 
     private static let short = minute(0, jobs: 30, began: 10)
-    private static let steady = (0..<60).map { minute(Double($0) * 60, jobs: 6, began: Double($0 + 1) * 60) }
+    private static let steady: [MinuteThroughput] = (0..<60).map { ago in
+        minute(Double(ago) * 60, jobs: 6, began: Double(ago + 1) * 60)
+    }
 
-    private static let slower = (0..<20).map {
-        minute(Double($0) * 60, jobs: $0 < 5 ? 10 : 600, began: Double($0 + 1) * 60)
+    private static let slower: [MinuteThroughput] = (0..<20).map { ago in
+        minute(Double(ago) * 60, jobs: ago < 5 ? 10 : 600, began: Double(ago + 1) * 60)
     }
 
     @Test(
@@ -43,7 +45,7 @@ struct RecentThroughputTests {
             ("one every ten seconds", steady, "6.1/min"),
             ("slower than it was", slower, "10/min"),
             ("cancelled ones beside", [short, minute(60, jobs: 0, began: 70, cancelled: 1_000)], "3.0/s"),
-        ]
+        ] as [(String, [MinuteThroughput], String)]
     )
     func isHeldAgainstTheTimeThatTheWorkTook(what: String, paces: [MinuteThroughput], said: String) throws {
         let throughput = try #require(RecentThroughput(paces, at: Self.now))

@@ -56,11 +56,7 @@ struct BlockyFLAC {
         var frame: [UInt8] = [0xFF, tellsSamples ? 0xF9 : 0xF8, 0x70, UInt8((pcm.channels - 1) << 4 | 4 << 1)]
         frame += coded(number)
         frame.append(big: UInt16(range.count - 1))
-        frame.append(
-            frame.reduce(UInt8(0)) { sum, byte in
-                (0..<8).reduce(sum ^ byte) { value, _ in value & 0x80 != 0 ? value << 1 ^ 0x07 : value << 1 }
-            }
-        )
+        frame.append(frame.reduce(UInt8(0)) { sum, byte in crc(sum ^ byte, 0x07) })
         for channel in 0..<pcm.channels {
             // Verbatim subframe without wasted bits, so that whole bytes follow.
             frame.append(0b0_000001_0)
@@ -76,8 +72,17 @@ struct BlockyFLAC {
         return frame
     }
 
-    private static let table: [UInt16] = (0..<256).map { byte in
-        (0..<8).reduce(UInt16(byte) << 8) { value, _ in value & 0x8000 != 0 ? value << 1 ^ 0x8005 : value << 1 }
+    private static let table: [UInt16] = (0..<256).map { byte in crc(UInt16(byte) << 8, 0x8005) }
+
+    /// A checksum after eight more bits.
+    private static func crc<Sum: FixedWidthInteger>(_ sum: Sum, _ polynomial: Sum) -> Sum {
+        var sum = sum
+        for _ in 0..<8 {
+            let overflows = sum.leadingZeroBitCount == 0
+            sum <<= 1
+            if overflows { sum ^= polynomial }
+        }
+        return sum
     }
 
     /// A number in FLAC's extension of UTF-8, up to 36 bits.

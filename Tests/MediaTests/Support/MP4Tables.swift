@@ -31,9 +31,12 @@ struct MP4Tables {
         (moov, self.tree) = (place - 4, tree)
         let count = try number("stsz", 2)
         let sizes = try (0..<count).map { try number("stsz", 3 + $0) }
-        durations = try (0..<number("stts", 1)).flatMap {
-            Array(repeating: try number("stts", 3 + 2 * $0), count: try number("stts", 2 + 2 * $0))
+        var durations: [Int] = []
+        for run in 0..<(try number("stts", 1)) {
+            let count = try number("stts", 2 + 2 * run)
+            durations += Array(repeating: try number("stts", 3 + 2 * run), count: count)
         }
+        self.durations = durations
         var places: [Int] = []
         let chunks = try number("stco", 1)
         for run in 0..<(try number("stsc", 1)) {
