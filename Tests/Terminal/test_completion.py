@@ -99,8 +99,14 @@ def test_files_at_home(shell):
     complete(shell, "sluice probe ~/tal", "sluice probe ~/talk.wav")
 
 
-# The others complete no path behind the name of a root.
-@pytest.mark.parametrize("shell", ["fish"], indirect=True)
-def test_folders_with_spaces(shell, folder):
+def test_folders_behind_a_name(shell, folder):
     (folder / "my folder").mkdir()
     complete(shell, "sluice worker --root in=my\\ f", "sluice worker --root in=my\\ folder/")
+    complete(shell, "sluice worker --root=in=my\\ f", "sluice worker --root=in=my\\ folder/")
+
+
+# fish completes a path behind any sign.
+@pytest.mark.parametrize("shell", ["bash", "zsh"], indirect=True)
+def test_files_with_a_sign_in_their_names(shell, folder):
+    (folder / "c=d.wav").write_bytes(b"")
+    complete(shell, "sluice probe c=", "sluice probe c=d.wav")

@@ -19,7 +19,7 @@ enum ContextCommands {
     )
     private static let root = Option<String>(
         "root",
-        ValueType(placeholder: "NAME=PATH[:RULES]", completion: .folders) { text throws(Misfit) in
+        ValueType(placeholder: "NAME=PATH[:RULES]", completion: .namedFolders) { text throws(Misfit) in
             _ = try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(text)
             return text
         },

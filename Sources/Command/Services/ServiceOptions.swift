@@ -44,7 +44,8 @@ enum ServiceOptions {
 }
 
 extension ValueType where Value == WorkerConfiguration.RootPlace {
-    static let rootPlace = ValueType(placeholder: "NAME=PATH[:RULES]", completion: .folders) { text throws(Misfit) in
+    static let rootPlace = ValueType(placeholder: "NAME=PATH[:RULES]", completion: .namedFolders) {
+        text throws(Misfit) in
         guard let sign = text.firstIndex(of: "="), sign != text.startIndex, text.index(after: sign) != text.endIndex
         else { throw Misfit(why: "must be NAME=PATH", hint: "as in --root archive=/mnt/archive") }
         let (name, path) = (String(text[..<sign]), text[text.index(after: sign)...])

@@ -19,7 +19,10 @@ package struct Completer {
         let typed: String
     }
 
-    enum FileOffer: String { case none, files, folders }
+    enum FileOffer: String {
+        case none, files
+        case namedFolders = "named-folders"
+    }
 
     /// Completions for `words`, without the program's name; the last one is being typed and may be empty.
     package func offer(for words: [String]) -> Offer {
@@ -80,7 +83,7 @@ package struct Completer {
         switch completion {
         case .nothing: return Offer()
         case .files: return Offer(files: .files)
-        case .folders: return Offer(files: .folders)
+        case .namedFolders: return Offer(files: .namedFolders)
         case .words(let words), .suggestions(let words):
             return Offer(candidates: words.filter { $0.word.hasPrefix(typed) })
         case .lookedUp(let source): return Offer(asked: Asked(source: source, typed: typed))

@@ -2,7 +2,8 @@
 package enum Completion: Sendable {
     case nothing
     case files
-    case folders
+    /// Folders behind a name and `=`.
+    case namedFolders
     /// The complete set.
     case words([Candidate])
     /// A few of many.

@@ -36,7 +36,7 @@ package enum CompletionCommand {
         completion: .nothing
     )
 
-    /// Prints `none`, `files` or `folders` to offer as well, then one candidate per line: the word, a tab, its summary.
+    /// Prints what to offer as well (see `Completer.FileOffer`), then one candidate per line: the word, a tab, its summary.
     package static func answering(root: @escaping @Sendable () -> Subcommand) -> Subcommand {
         Subcommand(
             name: "complete-words",

@@ -10,16 +10,16 @@ enum Shell: String, CaseIterable {
         }
     }
 
-    /// Bash splits words at `=`, so a value behind one is a separate word. The script joins them again, and removes
-    /// the part up to the `=` from the answer.
+    /// Bash splits words at `=`, and completes only what is behind the last one. The script joins them again, and removes
+    /// the part up to the last `=` from the answer.
     private static let bashScript = #"""
         _sluice() {
-            local i word candidate files= prefix= answer
+            local i word candidate files= option= prefix= answer
             local -a words=()
             COMPREPLY=()
             for ((i = 1; i <= COMP_CWORD; i++)); do
                 word=${COMP_WORDS[i]}
-                if ((${#words[@]})) && [[ ${words[-1]} == --* && ($word == = || ${words[-1]} == *=) ]]; then
+                if ((${#words[@]})) && [[ $word == = || ${words[-1]} == *= ]]; then
                     words[-1]+=$word
                 else
                     words+=("$word")
@@ -27,7 +27,8 @@ enum Shell: String, CaseIterable {
             done
             word=${words[-1]}
             answer=$("${COMP_WORDS[0]}" complete-words -- "${words[@]}" 2>/dev/null) || return 0
-            [[ $word == --*=* ]] && prefix=${word%%=*}=
+            [[ $word == *=* ]] && prefix=${word%=*}=
+            [[ $word == --*=* ]] && option=${word%%=*}=
             while IFS=$'\t' read -r candidate _; do
                 if [[ -z $files ]]; then
                     files=$candidate
@@ -35,11 +36,19 @@ enum Shell: String, CaseIterable {
                     COMPREPLY+=("${candidate#"$prefix"}")
                 fi
             done <<<"$answer"
-            word=${word#"$prefix"}
+            word=${word#"$option"}
+            prefix=${prefix#"$option"}
             case $files in
-                files) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
-                folders) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
+                files) mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+                named-folders)
+                    [[ $word == *=* ]] || return 0
+                    prefix=${prefix#"${word%%=*}="}
+                    mapfile -t COMPREPLY < <(compgen -d -- "${word#*=}")
+                    ;;
+                *) return 0 ;;
             esac
+            compopt -o filenames
+            COMPREPLY=("${COMPREPLY[@]#"$prefix"}")
             return 0
         }
         complete -F _sluice sluice
@@ -56,8 +65,8 @@ enum Shell: String, CaseIterable {
             done
             (( $#described )) && _describe -V sluice described
             case $lines[1] in
-                files) compset -P '--*='; _files ;;
-                folders) compset -P '--*='; _files -/ ;;
+                files) compset -P 1 '--*='; _files ;;
+                named-folders) compset -P 1 '--*='; compset -P 1 '*=' && _files -/ ;;
             esac
         }
         # Found by its file's name it is the body of the function itself, and has to answer at once.
@@ -77,12 +86,13 @@ enum Shell: String, CaseIterable {
             end
             set -l prefix (string match --regex -- '^--[^=]*=' $words[-1])
             set -l typed (string replace -- "$prefix" '' $words[-1])
-            # fish completes the arguments of an unknown command as paths, and reads quotation marks and ~ in them.
+            # fish completes the arguments of an unknown command as paths, also behind a sign, and reads quotation marks
+            # and ~ in them.
             set -l paths
             switch "$answer[1]"
                 case files
                     set paths (complete -C "'' $typed")
-                case folders
+                case named-folders
                     set paths (complete -C "'' $typed" | string match --regex '.*/$')
             end
             for path in $paths

@@ -30,7 +30,7 @@ struct CatalogueTests {
                 for candidate in words {
                     #expect(throws: Never.self, "\(option.word) \(candidate.word)") { try option.read(candidate.word) }
                 }
-            case .nothing, .files, .folders, .commands, .lookedUp: break
+            case .nothing, .files, .namedFolders, .commands, .lookedUp: break
             }
         }
     }
