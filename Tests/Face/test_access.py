@@ -1,12 +1,14 @@
 """Who may ask for what."""
 
 import os
+import subprocess
 import time
 
 import pytest
 
 from coordinators import Coordinator
 from ledgers import Server
+from terminal import SLUICE, environment
 from test_operations import jobs, problem
 
 ROLES = ["viewer", "submitter", "operator"]
@@ -142,6 +144,20 @@ def test_records_who_changed_what(ledger, guarded):
     guarded.post("/api/v1/queues/default", {"isPaused": True}, headers=boss)
     audit = ledger.run("audit", "--json")
     assert '"who":"token:boss"' in audit and "pause_queue" in audit
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_secret_that_cannot_be_printed_does_not_stay_valid(ledger, form):
+    """A full disk, or a reader that has gone: nobody knows the token, and its name is free again."""
+    for words in (["tokens", "create", "--role", "viewer", "--name", "ci", *form],
+                  ["webhooks", "create", "https://example.com/a", "--name", "hook", *form]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([str(SLUICE), *words], cwd=ledger.folder, env=environment(**ledger.variables),
+                                  stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and "could not be printed" in done.stderr, done.stderr
+        assert ledger.run(words[0], "--quiet") == ""
+        ledger.run(*words)
+        assert len(ledger.run(words[0], "--quiet").split()) == 1
 
 
 def test_in_an_outage_nobody_is_told_where_the_database_is(tmp_path):
