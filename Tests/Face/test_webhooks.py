@@ -501,6 +501,23 @@ def test_a_tenant_gets_its_own_webhooks_and_reaches_nothing_inside(ledger, recei
         assert [one["id"] for one in face.get(hooks, headers=acme)["webhooks"]] == [own["id"]]
 
 
+def test_what_does_not_exist_has_one_exit_code(ledger, receiver):
+    def code(*words):
+        done = subprocess.run([str(SLUICE), *words], cwd=ledger.folder, env=environment(**ledger.variables),
+                              capture_output=True, text=True)
+        assert "nobody" in done.stderr, done.stderr
+        return done.returncode
+
+    job = ["submit", "in:a.wav", "--to", "out:a.flac", "--notify", "nobody"]
+    assert code(*job, "--dry-run") == code(*job) == 4
+    assert code("tokens", "create", "--role", "viewer", "--name", "x", "--tenant", "nobody") == 4
+    assert code("webhooks", "create", receiver.url(), "--tenant", "nobody") == 4
+    assert code("webhooks", "create", receiver.url(), "--queue", "nobody") == 4
+    assert ledger.run("webhooks", "--quiet") == ledger.run("tokens", "--quiet") == ""
+    ledger.run("tenants", "create", "nobody")
+    create(ledger, receiver.url(), "--tenant", "nobody")
+
+
 def test_a_submission_names_whom_to_tell(ledger, receiver):
     """By the command, directly and over HTTP, and by the API."""
     studio, secret = create(ledger, receiver.url("/studio"), "--name", "studio", "--on-notify")
