@@ -10,6 +10,7 @@ struct FaceService: RequestService {
     private let doorkeeper: Doorkeeper
     private let ledger: JobLedger
     private let complain: @Sendable (Failure) -> Void
+    private let outages = OutageLines()
     static let bodyLimit = 8 << 20
 
     init(
@@ -125,7 +126,12 @@ struct FaceService: RequestService {
         case let error as LedgerError:
             let failure = error.failure
             func problem(_ status: HTTPStatus) -> Problem {
-                var problem = Problem(failure, status)
+                var answered = error
+                if let text = Self.text(insteadOf: error) {
+                    answered.detail = text
+                    if outages.isWorthALine(error.code) { complain(failure) }
+                }
+                var problem = Problem(answered.failure, status)
                 (problem.operation, problem.sqlState) = (error.operation, error.sqlState)
                 problem.mayHaveHappened = error.mayHaveHappened
                 return problem
@@ -147,6 +153,23 @@ struct FaceService: RequestService {
         default:
             complain(Failure(.unexpected, at: .ledger, "\(error)"))
             return Problem(.unexpected)
+        }
+    }
+
+    /// What clients are told of trouble with the connection to the database, whose own text may name its address and
+    /// its login; `nil` for errors that may be told as they are. During an outage nobody can say who asks, so this is
+    /// the same for all.
+    private static func text(insteadOf error: LedgerError) -> String? {
+        switch error.code {
+        case .ledgerCannotReach: "the database does not answer; the log of the coordinator says more"
+        case .ledgerConnectionLost: "the connection to the database broke; the log of the coordinator says more"
+        case .ledgerTimedOut: "the database did not answer in time"
+        case .ledgerReadOnly: "the database takes no changes at present"
+        case .ledgerExhausted: "the database has no room for this at present; the log of the coordinator says more"
+        // Of the coordinator's own login: libpq's reason without a state, and the server's.
+        case .ledgerPermissionDenied where error.sqlState.map { $0.hasPrefix("28") } ?? true:
+            "the database refuses the login of the coordinator; the log of the coordinator says more"
+        default: nil
         }
     }
 

@@ -27,6 +27,8 @@ package struct WebRequest: Sendable {
     package var silenceLimit: Duration?
     /// The longest answer that is collected, in bytes.
     package var answerLimit = 16 << 20
+    /// Whether an answer that is longer counts as whole without its rest, which is not read. Otherwise it is an error.
+    package var takesCutAnswers = false
     /// The addresses that may be connected to.
     package var addresses = AddressRule.any
     /// Opens a connection for it. On one that was kept and turns out to be dead, libcurl sends a request a second time,

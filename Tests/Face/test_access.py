@@ -1,10 +1,14 @@
 """Who may ask for what."""
 
+import os
+import subprocess
 import time
 
 import pytest
 
 from coordinators import Coordinator
+from ledgers import Server
+from terminal import SLUICE, environment
 from test_operations import jobs, problem
 
 ROLES = ["viewer", "submitter", "operator"]
@@ -140,3 +144,50 @@ def test_records_who_changed_what(ledger, guarded):
     guarded.post("/api/v1/queues/default", {"isPaused": True}, headers=boss)
     audit = ledger.run("audit", "--json")
     assert '"who":"token:boss"' in audit and "pause_queue" in audit
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_secret_that_cannot_be_printed_does_not_stay_valid(ledger, form):
+    """A full disk, or a reader that has gone: nobody knows the token, and its name is free again."""
+    for words in (["tokens", "create", "--role", "viewer", "--name", "ci", *form],
+                  ["webhooks", "create", "https://example.com/a", "--name", "hook", *form]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([str(SLUICE), *words], cwd=ledger.folder, env=environment(**ledger.variables),
+                                  stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and "could not be printed" in done.stderr, done.stderr
+        assert ledger.run(words[0], "--quiet") == ""
+        ledger.run(*words)
+        assert len(ledger.run(words[0], "--quiet").split()) == 1
+
+
+def test_in_an_outage_nobody_is_told_where_the_database_is(tmp_path):
+    server = Server()
+    place = server.url.rpartition("=")[2]
+    ledger = server.empty_ledger(tmp_path)
+    viewer = token(ledger, "viewer")
+    login = f"face_{os.urandom(4).hex()}"
+    ledger.query(f"create role {login} login in role sluice_face")
+    ledger.variables["SLUICE_DATABASE_URL"] = ledger.variables["SLUICE_DATABASE_URL"].replace("postgres@", f"{login}@")
+
+    def refused(face, code):
+        for path in ["/api/v1/status", "/api/v1/jobs", "/api/v1/batches"]:
+            answer = face.ask("GET", path, headers=viewer)
+            assert answer.json()["code"] == code and "database" in answer.json()["detail"], answer.text
+            for secret in [login, ledger.name, place]:
+                assert secret not in answer.text, answer.text
+        # The log has the whole, and once for all requests.
+        assert login in face.said() or place in face.said(), face.said()
+        assert face.said().count(f'"{code}"') <= 3, face.said()
+
+    try:
+        with Coordinator(ledger) as face:
+            assert face.ask("GET", "/api/v1/status", headers=viewer).status_code == 200
+            server.query(f"alter role {login} nologin")
+            server.query(f"select pg_terminate_backend(pid) from pg_stat_activity where usename = '{login}'")
+            refused(face, "ledger_permission_denied")
+            server.stop()
+            refused(face, "ledger_cannot_reach")
+            server.start()
+            server.query(f"alter role {login} login")
+    finally:
+        server.stop()

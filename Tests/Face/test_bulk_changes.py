@@ -244,3 +244,28 @@ def test_the_command_lists_stops_and_undoes(ledger, tmp_path):
             # As above.
             time.sleep(0.05)
         ledger.run("changes", "stop", str(number), **over)
+
+
+def test_undoing_a_page_leaves_the_rest_of_the_audit_alone(ledger):
+    """A page of an undo removes the rows of the audit that its own calls have added, and no others."""
+    ledger.run("submit", "in:a.wav", "in:b.wav", "--to", "out:{stem}.flac", "--quiet")
+    step = "select sluice.step_change(1)"
+    # As a coordinator begins one, but without a token.
+    ledger.query("""
+        insert into sluice.bulk_change (request, token, role_name, change, filter, arguments, expected)
+        values (gen_random_uuid(), 'none', 'sluice_operator', 'cancel', '{}', '{}', 2)
+    """)
+    # The second page is empty, and ends it.
+    for _ in range(2):
+        ledger.query(step)
+    assert ledger.query("select phase, changed from sluice.bulk_change") == "done|2"
+    ledger.query("select sluice.wish_change(1, 'undo')")
+    ledger.query("""
+        insert into sluice.audit (at, who, what, details, affected, ended_at)
+        select now(), session_user, 'retry_jobs', '{}', 1, now() from generate_series(1, 20000)
+    """)
+    ledger.query(step)
+    assert ledger.query("select undone from sluice.bulk_change") == "2"
+    told = ledger.query("select what, affected, count(*) from sluice.audit where what like '%undo_jobs' group by 1, 2")
+    assert told == "undo_jobs|2|1", told
+    assert ledger.query("select count(*) from sluice.audit where what = 'retry_jobs'") == "20000"

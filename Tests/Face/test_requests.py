@@ -32,6 +32,7 @@ HOSTILE = {
     "letters after a length": HEAD + b"Content-Length: " + LENGTH + b"abc\r\n\r\n" + SECOND,
     "a folded length": HEAD + b"X: y\r\n Content-Length: " + LENGTH + b"\r\n\r\n" + SECOND,
     "two hosts": b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "two tokens": b"GET /healthz HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer a\r\nauthorization: Bearer b\r\n\r\n",
     "no host": b"GET /healthz HTTP/1.1\r\n\r\n",
     "a hexadecimal chunk size": HEAD + b"Transfer-Encoding: chunked\r\n\r\n0x0\r\n\r\n" + SECOND,
     "a negative chunk size": HEAD + b"Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n" + SECOND,

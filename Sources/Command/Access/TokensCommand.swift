@@ -105,13 +105,37 @@ enum TokensCommand {
                 validFor: invocation[expires]
             )
         }
-        if invocation[ListOptions.json] {
-            try console.print(JSONText.line(NewToken(name: name, role: role.rawValue, token: token.text)))
-        } else {
-            try console.print(token.text)
-            console.say("this is the only time that the token is shown")
+        let isJSON = invocation[ListOptions.json]
+        do {
+            let record = NewToken(name: name, role: role.rawValue, token: token.text)
+            try console.print(isJSON ? JSONText.line(record) : token.text)
+        } catch {
+            // A valid token that nobody has read would stay in the list, and keep its name from the next try.
+            try revokeUnread(name, invocation, console, because: error)
         }
+        if !isJSON { console.say("this is the only time that the token is shown") }
         return .success
+    }
+
+    /// Revokes a token that could not be printed. Always throws: why it could not be printed, or that it is still valid.
+    private static func revokeUnread(
+        _ name: String,
+        _ invocation: Invocation,
+        _ console: CommandOutput,
+        because failure: any Error
+    ) throws -> Never {
+        let word = name.printable
+        do {
+            _ = try LedgerWork.runOnDatabase(invocation) { ledger in try await ledger.revokeToken(name) }
+        } catch {
+            console.warn(
+                "the token \"\(word)\" was created, but not printed, and could not be revoked: it is still valid; "
+                    + "revoke it with \"sluice tokens revoke \(word)\""
+            )
+            throw failure
+        }
+        console.warn("the token \"\(word)\" could not be printed, so it was revoked")
+        throw failure
     }
 
     @Sendable private static func revoke(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {

@@ -17,5 +17,6 @@ struct LedgerFailurePage {
         console.complain(error.detail.printable, details: details, hint: error.hint?.printable)
     }
 
-    var exitCode: ExitCode { ExitCode(error.code) }
+    /// The ledger's functions raise `no_data_found` for a queue, batch, tenant or webhook that does not exist.
+    var exitCode: ExitCode { error.sqlState == "P0002" ? .notFound : ExitCode(error.code) }
 }

@@ -222,13 +222,37 @@ enum WebhooksCommand {
                 onNotify: invocation[onNotify]
             )
         }
-        if invocation[ListOptions.json] {
-            try console.print(JSONText.line(made))
-        } else {
-            try console.print(made.secret.printable)
+        let isJSON = invocation[ListOptions.json]
+        do {
+            try console.print(isJSON ? JSONText.line(made) : made.secret.printable)
+        } catch {
+            // Nobody could check what a webhook sends whose secret nobody has read.
+            try removeUnread(made.id, invocation, console, because: error)
+        }
+        if !isJSON {
             console.say("webhook \(made.id): this is the only time that its secret is shown")
         }
         return .success
+    }
+
+    /// Removes a webhook whose secret could not be printed. Always throws the reason of that.
+    private static func removeUnread(
+        _ id: Int32,
+        _ invocation: Invocation,
+        _ console: CommandOutput,
+        because failure: any Error
+    ) throws -> Never {
+        do {
+            try LedgerWork.run(invocation) { ledger in try await ledger.removeWebhook(id) }
+        } catch {
+            console.warn(
+                "webhook \(id) was created, but its secret was not printed, and it could not be removed; "
+                    + "remove it with \"sluice webhooks remove \(id)\""
+            )
+            throw failure
+        }
+        console.warn("the secret of webhook \(id) could not be printed, so the webhook was removed")
+        throw failure
     }
 
     @Sendable private static func remove(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {

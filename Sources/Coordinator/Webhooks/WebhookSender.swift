@@ -25,7 +25,7 @@ public final class WebhookSender: Sendable {
     private static let timeLimit: Duration = .seconds(15)
     /// Longer than an exchange and the record of its result, so that others rarely send it as well.
     private static let lease: Duration = .seconds(60)
-    /// Nothing of an answer counts but its status.
+    /// Nothing of an answer counts but its status. What is longer than this is not read to its end.
     private static let answerLimit = 64 << 10
 
     /// Addresses to which requests may go, although they are not of the public internet.
@@ -167,6 +167,7 @@ public final class WebhookSender: Sendable {
         request.body = .bytes(Array(delivery.body.utf8))
         request.timeLimit = timeLimit
         request.answerLimit = answerLimit
+        request.takesCutAnswers = true
         request.addresses = addresses
         return request
     }

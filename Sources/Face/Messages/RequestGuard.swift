@@ -41,6 +41,9 @@ package enum RequestGuard {
         }
         func count(_ name: String) -> Int { fields.count { $0.name == name } }
         guard count("host") == 1 else { return .failure(Refusal("there must be one Host field")) }
+        guard count("authorization") <= 1 else {
+            return .failure(Refusal("there is more than one Authorization field"))
+        }
         guard count("transfer-encoding") == 0 else {
             return .failure(
                 Refusal("bodies must have a Content-Length; Transfer-Encoding is not read", .lengthRequired)

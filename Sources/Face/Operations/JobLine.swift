@@ -173,6 +173,8 @@ struct RequestMaker {
     /// Makes the destination that a job leaves out, or checks those that it names.
     private mutating func settleDestination(of line: inout JobLine) throws(Mistake) {
         guard rule != nil else { return }
+        // Whether what is wrong is wrong without a template too, and has the same code then.
+        var isOfJob = false
         do throws(Mistake) {
             if let recipe = line.recipe {
                 for (index, output) in recipe.outputs.enumerated() {
@@ -181,11 +183,15 @@ struct RequestMaker {
             } else if let output = line.output {
                 try rule?.check(output, at: "/output")
             } else if let source = line.source {
+                isOfJob = true
+                _ = try Self.root(of: source, at: "/source")
+                if let preset = line.preset { try Self.check(preset: preset) }
+                isOfJob = false
                 line.output = try rule?.destination(for: source, preset: line.preset)
             }
         } catch {
             var mistake = error
-            mistake.isDestination = true
+            mistake.isDestination = !isOfJob
             throw mistake
         }
     }
@@ -203,6 +209,15 @@ struct RequestMaker {
             from: Recipe.Source(location: source),
             to: Recipe.Output(location: output, preset: line.preset, onConflict: line.onConflict ?? .fail)
         )
+    }
+
+    /// Says of an unknown preset what a recipe would.
+    private static func check(preset: String) throws(Mistake) {
+        do {
+            _ = try Preset.named(preset)
+        } catch {
+            throw Mistake(pointer: "/preset", detail: "\(error)")
+        }
     }
 
     private static func root(of text: String, at pointer: String) throws(Mistake) -> String {

@@ -16,6 +16,8 @@ final class Exchange {
     private var sent: Int64 = 0
     private var isTooLong = false
     private var hasEnough = false
+    /// Whether the exchange was ended because the rest of the body does not count.
+    private(set) var hasAllItWants = false
     private var isCut = false
     private var refused: NetworkAddress?
     private static let headerLimit = 64 << 10
@@ -64,7 +66,7 @@ final class Exchange {
             return hasEnough ? 0 : bytes.count
         }
         guard body.count + bytes.count <= request.answerLimit else {
-            isTooLong = true
+            if request.takesCutAnswers { hasAllItWants = true } else { isTooLong = true }
             return 0
         }
         body.append(contentsOf: bytes)

@@ -39,7 +39,7 @@ package final class WebConnection {
             defer { curl_slist_free_all(lines) }
             return withExtendedLifetime(exchange) { stop?.perform(handle) ?? curl_easy_perform(handle) }
         }
-        guard code == CURLE_OK else { throw exchange.error(code, request) }
+        guard code == CURLE_OK || exchange.hasAllItWants else { throw exchange.error(code, request) }
         var status = 0
         sluice_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
         return WebAnswer(status: status, headers: exchange.headers, body: exchange.body)
