@@ -49,6 +49,15 @@ struct AIFF: ContainerRules {
 
     /// The length of PCM is known to the frame and is checked elsewhere.
     func isCut(_ source: ByteSource, _ stream: InputStream) -> Bool { !stream.isPCM && Chunks.iff.areCut(source) }
+
+    /// The sound chunk begins with two numbers of four bytes. The first of them counts bytes before the sound.
+    func provesEmpty(_ source: ByteSource) -> Bool {
+        guard let common = Chunks.iff.first("COMM", in: source)?.place,
+            source.bytes(at: common + 2, count: 4) == [0, 0, 0, 0],
+            let sound = Chunks.iff.first("SSND", in: source), sound.size == 8
+        else { return false }
+        return Chunks.iff.areComplete(in: source)
+    }
 }
 
 /// As an output.

@@ -17,6 +17,15 @@ struct AU: ContainerRules {
         .ofPCM(stated, stream)
     }
 
+    /// The file ends where the sound would begin. The header states no sound, or that the sound ends with the file:
+    /// SoX and `patch` write that.
+    func provesEmpty(_ source: ByteSource) -> Bool {
+        guard let size = source.size, let head = source.bytes(at: 0, count: 12), head.count == 12,
+            head.starts(with: Array(".snd".utf8)), bigEndian(head[4..<8]) == size
+        else { return false }
+        return [0, 0xFFFF_FFFF].contains(bigEndian(head[8..<12]))
+    }
+
     /// libav reads on past the samples.
     func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { track.length.exactFrames }
 }

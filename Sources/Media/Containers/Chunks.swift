@@ -37,6 +37,31 @@ struct Chunks {
         return StreamedHeader.isPlaceholder(stated) ? false : Chunks.end(stated + 8, isBehind: source)
     }
 
+    /// Whether the chunks end exactly where the source does, and all have names that can be read. Samples that follow a
+    /// header with an unset size do not look like that, not even digital silence.
+    func fill(_ source: ByteSource) -> Bool {
+        guard let end = source.size else { return false }
+        var place = start
+        for _ in 0..<Self.most {
+            // Some writers omit the byte that pads the last chunk.
+            if place >= end { return true }
+            guard let head = source.bytes(at: place, count: 4 + sizeBytes), head.count == 4 + sizeBytes,
+                head[..<4].allSatisfy({ (0x20...0x7E).contains($0) })
+            else { return false }
+            let size = sizesAreBig ? bigEndian(head[4...]) : littleEndian(head[4...])
+            let body = place + 4 + Int64(sizeBytes)
+            guard (0...max(0, end - body)).contains(size) else { return false }
+            place = body + size + (arePadded ? size & 1 : 0)
+        }
+        return false
+    }
+
+    /// Whether a file that is one chunk ends exactly where its own size says, and the chunks in it do, too.
+    func areComplete(in source: ByteSource) -> Bool {
+        guard let size = source.size, let head = source.bytes(at: 0, count: 8), head.count == 8 else { return false }
+        return (sizesAreBig ? bigEndian(head[4...]) : littleEndian(head[4...])) + 8 == size && fill(source)
+    }
+
     /// Whether `end`, which a header states, lies behind the end of the source.
     static func end(_ end: Int64, isBehind source: ByteSource) -> Bool {
         // Some writers omit the byte that pads the last chunk to an even size.

@@ -100,6 +100,9 @@ protocol SourceRules: Sendable {
     /// Whether the source stops without the end that the container requires.
     func lacksEnd(_ source: ByteSource) -> Bool
 
+    /// Whether the source proves that it is whole and holds no frame of sound. `false` if its end may be missing.
+    func provesEmpty(_ source: ByteSource) -> Bool
+
     /// Whether everything that the source has was read, when libav gives no more packets.
     func isReadToEnd(_ source: ByteSource) -> Bool
 }
@@ -142,6 +145,7 @@ extension SourceRules {
     func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { nil }
     func isCut(_ source: ByteSource, _ stream: InputStream) -> Bool { false }
     func lacksEnd(_ source: ByteSource) -> Bool { false }
+    func provesEmpty(_ source: ByteSource) -> Bool { false }
     func isReadToEnd(_ source: ByteSource) -> Bool { source.isExhausted }
 }
 

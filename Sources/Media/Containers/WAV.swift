@@ -22,9 +22,9 @@ struct WAV: ContainerRules {
     }
 
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
-        guard let data = Chunks.riff.first("data", in: source), StreamedHeader.isPlaceholder(data.size) else {
-            return nil
-        }
+        guard let data = Chunks.riff.first("data", in: source), StreamedHeader.isPlaceholder(data.size),
+            !provesEmpty(source)
+        else { return nil }
         let streamed = StreamedHeader(soundBytes: size - data.place)
         guard data.size >= 0xFFFF_FFFE || data.size == 0,
             let wide = Chunks.riff.first("ds64", in: source)?.place,
@@ -65,6 +65,15 @@ struct WAV: ContainerRules {
             !StreamedHeader.isPlaceholder(data.size)
         else { return false }
         return Chunks.end(data.place + data.size, isBehind: source)
+    }
+
+    /// A size of zero may also mean that the header was never completed. The size of the whole file then is not right.
+    func provesEmpty(_ source: ByteSource) -> Bool {
+        guard source.bytes(at: 0, count: 4) == Array("RIFF".utf8),
+            Chunks.riff.first("data", in: source)?.size == 0, Chunks.riff.areComplete(in: source)
+        else { return false }
+        guard let fact = Chunks.riff.first("fact", in: source) else { return true }
+        return source.bytes(at: fact.place, count: 4) == [0, 0, 0, 0]
     }
 }
 

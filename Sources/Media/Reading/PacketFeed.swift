@@ -156,6 +156,8 @@ struct PacketFeed: ~Copyable {
 
     mutating func read(into packet: inout Packet) throws -> Bool {
         arrivalAhead = Arrival()
+        // libav takes what follows an empty data chunk of WAV for sound.
+        guard !track.isEmpty else { return false }
         while true {
             do {
                 guard try demuxer.read(into: &packet, of: track.index) else {

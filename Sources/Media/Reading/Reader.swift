@@ -281,7 +281,8 @@ extension Track {
         isLossless = stream.isLossless
         isDefault = stream.isDefault
         bitRate = stream.bitRate
-        length = LengthPromise(of: stream, in: demuxer, facts: facts)
+        isEmpty = demuxer.hasOneStream && demuxer.rules.provesEmpty(demuxer.source)
+        length = isEmpty ? .exact(0) : LengthPromise(of: stream, in: demuxer, facts: facts)
         lengthIsPlausible = ConcealLimit.allows(length, of: stream, in: demuxer.source.size)
         isCutAtLength = facts?.isCutAtLength ?? false
         isExcerpt = facts?.isExcerpt ?? false

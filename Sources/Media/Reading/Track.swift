@@ -38,6 +38,8 @@ public struct Track: Sendable, Hashable {
     let isExcerpt: Bool
     /// Whether the sound ends with the last packet, whatever length is stated.
     let endsWithItsPackets: Bool
+    /// Whether the source proves that it is whole and holds no frame.
+    let isEmpty: Bool
 
     /// The promised frames, if they are plausible.
     package var plausibleFrames: Int64? { lengthIsPlausible ? length.frames : nil }

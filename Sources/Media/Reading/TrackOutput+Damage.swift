@@ -147,6 +147,7 @@ extension TrackOutput {
 
     /// Checks at the end of the source that everything promised was delivered.
     func settleEnd() throws {
+        guard !track.isEmpty else { return }
         if !clock.hasStarted, journal.pending == nil, clock.place == 0 {
             throw MediaError(
                 .noDecodableFrame,

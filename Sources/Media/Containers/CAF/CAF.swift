@@ -28,6 +28,15 @@ struct CAF: ContainerRules {
 
     func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { stream.isPCM ? nil : track.length.frames }
 
+    /// The data chunk then holds only the edit count, and the packet table, if there is one, no packet.
+    func provesEmpty(_ source: ByteSource) -> Bool {
+        guard Self.chunks.first("data", in: source)?.size == Self.editCountBytes, Self.chunks.fill(source) else {
+            return false
+        }
+        guard let table = Self.chunks.first("pakt", in: source) else { return true }
+        return source.bytes(at: table.place, count: 16) == [UInt8](repeating: 0, count: 16)
+    }
+
     /// The header of the packet table. libav adds priming and remainder to the valid frames instead of dropping them.
     private func packetTable(_ source: ByteSource) -> ContainerFacts? {
         guard let place = Self.chunks.first("pakt", in: source)?.place,

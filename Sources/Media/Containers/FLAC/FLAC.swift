@@ -21,6 +21,26 @@ struct FLAC: ContainerRules {
         .counted(stated)
     }
 
+    /// A total of zero also means that the length was not known. Only the MD5 shows that the encoder had no samples.
+    func provesEmpty(_ source: ByteSource) -> Bool {
+        guard let size = source.size, let start = source.bytes(at: 0, count: 42), start.count == 42,
+            start.starts(with: "fLaC".utf8), start[4] & 0x7F == 0, start[21] & 0x0F == 0,
+            start[22..<26].allSatisfy({ $0 == 0 }), start[26...].elementsEqual(Self.digestOfNothing)
+        else { return false }
+        var place: Int64 = 4
+        for _ in 0..<Chunks.most {
+            guard let head = source.bytes(at: place, count: 4), head.count == 4 else { return false }
+            place += 4 + bigEndian(head[1...])
+            if head[0] & 0x80 != 0 { return place == size }
+        }
+        return false
+    }
+
+    /// The MD5 of no bytes.
+    private static let digestOfNothing: [UInt8] = [
+        0xD4, 0x1D, 0x8C, 0xD9, 0x8F, 0x00, 0xB2, 0x04, 0xE9, 0x80, 0x09, 0x98, 0xEC, 0xF8, 0x42, 0x7E,
+    ]
+
     func numbering(of stream: InputStream) -> FLACNumbering? { FLACNumbering(blockFrames: stream.flacBlockFrames) }
 }
 

@@ -42,6 +42,8 @@ struct Ogg: ContainerRules {
 
     func pages(of source: ByteSource) -> OggPages? { OggPages(source) }
 
+    func provesEmpty(_ source: ByteSource) -> Bool { OggEnd.isOfEmptyStream(source) }
+
     func lacksEnd(_ source: ByteSource) -> Bool { !OggEnd.isThere(in: source) }
 }
 

@@ -45,6 +45,21 @@ struct OggEnd {
         return nil
     }
 
+    /// Whether all pages of the source are good, belong to one stream and count no frame, and the last of them ends both
+    /// the stream and the source.
+    static func isOfEmptyStream(_ source: ByteSource) -> Bool {
+        guard let pages = OggPages(source), let first = pages.goodPage(at: 0) else { return false }
+        var place: Int64 = 0
+        for number in 0..<UInt32(1000) {
+            guard let page = pages.goodPage(at: place), page.serial == first.serial, page.number == number,
+                page.granule == 0 || page.granule == -1
+            else { return false }
+            place += Int64(page.bytes)
+            if page.endsStream { return page.granule == 0 && !page.isOpen && place == source.size }
+        }
+        return false
+    }
+
     /// Whether the last page ends its stream, or at least no data follows it: a recording of a broadcast may stop
     /// anywhere. `true` for a pipe.
     static func isThere(in source: ByteSource) -> Bool {
