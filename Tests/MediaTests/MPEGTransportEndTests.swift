@@ -27,9 +27,15 @@ import Testing
         return try Converted.file(folder.path(name), to: folder.path("out.wav"), as: AudioFormat(container: .wav))
     }
 
-    /// Where packets of sound begin. The stream of sound is the second of two.
+    /// Where packets of sound begin.
     private func starts(in bytes: [UInt8], _ name: String, _ packet: Int) -> [Int] {
-        let programID = name == "v.ts" ? 257 : 256
+        let programID =
+            switch name {
+            case "m.m2ts": 0x1100
+            // The second of two streams.
+            case "v.ts": 0x0101
+            default: 0x0100
+            }
         return stride(from: 0, to: bytes.count, by: packet).filter { place in
             let head = place + packet - 188
             return bytes[head + 1] & 0x40 != 0 && Int(bytes[head + 1] & 0x1F) << 8 + Int(bytes[head + 2]) == programID
