@@ -55,7 +55,7 @@ struct WebhooksTests {
             #expect(run.status == .exited(1) && run.errorText.contains("a name begins with a letter"))
         }
         let nowhere = try bench.run("webhooks", "create", "https://a.example/", "--queue", "nowhere")
-        #expect(nowhere.status == .exited(1) && nowhere.errorText.contains("there is no queue nowhere"))
+        #expect(nowhere.status == .exited(4) && nowhere.errorText.contains("there is no queue nowhere"))
         #expect(try bench.run("webhooks", "test", "1").status == .exited(4))
         #expect(try bench.run("webhooks", "deliveries", "--webhook", "1").status == .exited(4))
         #expect(try bench.run("webhooks", "deliveries", "--dead", "--waiting").status == .exited(2))
