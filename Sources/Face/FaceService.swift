@@ -157,8 +157,8 @@ struct FaceService: RequestService {
     }
 
     /// What clients are told of trouble with the connection to the database, whose own text may name its address and
-    /// its login; `nil` for errors that may be told as they are. During an outage nobody can say who asks, so this is
-    /// the same for all.
+    /// its login; `nil` for errors that may be told as they are. During an outage the coordinator cannot check tokens, so
+    /// all clients get the same text.
     private static func text(insteadOf error: LedgerError) -> String? {
         switch error.code {
         case .ledgerCannotReach: "the database does not answer; the log of the coordinator says more"

@@ -110,7 +110,7 @@ enum TokensCommand {
             let record = NewToken(name: name, role: role.rawValue, token: token.text)
             try console.print(isJSON ? JSONText.line(record) : token.text)
         } catch {
-            // A valid token that nobody has read would stay in the list, and keep its name from the next try.
+            // A token that was never shown would stay valid, and its name would stay taken.
             try revokeUnread(name, invocation, console, because: error)
         }
         if !isJSON { console.say("this is the only time that the token is shown") }

@@ -226,7 +226,7 @@ enum WebhooksCommand {
         do {
             try console.print(isJSON ? JSONText.line(made) : made.secret.printable)
         } catch {
-            // Nobody could check what a webhook sends whose secret nobody has read.
+            // Without the secret, no receiver can verify what the webhook sends.
             try removeUnread(made.id, invocation, console, because: error)
         }
         if !isJSON {
