@@ -27,5 +27,8 @@ static inline int sluice_connection_socket(struct MHD_Connection *connection) {
 static inline enum MHD_Result sluice_set_timeout(struct MHD_Connection *connection, unsigned int seconds) {
     return MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
 }
+static inline enum MHD_Result sluice_without_chunks(struct MHD_Response *response) {
+    return MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+}
 
 #endif

@@ -76,6 +76,9 @@ struct FaceService: RequestService {
             throw Problem(.wrongType, "the body must be application/json, not \(head.bodyType ?? "without a type")")
         }
         guard let value = JSONValue(json: bytes) else { throw Problem(.badBody, "the body is not JSON") }
+        if let pointer = RepeatedMember.pointer(in: bytes) {
+            throw Problem(.badBody, mistakes: [.init(pointer: pointer, detail: "is given twice")])
+        }
         let mistakes = schema.mistakes(in: value)
         guard mistakes.isEmpty else { throw Problem(.badBody, mistakes: mistakes) }
         return value
@@ -99,7 +102,13 @@ struct FaceService: RequestService {
                 body: try body(head),
                 stream: stream
             )
-            return finished(try await operation.run(call), head)
+            return finished(
+                try await operation.run(call),
+                operation.answerType == EventOperation.answerType ? nil : head
+            )
+        } catch let error as LedgerError where error.sqlState == "P0002" && operation.body.isNone && !path.isEmpty {
+            // What the path names was there a moment ago, when the operation looked.
+            return finished(Problem(.noSuchThing, error.detail).answer)
         } catch {
             return finished(problem(error).answer)
         }
@@ -138,6 +147,8 @@ struct FaceService: RequestService {
             }
             if error.isTransient { return problem(.serviceUnavailable) }
             switch error.code {
+            // It says nothing of the caller.
+            case .ledgerPermissionDenied where Self.isOfOwnLogin(error): return problem(.serviceUnavailable)
             case .ledgerPermissionDenied: return problem(.forbidden)
             case .ledgerRefused: return problem(.unprocessableContent)
             case .ledgerConflict: return problem(.conflict)
@@ -166,12 +177,14 @@ struct FaceService: RequestService {
         case .ledgerTimedOut: "the database did not answer in time"
         case .ledgerReadOnly: "the database takes no changes at present"
         case .ledgerExhausted: "the database has no room for this at present; the log of the coordinator says more"
-        // Of the coordinator's own login: libpq's reason without a state, and the server's.
-        case .ledgerPermissionDenied where error.sqlState.map { $0.hasPrefix("28") } ?? true:
+        case .ledgerPermissionDenied where isOfOwnLogin(error):
             "the database refuses the login of the coordinator; the log of the coordinator says more"
         default: nil
         }
     }
+
+    /// Whether the database refuses the coordinator's own login: libpq's reason without a state, or the server's.
+    private static func isOfOwnLogin(_ error: LedgerError) -> Bool { error.sqlState.map { $0.hasPrefix("28") } ?? true }
 
     /// An FNV-1a hash. It need not resist attacks: a client that forges a tag deceives only itself.
     private static func tag(of bytes: [UInt8]) -> String {

@@ -53,9 +53,23 @@ public struct JobLedger: Sendable {
         try await source.settle(operation, within: limit, opening: opening, body)
     }
 
+    /// As `settle`, for what changes nothing: no error says that a change may have been made.
+    func look<Result: Sendable>(
+        _ operation: String,
+        within limit: Duration? = nil,
+        _ body: @Sendable (isolated Connection) throws -> Result
+    ) async throws -> Result {
+        do {
+            return try await settle(operation, within: limit) { connection, _ in try body(connection) }
+        } catch var error as LedgerError {
+            error.mayHaveHappened = false
+            throw error
+        }
+    }
+
     /// The time on the ledger's clock. All decisions of the ledger use this clock.
     public func time() async throws -> Date {
-        try await settle("read the server's time") { connection, _ in
+        try await look("read the server's time") { connection in
             try connection.value("select \(schema).ledger_time()")
         }
     }

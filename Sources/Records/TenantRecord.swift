@@ -38,4 +38,21 @@ package struct TenantRecord: Codable, Sendable {
         createdBy = isForItself ? nil : tenant.createdBy
         tokens = isForItself ? nil : tenant.tokens
     }
+
+    /// The limits of what it may submit.
+    package var limits: TenantLimits {
+        TenantLimits(
+            waitingJobs: waitingJobs,
+            topPriority: topPriority,
+            maxAttempts: maxAttempts,
+            reads: reads,
+            writes: writes,
+            uploadBytes: uploadBytes,
+            cpuMinutes: cpuMinutes,
+            outputBytes: outputBytes,
+            destination: destination,
+            jobs: jobLimits,
+            maxOutputs: maxOutputs
+        )
+    }
 }

@@ -172,6 +172,8 @@ def test_in_an_outage_nobody_is_told_where_the_database_is(tmp_path):
     def refused(face, code):
         for path in ["/api/v1/status", "/api/v1/jobs", "/api/v1/batches"]:
             answer = face.ask("GET", path, headers=viewer)
+            # Also the refusal of the coordinator's login: it is not that of the caller.
+            assert answer.status_code == 503, answer.text
             assert answer.json()["code"] == code and "database" in answer.json()["detail"], answer.text
             for secret in [login, ledger.name, place]:
                 assert secret not in answer.text, answer.text

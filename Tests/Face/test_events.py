@@ -162,6 +162,17 @@ def test_one_caller_does_not_take_all_places(face):
         stream.close()
 
 
+def test_head_gets_the_header_and_nothing_else(face):
+    with face.connect() as connection:
+        connection.sendall(b"HEAD /api/v1/events?queues=true HTTP/1.1\r\nHost: a\r\n\r\n")
+        answer = b""
+        while part := connection.recv(65_536):
+            answer += part
+    header, _, body = answer.partition(b"\r\n\r\n")
+    assert header.startswith(b"HTTP/1.1 200") and b"text/event-stream" in header, answer
+    assert body == b"" and b"etag" not in header.lower(), answer
+
+
 def test_refuses_what_it_cannot_tell(face):
     problem(face.ask("GET", "/api/v1/events"), 400, "bad_parameter")
     problem(face.ask("GET", "/api/v1/events?batch=x"), 400, "bad_parameter")

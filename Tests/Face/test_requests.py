@@ -105,6 +105,45 @@ def receive(connection):
     return answer
 
 
+TWICE = [
+    ('{"change":"cancel","filter":{},"change":"retry"}', "/change"),
+    ('{"change":"cancel","filter":{"batch":1,"id":[{"a":1}],"batch":2}}', "/filter/batch"),
+    ('{"change":"cancel","filter":{"ba\\u0074ch":1,"batch":2}}', "/filter/batch"),
+    ('{"change":"cancel","filter":{},"~/":[0,{"x":1,"x":2}]}', "/~0~1/1/x"),
+]
+
+
+@pytest.mark.parametrize(("body", "pointer"), TWICE)
+def test_refuses_what_an_object_names_twice(face, body, pointer):
+    answer = face.ask("POST", "/api/v1/changes", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["errors"] == [{"pointer": pointer, "detail": "is given twice"}]
+
+
+def test_refuses_what_a_line_names_twice(face):
+    lines = '{"source":"in:a.wav","output":"out:a.mp3"}\n{"source":"in:b.wav","output":"out:b.mp3","source":"in:c.wav"}\n'
+    answer = face.ask("POST", "/api/v1/batches", content=lines, headers={"Content-Type": "application/x-ndjson"})
+    assert answer.status_code == 400 and "line 2" in answer.json()["detail"], answer.text
+    assert answer.json()["errors"] == [{"pointer": "/source", "detail": "is given twice"}]
+    assert face.get("/api/v1/batches")["batches"] == []
+
+
+def test_names_of_outputs_that_are_too_long_are_refused(face):
+    job = {"source": "in:" + "n" * 300 + ".wav", "output": "out:" + "n" * 300 + ".mp3"}
+    answer = face.post("/api/v1/batches", {"jobs": [job]})
+    assert answer.status_code == 400 and "304 bytes" in answer.text and "/outputs/0" in answer.text, answer.text
+
+
+def test_keys_and_names_have_the_bounds_of_the_command(face):
+    job = {"source": "in:a.wav", "output": "out:a.mp3"}
+    for headers, more in [({"Idempotency-Key": "k" * 1001}, {}), ({}, {"name": "n" * 201}), ({}, {"queue": "a b"})]:
+        answer = face.post("/api/v1/batches", {"jobs": [job], **more}, headers=headers)
+        assert answer.status_code == 400, answer.text
+    change = {"change": "retry", "filter": {}, "onDamage": "conceal"}
+    assert face.post("/api/v1/changes", {**change, "concealLimit": 0}).status_code == 400
+    assert face.post("/api/v1/changes", {**change, "concealLimit": 31 * 86_400, "preview": True}).status_code == 200
+
+
 def test_refuses_a_header_that_is_too_long(shared):
     statuses, is_closed = exchange(shared, b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + b"y" * 100_000 + b"\r\n\r\n")
     assert is_closed and 200 not in statuses

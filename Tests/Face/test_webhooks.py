@@ -486,6 +486,10 @@ def test_a_tenant_gets_its_own_webhooks_and_reaches_nothing_inside(ledger, recei
             assert face.ask(method, where, headers=zenith).status_code == 404, where
         # The coordinator's operators may send there, and the tenant may not.
         own = face.post(hooks, {"url": receiver.url(), "tenant": "acme"}, headers=boss).json()
+        # Names of tenants have more letters than those of queues.
+        ledger.run("tenants", "create", "a@b")
+        wish = {"url": receiver.url("/b"), "tenant": "a@b"}
+        assert face.post(hooks, wish, headers=boss).status_code == 201
         assert face.ask("POST", f"{path}/test", headers=acme).status_code == 202
         begun = face.ask("POST", f"{hooks}/{own['id']}/test", headers=boss).json()
         [(headers, body, event)] = receiver.wait(1)

@@ -191,6 +191,35 @@ struct HostileSubmitterTests {
         _ = try await submitter.submit(Submission(queue: "q4"), recipes: [LedgerLab.recipe("a")])
     }
 
+    /// A name that cannot be used is named, and the words of the table's constraint reach nobody.
+    @Test func namesThatCannotBeAreToldInWords() async throws {
+        let lab = try await LedgerLab()
+        func text(_ body: () async throws -> Void) async throws -> String {
+            let error = try await failure { try await body() }
+            #expect(error.code == .ledgerRefused && error.sqlState == "22023")
+            #expect(!error.detail.contains("constraint") && !error.detail.contains("_check"), "\(error.detail)")
+            return error.detail
+        }
+        for count in [1, 2] {
+            let queue = try await text {
+                _ = try await lab.ledger.submit(Submission(queue: "a b"), LedgerLab.requests(count))
+            }
+            #expect(queue == "\"a b\" cannot be the name of a queue")
+        }
+        #expect(
+            try await text { _ = try await lab.ledger.createTenant("x/y") } == "\"x/y\" cannot be the name of a tenant"
+        )
+        let token = try await text {
+            _ = try await lab.ledger.createToken(named: "ci", role: .submitter, queue: "a b")
+        }
+        #expect(token == "\"a b\" cannot be the name of a queue")
+        let long = String(repeating: "x", count: 1_001)
+        for (submission, name) in [(Submission(label: long), "name"), (Submission(key: long), "key")] {
+            let text = try await text { _ = try await lab.ledger.submit(submission, LedgerLab.requests(2)) }
+            #expect(text == "the \(name) of the batch takes 1001 bytes, and may take 1000")
+        }
+    }
+
     // MARK: - What it does to others
 
     @Test func submittersSteerTheirOwnBatches() async throws {

@@ -139,6 +139,22 @@ struct LostAnswerTests {
         #expect((counts.completed, counts.failed, counts.delayed, counts.total) == (152, 74, 74, 300))
     }
 
+    @Test func aReadThatLosesItsAnswerHasChangedNothing() async throws {
+        let line = try await Line()
+        line.proxy.lose(.answer, ofNext: "ledger_time")
+        let ledger = line.ledger
+        let error = try await failure {
+            try await ledger.look("read the time", within: Lab.farTooLong) { connection in
+                guard line.proxy.losses == 0 else {
+                    throw LedgerError(.ledgerPermissionDenied, during: "read the time", "no more of this")
+                }
+                _ = try connection.execute("select \(ledger.schema).ledger_time()")
+            }
+        }
+        #expect(line.proxy.losses == 1 && error.code == .ledgerPermissionDenied)
+        #expect(!error.mayHaveHappened)
+    }
+
     @Test func withoutTimeToFindOutItSaysThatItMayHaveHappened() async throws {
         let line = try await Line()
         line.proxy.lose(.answer, ofNext: ".submit(")

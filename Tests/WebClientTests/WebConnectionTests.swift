@@ -89,6 +89,26 @@ struct WebConnectionTests {
         }
     }
 
+    /// A client that wants only the status has its answer, however slowly the body comes.
+    @Test func anAnswerThatIsCutIsWholeForAClientThatTakesIt() throws {
+        for body in ["", "abc"] {
+            let server = try RawServer(.bytes("HTTP/1.1 202 Accepted\r\nContent-Length: 1000\r\n\r\n\(body)"))
+            defer { server.stop() }
+            var request = WebRequest(url: server.url)
+            request.timeLimit = .seconds(1)
+            #expect(failure(request) == .timedOut)
+            request.takesCutAnswers = true
+            #expect(try WebConnection().send(request).status == 202)
+            #expect(try WebConnection().send(request, stop: WebStop()).status == 202)
+            #expect(throws: WebError.self) { try WebConnection().send(request, isStopped: { true }) }
+        }
+        let server = try RawServer(.bytes("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n"))
+        defer { server.stop() }
+        var request = WebRequest(url: server.url)
+        (request.timeLimit, request.takesCutAnswers) = (.seconds(1), true)
+        #expect(failure(request) == .timedOut)
+    }
+
     @Test func piecesGoToTheirTaker() throws {
         let server = try RawServer(.endless("HTTP/1.1 200 OK\r\n\r\n", then: "data: x\n\n"))
         defer { server.stop() }

@@ -21,7 +21,7 @@ enum TenantsCommand {
     )
     private static let maxAttempts = Option<Ceiling>(
         "max-attempts",
-        .ceiling(1...1_000),
+        .ceiling(Int64(LedgerRules.attempts.lowerBound)...Int64(LedgerRules.attempts.upperBound)),
         "most attempts that its jobs may ask for; none removes the limit",
         in: .work
     )
@@ -109,6 +109,7 @@ enum TenantsCommand {
                 name: "create",
                 summary: "create a tenant",
                 arguments: [name],
+                leavesOut: [ListOptions.json.form, ListOptions.quiet.form],
                 examples: [Example(line: "sluice tenants create radio", purpose: "then create tokens for it")],
                 run: create
             ),
@@ -273,6 +274,7 @@ enum TenantsCommand {
     private static func places(_ words: [String]) -> [String]? { words.contains("any") ? nil : words }
 
     @Sendable private static func create(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        try UsageError.check(invocation.word(name), in: name, .tenantName)
         let name = invocation.word(name)
         let isNew = try LedgerWork.runOnDatabase(invocation) { try await $0.createTenant(name) }
         guard isNew else { throw Refusal(message: "there is a tenant \"\(name.printable)\" already") }

@@ -23,16 +23,21 @@ enum TokensCommand {
         "what the token permits",
         in: .work
     )
-    private static let name = Option<String>("name", .text.named("NAME"), "a name for lists and the audit", in: .work)
+    private static let name = Option<String>(
+        "name",
+        .name(LedgerRules.tokenName, of: "token"),
+        "a name for lists and the audit",
+        in: .work
+    )
     private static let tenant = Option<String>(
         "tenant",
-        .text.named("NAME"),
+        .tenantName,
         "the tenant whose batches it sees and changes; by default all",
         in: .work
     )
     private static let queue = Option<String>(
         "queue",
-        .text.named("NAME").offering(.ledger(.queues)),
+        .queueName,
         "the only queue to which it submits and whose jobs it changes",
         in: .work
     )
@@ -57,6 +62,7 @@ enum TokensCommand {
                 name: "create",
                 summary: "create a token and print it, once",
                 options: [role.form, name.form, tenant.form, queue.form, expires.form],
+                leavesOut: [ended.form, ListOptions.quiet.form],
                 examples: [
                     Example(
                         line: "sluice tokens create --role submitter --name ci --expires 90d",
@@ -69,6 +75,7 @@ enum TokensCommand {
                 name: "revoke",
                 summary: "revoke tokens",
                 arguments: [which],
+                leavesOut: [ended.form],
                 examples: [Example(line: "sluice tokens revoke ci", purpose: "from now on the token is refused")],
                 run: revoke
             ),

@@ -11,7 +11,8 @@ import System
 struct OutputCheck: Sendable {
     /// The counts of a check.
     struct Tally: Sendable {
-        /// Outputs that match the filter, counted before the check starts.
+        /// Outputs that match the filter, counted before the check starts. One that several jobs share counts once, here
+        /// and in all other counts.
         var total = 0
         /// Outputs examined so far. `fine` counts the unchanged ones, and `bytes` is their total size.
         var done = 0
@@ -37,6 +38,16 @@ struct OutputCheck: Sendable {
     let isStopped: Latest<Bool>
 
     private static let pageSize: Int32 = 1_000
+    /// How many destinations are remembered, as hashes. Of more, some that jobs share may count again: a check takes
+    /// constant memory.
+    private static let mostRemembered = 1_000_000
+
+    /// An output that is not what its job recorded.
+    private struct Suspect {
+        let output: RecordedOutput
+        /// Whether its destination has been counted, for another job.
+        let isCounted: Bool
+    }
 
     /// Calls `report` after each page, and `find` once for each output that has changed or is missing.
     func run(
@@ -49,6 +60,7 @@ struct OutputCheck: Sendable {
         report(tally)
         let rootsHere = Set(roots.roots.filter { isFolder($0.path) }.map(\.name))
         var known: Set<String> = []
+        var counted: Set<Int> = []
         var cursor: JobCursor?
         repeat {
             let page = try await ledger.outputs(matching: filter, after: cursor, limit: Self.pageSize)
@@ -61,23 +73,27 @@ struct OutputCheck: Sendable {
                 report(now)
             }
             try Task.checkCancellation()
-            var suspects: [(output: RecordedOutput, look: OutputReading.Look)] = []
+            var suspects: [Suspect] = []
             for (output, look) in zip(page.outputs, looks) {
-                tally.done += 1
+                let hash = output.destination.hashValue
+                let isCounted = counted.contains(hash)
+                if !isCounted, counted.count < Self.mostRemembered { counted.insert(hash) }
+                if isCounted { tally.total -= 1 } else { tally.done += 1 }
                 switch look {
+                case .fine where isCounted, .unseen where isCounted, .unwanted: break
                 case .fine:
                     tally.fine += 1
                     tally.bytes += output.bytes
                 case .unseen:
                     tally.unseen += 1
                     tally.unseenRoots.insert(String(output.destination.prefix { $0 != ":" }))
-                case .unwanted: break
-                case .damaged: suspects.append((output, look))
+                case .damaged: suspects.append(Suspect(output: output, isCounted: isCounted))
                 }
             }
-            for finding in try await confirmed(suspects.map(\.output), &tally) {
-                // Several matching jobs may share a destination; its finding counts once.
+            for (finding, isCounted) in try await confirmed(suspects, &tally) {
                 guard known.insert(finding.destination).inserted else { continue }
+                // The record of another job fits the file, but that job was not the last.
+                if isCounted { tally.fine = max(0, tally.fine - 1) }
                 tally.found[finding.kind, default: 0] += 1
                 try find(finding)
             }
@@ -125,14 +141,16 @@ struct OutputCheck: Sendable {
     /// This asks the ledger which job made the file last, compares the file with what that job recorded, and asks the
     /// ledger again. The output counts as damaged only if nothing changed in between; one that keeps changing counts
     /// as busy after three rounds.
-    private func confirmed(_ suspects: [RecordedOutput], _ tally: inout Tally) async throws -> [OutputFinding] {
-        var (open, findings): ([RecordedOutput], [OutputFinding]) = (suspects, [])
+    private func confirmed(_ suspects: [Suspect], _ tally: inout Tally) async throws -> [(
+        OutputFinding, isCounted: Bool
+    )] {
+        var (open, findings): ([Suspect], [(OutputFinding, isCounted: Bool)]) = (suspects, [])
         let rootsHere = Set(roots.roots.map(\.name))
         for _ in 0..<3 where !open.isEmpty {
             let judged = open
-            let before = try await ledger.makers(of: judged)
+            let before = try await ledger.makers(of: judged.map(\.output))
             let looks = Parallel.map(judged.count, grain: 1, width: width) { place -> OutputReading.Look in
-                let (output, maker) = (judged[place], Self.last(before[place]))
+                let (output, maker) = (judged[place].output, Self.last(before[place]))
                 return look(
                     at: output.destination,
                     maker?.file?.bytes ?? output.bytes,
@@ -141,11 +159,13 @@ struct OutputCheck: Sendable {
                 )
             }
             try Task.checkCancellation()
-            let after = try await ledger.makers(of: judged)
+            let after = try await ledger.makers(of: judged.map(\.output))
             open = []
-            for (place, output) in judged.enumerated() {
+            for (place, suspect) in judged.enumerated() {
+                let output = suspect.output
                 let maker = Self.last(before[place])
                 guard case .damaged(let kind, let detail) = looks[place] else {
+                    if suspect.isCounted { continue }
                     tally.fine += 1
                     tally.bytes += maker?.file?.bytes ?? output.bytes
                     if let maker, maker.job != output.job { tally.replaced += 1 }
@@ -153,22 +173,21 @@ struct OutputCheck: Sendable {
                 }
                 guard maker == Self.last(after[place]), !after[place].contains(where: { $0.state == .publishing })
                 else {
-                    open.append(output)
+                    open.append(suspect)
                     continue
                 }
-                findings.append(
-                    OutputFinding(
-                        job: maker?.job ?? output.job,
-                        source: output.source,
-                        destination: output.destination,
-                        kind: kind,
-                        detail: detail,
-                        isUnderWay: after[place].contains { !$0.state.isEnd }
-                    )
+                let finding = OutputFinding(
+                    job: maker?.job ?? output.job,
+                    source: output.source,
+                    destination: output.destination,
+                    kind: kind,
+                    detail: detail,
+                    isUnderWay: after[place].contains { !$0.state.isEnd }
                 )
+                findings.append((finding, suspect.isCounted))
             }
         }
-        tally.busy += open.count
+        tally.busy += open.count { !$0.isCounted }
         return findings
     }
 

@@ -3,8 +3,8 @@ import Console
 /// `sluice config`: shows the settings in effect and their origins, and manages the contexts.
 enum ConfigCommand {
     static let name = "config"
-    private static let origin = Switch("origin", "show where each setting comes from", in: .output)
-    private static let json = Switch("json", "print one JSON line per item", in: .output)
+    static let origin = Switch("origin", "show where each setting comes from", in: .output)
+    static let json = Switch("json", "print one JSON line per item", in: .output)
 
     /// `root` supplies the options of all commands.
     static func value(_ root: @escaping @Sendable () -> Subcommand) -> Subcommand {

@@ -197,7 +197,7 @@ struct EffectiveSetting: Sendable, Hashable {
         guard let context = place.contextInUse, !context.roots.isEmpty else { return [] }
         let name = ServiceOptions.root.form.name
         let commands = commands(below: root).filter { path in
-            let options = path.flatMap(\.options).map(\.name)
+            let options = path.allOptions.map(\.name)
             return options.contains(name) && options.contains(LedgerOptions.database.form.name)
                 && path.dropFirst().first?.name != ConfigCommand.name
         }

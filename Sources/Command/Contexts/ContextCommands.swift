@@ -39,6 +39,8 @@ enum ContextCommands {
         summary: "choose the context that commands use",
         arguments: [known],
         options: [none.form],
+        leavesOut: LedgerOptions.forms + [ConfigCommand.origin.form, ConfigCommand.json.form],
+        leavesOutHint: "give the context's name as an argument: sluice config use NAME",
         examples: [
             Example(line: "sluice config use staging", purpose: "use the context staging from now on"),
             Example(line: "sluice config use --none", purpose: "use the private cluster again"),
@@ -49,6 +51,7 @@ enum ContextCommands {
     static let list = Subcommand(
         name: "contexts",
         summary: "list the contexts; * marks the current one",
+        leavesOut: LedgerOptions.forms + [ConfigCommand.origin.form],
         examples: [Example(line: "sluice config contexts", purpose: "all contexts")],
         run: listAll
     )
@@ -64,6 +67,7 @@ enum ContextCommands {
         ],
         arguments: [named],
         options: [root.form, colour.form],
+        leavesOut: [LedgerOptions.context.form, ConfigCommand.origin.form, ConfigCommand.json.form],
         examples: [
             Example(
                 line: "sluice config set-context prod --database postgresql://user@db/audio",
@@ -81,6 +85,8 @@ enum ContextCommands {
         name: "delete-context",
         summary: "remove a context; its ledger is not changed",
         arguments: [named],
+        leavesOut: LedgerOptions.forms + [ConfigCommand.origin.form, ConfigCommand.json.form],
+        leavesOutHint: "give the context's name as an argument",
         examples: [Example(line: "sluice config delete-context staging", purpose: "remove the context staging")],
         run: forget
     )
@@ -88,7 +94,6 @@ enum ContextCommands {
     // MARK: - Switching
 
     @Sendable private static func choose(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        try refuse(LedgerOptions.forms, in: invocation)
         let name = invocation.words(known).first
         guard (name == nil) == invocation[none] else {
             throw name == nil
@@ -136,7 +141,6 @@ enum ContextCommands {
     }
 
     @Sendable private static func listAll(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        try refuse(LedgerOptions.forms, in: invocation)
         let book = try invocation.contexts.book()
         var table = TextTable([
             .init(title: ""), .init(title: "NAME"), .init(title: "LEDGER", isElastic: true), .init(title: "SCHEMA"),
@@ -178,7 +182,6 @@ enum ContextCommands {
     // MARK: - Adding, changing, removing
 
     @Sendable private static func write(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        try refuse([LedgerOptions.context.form], in: invocation)
         let name = try name(invocation)
         let database = said(LedgerOptions.database, invocation)
         // Before anything is written: reject an address that libpq cannot read now, rather than at every later
@@ -226,7 +229,6 @@ enum ContextCommands {
     }
 
     @Sendable private static func forget(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        try refuse(LedgerOptions.forms, in: invocation)
         let name = try name(invocation)
         _ = try change(invocation) { book in
             // Commands would then go to another ledger that the user did not choose.
@@ -314,15 +316,5 @@ enum ContextCommands {
             changed = book
         }
         return changed
-    }
-
-    /// Rejects options that every child of `config` accepts but that these commands do not use.
-    private static func refuse(_ forms: [OptionForm], in invocation: Invocation) throws(UsageError) {
-        for form in forms where invocation.origin(of: form) == .commandLine {
-            throw UsageError(
-                "\(form.word) cannot be used with \"\((["sluice"] + invocation.path).joined(separator: " "))\"",
-                hint: "give the context's name as an argument: sluice config use NAME"
-            )
-        }
     }
 }

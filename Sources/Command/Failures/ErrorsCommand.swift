@@ -9,7 +9,7 @@ enum ErrorsCommand {
     private static let batch = JobFilterOptions.batch
     private static let queue = Option<String>(
         "queue",
-        .text.named("NAME").offering(.ledger(.queues)),
+        .queueName,
         "only failures in this queue",
         in: .jobs
     )

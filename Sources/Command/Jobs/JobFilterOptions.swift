@@ -20,7 +20,7 @@ enum JobFilterOptions {
     )
     static let queue = Option<String>(
         "queue",
-        .text.named("NAME").offering(.ledger(.queues)),
+        .queueName,
         "only jobs of this queue",
         in: .jobs
     )

@@ -25,8 +25,8 @@ protocol CommandLedger: Sendable {
     func workers(endedSince: Date?) async throws -> [WorkerSummary]
     func unableLanes() async throws -> [UnableLane]
     func paces(since: Date) async throws -> [MinuteThroughput]
-    /// The tenant for which the user acts, and the template of its destinations; `nil` if there is none.
-    func ownDestination() async throws -> (tenant: String, template: String)?
+    /// The tenant for which the user acts, and what it may submit; `nil` if there is none.
+    func ownLimits() async throws -> (tenant: String, limits: TenantLimits)?
 
     // MARK: - Listening
 
@@ -85,9 +85,8 @@ extension JobLedger: CommandLedger {
         (try await status(), configuration.description)
     }
 
-    func ownDestination() async throws -> (tenant: String, template: String)? {
-        guard let tenant = try await ownTenant(), let template = tenant.limits.destination else { return nil }
-        return (tenant.name, template)
+    func ownLimits() async throws -> (tenant: String, limits: TenantLimits)? {
+        try await ownTenant().map { ($0.name, $0.limits) }
     }
 
     func facts(context: String?) async throws -> StatusFacts { try await StatusFacts.look(at: self, context: context) }

@@ -21,7 +21,7 @@ enum QueuesCommand {
 
     private static let submitter = Option<String>(
         "submitter",
-        .text.named("LOGIN"),
+        .text(LedgerRules.submitterLengths).named("LOGIN"),
         "change only the share of this submitter (a login of the ledger)",
         in: .work
     )
@@ -57,7 +57,7 @@ enum QueuesCommand {
                 ],
                 run: { invocation, console in
                     let text = invocation.word(limit)
-                    let number = text == "none" ? nil : try whole(text, in: 1...1_000_000, or: "none")
+                    let number = text == "none" ? nil : try whole(text, in: LedgerRules.runningLimits, or: "none")
                     return try steer(invocation, console) { ledger, name in
                         try await ledger.setRunningLimit(number, queue: name)
                     }
@@ -76,7 +76,7 @@ enum QueuesCommand {
                     ),
                 ],
                 run: { invocation, console in
-                    let number = try whole(invocation.word(weight), in: 1...10_000)
+                    let number = try whole(invocation.word(weight), in: LedgerRules.weights)
                     let whose = invocation[submitter]
                     return try steer(invocation, console) { ledger, name in
                         try await ledger.setWeight(number, queue: name, submitter: whose)
@@ -88,8 +88,8 @@ enum QueuesCommand {
         run: list
     )
 
-    private static func whole(_ text: String, in range: ClosedRange<Int32>, or word: String? = nil) throws -> Int32 {
-        if let number = Int32(text), range.contains(number) { return number }
+    private static func whole(_ text: String, in range: ClosedRange<Int>, or word: String? = nil) throws -> Int32 {
+        if let number = Int32(text), range.contains(Int(number)) { return number }
         let others = word.map { ", or \($0)" } ?? ""
         throw UsageError("N \(text): must be a whole number from \(range.lowerBound) to \(range.upperBound)\(others)")
     }

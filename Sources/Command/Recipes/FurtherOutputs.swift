@@ -11,6 +11,7 @@ struct OutputWish: Sendable, Hashable {
 extension ValueType where Value == OutputWish {
     /// `talk.mp3`, `talk.mp3:podcast-mp3`
     static let output = ValueType(placeholder: "FILE[:PRESET]", completion: .files) { text throws(Misfit) in
+        guard !text.isEmpty else { throw .empty }
         guard text != "-" else {
             throw Misfit(why: "is standard output, which can only be the only output", hint: "name a file")
         }

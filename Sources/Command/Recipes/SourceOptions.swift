@@ -26,7 +26,7 @@ enum SourceOptions {
     )
     static let concealLimit = Option<Int>(
         "conceal-limit",
-        .whole(in: concealLimits),
+        .whole(in: Recipe.Limits.concealChoices),
         "seconds of silence that conceal may add (default: 600, or 4 times the sound)",
         in: .source
     )
@@ -37,8 +37,6 @@ enum SourceOptions {
         in: .source
     )
 
-    /// At most a month.
-    static let concealLimits = 1...31 * 86_400
     static let concealLimitAlone = UsageError("--conceal-limit needs --on-damage conceal")
 
     static let forms: [OptionForm] = [from.form, to.form, track.form, onDamage.form, concealLimit.form, rawInput.form]

@@ -71,12 +71,9 @@ extension RemoteLedger {
 
     // MARK: - Submitting
 
-    func ownDestination() async throws -> (tenant: String, template: String)? {
+    func ownLimits() async throws -> (tenant: String, limits: TenantLimits)? {
         let request = CoordinatorConnection.Request(path: "/api/v1/tenant", operation: "show the tenant")
-        guard let tenant = try await find(TenantRecord.self, request), let template = tenant.destination else {
-            return nil
-        }
-        return (tenant.tenant, template)
+        return try await find(TenantRecord.self, request).map { ($0.tenant, $0.limits) }
     }
 
     /// As long as the ledger's database may take.

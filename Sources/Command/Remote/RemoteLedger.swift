@@ -61,7 +61,8 @@ struct RemoteLedger: CommandLedger {
                 return try await connection.send(request)
             } catch var error as LedgerError {
                 // What an earlier try may have done is not undone by the failure of the last one.
-                mayHaveHappened = mayHaveHappened || error.mayHaveHappened
+                // A read changes nothing, whatever became of its answer.
+                mayHaveHappened = mayHaveHappened || error.mayHaveHappened && request.method != "GET"
                 error.mayHaveHappened = mayHaveHappened
                 let limit = end ?? .now + place.reachTimeout
                 end = limit

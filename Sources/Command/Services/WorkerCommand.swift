@@ -16,7 +16,7 @@ enum WorkerCommand {
     )
     private static let queue = Option<String>(
         "queue",
-        ValueType(placeholder: "QUEUE", completion: .ledger(.queues), read: nonEmpty),
+        .queueName.named("QUEUE"),
         "take jobs only from this queue",
         isRepeatable: true,
         in: .work

@@ -76,5 +76,8 @@ extension String {
 
 extension ValueType where Value == PieceNames {
     /// `{stem}-{n}.flac`
-    static let pieceNames = ValueType(placeholder: "NAME") { text throws(Misfit) in try PieceNames(parsing: text) }
+    static let pieceNames = ValueType(placeholder: "NAME") { text throws(Misfit) in
+        guard !text.isEmpty else { throw .empty }
+        return try PieceNames(parsing: text)
+    }
 }

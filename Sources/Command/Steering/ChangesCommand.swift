@@ -34,6 +34,7 @@ enum ChangesCommand {
                 name: "show",
                 summary: "show bulk changes and their progress",
                 arguments: [which],
+                leavesOut: [limit.form, before.form],
                 examples: [Example(line: "sluice changes show 7 --json", purpose: "one, for programs")],
                 run: show
             ),
@@ -41,6 +42,7 @@ enum ChangesCommand {
                 name: "stop",
                 summary: "end bulk changes where they are",
                 arguments: [which],
+                leavesOut: [limit.form, before.form],
                 examples: [Example(line: "sluice changes stop 7", purpose: "the rest of the jobs stays as it is")],
                 run: { try wish(.stop, $0, $1) }
             ),
@@ -52,6 +54,7 @@ enum ChangesCommand {
                         + "not begun are cancelled."
                 ],
                 arguments: [which],
+                leavesOut: [limit.form, before.form],
                 examples: [Example(line: "sluice changes undo 7", purpose: "after a filter that was too wide")],
                 run: { try wish(.undo, $0, $1) }
             ),

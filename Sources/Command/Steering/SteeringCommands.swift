@@ -13,7 +13,7 @@ enum RetryCommand {
     )
     private static let concealLimit = Option<Int>(
         "conceal-limit",
-        .whole(in: SourceOptions.concealLimits),
+        .whole(in: Recipe.Limits.concealChoices),
         "seconds of silence that conceal may add; needs --on-damage conceal",
         in: .work
     )
@@ -89,7 +89,7 @@ enum PrioritizeCommand {
         ],
         run: { invocation, console in
             let word = invocation.word(priority)
-            guard let number = Int32(word), (-100...100).contains(number) else {
+            guard let number = Int32(word), LedgerRules.priorities.contains(Int(number)) else {
                 throw UsageError("N \(word): must be a whole number from -100 to 100")
             }
             return try Steering(verb: "prioritize", change: .prioritize(number)).run(invocation, console)

@@ -34,9 +34,9 @@ struct PathRoots: Sendable {
         let reader = PathRoots([], home: home, here: here)
         var roots: [Root] = []
         for word in words {
-            guard let sign = word.firstIndex(of: "="), sign != word.startIndex else {
-                throw UsageError("--root \(word): must be NAME=PATH", hint: "as in --root podcasts=/srv/podcasts")
-            }
+            guard let sign = word.firstIndex(of: "="), sign != word.startIndex,
+                word.index(after: sign) != word.endIndex
+            else { throw UsageError("--root \(word): \(Misfit.noRoot.why)", hint: Misfit.noRoot.hint) }
             let name = String(word[..<sign])
             do {
                 // Storage defines the rules for names.
@@ -185,5 +185,18 @@ extension String {
             }
         }
         return String(text)
+    }
+}
+
+extension Misfit {
+    fileprivate static let noRoot = Misfit(why: "must be NAME=PATH", hint: "as in --root podcasts=/srv/podcasts")
+}
+
+extension ValueType where Value == String {
+    /// `NAME=PATH`, neither of which may be empty: without a path, the root would be the current folder.
+    static let rootWord = ValueType(placeholder: "NAME=PATH", completion: .namedFolders) { text throws(Misfit) in
+        guard let sign = text.firstIndex(of: "="), sign != text.startIndex, text.index(after: sign) != text.endIndex
+        else { throw .noRoot }
+        return text
     }
 }

@@ -119,11 +119,12 @@ enum SubmitCommand {
         remark(search, console)
         let sending = SubmitSending(plan: plan, roots: roots, page: page)
         if invocation[Question.dryRun] {
-            let survey = try sending.rehearse()
+            let (survey, standing) = try sending.rehearse()
             let lengths =
                 invocation[SubmitOptions.probe] ? try SourceLengths.look(into: plan, roots, invocation, console) : nil
-            try page.show(plan, survey, bytes: plan.bytes(roots), lengths)
-            return plan.isForbidden || survey.isForbidden ? .failure : .success
+            try page.show(plan, survey, standing, bytes: plan.bytes(roots), lengths)
+            // With a key that is in use nothing would be submitted, so nothing that exists prevents it.
+            return plan.isForbidden || survey.isForbidden && standing == nil ? .failure : .success
         }
         if let refusal = page.refusal(of: plan) { throw refusal }
         return try submit(sending)
@@ -145,9 +146,9 @@ enum SubmitCommand {
         if invocation[SubmitOptions.again], invocation[SubmitOptions.key] != nil {
             throw UsageError("--key and --again cannot be combined")
         }
-        let (webhooks, most) = (invocation.all(SubmitOptions.notify), 10)
+        let (webhooks, most) = (invocation.all(SubmitOptions.notify), LedgerRules.notifiedWebhooks)
         if webhooks.count > most { throw UsageError("--notify is given \(webhooks.count) times; at most \(most)") }
-        if webhooks.contains(where: { $0.isEmpty || $0.contains(",") }) {
+        if webhooks.contains(where: { $0.contains(",") }) {
             throw UsageError("--notify takes the name or the id of one webhook", hint: "repeat it for several")
         }
         try SourceCuts.checkOptions(invocation)

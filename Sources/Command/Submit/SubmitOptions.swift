@@ -45,7 +45,7 @@ enum SubmitOptions {
     )
     static let root = Option<String>(
         "root",
-        .text.named("NAME=PATH"),
+        .rootWord,
         "jobs refer to the folder PATH of this machine as NAME:",
         isRepeatable: true,
         in: .source
@@ -54,7 +54,7 @@ enum SubmitOptions {
     static let to = Option<String>(
         "to",
         .text.named("TEMPLATE"),
-        "the path of outputs, as in out:{dir}/{stem}.mp3 (required)",
+        "the path of outputs, as in out:{dir}/{stem}.mp3; required without --recipe",
         in: .destination
     )
     static let also = Option<OutputWish>(
@@ -66,21 +66,21 @@ enum SubmitOptions {
     )
     static let queue = SettledOption<String>(
         "queue",
-        .text.named("NAME").offering(.ledger(.queues)),
+        .queueName,
         fallback: "default",
         "the queue; created if necessary",
         in: .submission
     )
     static let priority = SettledOption<Int>(
         "priority",
-        .whole(in: -100...100),
+        .whole(in: LedgerRules.priorities),
         fallback: "0",
         "the priority of the jobs; higher goes first",
         in: .submission
     )
     static let weight = SettledOption<Int>(
         "weight",
-        .whole(in: 1...10_000),
+        .whole(in: LedgerRules.weights),
         fallback: "100",
         "the weight of the batch relative to others",
         in: .submission
@@ -93,7 +93,7 @@ enum SubmitOptions {
     )
     static let maxAttempts = Option<Int>(
         "max-attempts",
-        .whole(in: 1...100),
+        .whole(in: LedgerRules.attempts),
         "maximum number of attempts per job",
         in: .submission
     )
@@ -105,7 +105,7 @@ enum SubmitOptions {
     )
     static let key = Option<String>(
         "key",
-        .text,
+        .key,
         "submit only once under this key (default: compare with earlier jobs)",
         in: .submission
     )
@@ -120,7 +120,12 @@ enum SubmitOptions {
         "with --dry-run: open each file and show the total duration",
         in: .general
     )
-    static let label = Option<String>("label", .text, "a name for the batch", in: .submission)
+    static let label = Option<String>(
+        "label",
+        .text(LedgerRules.batchNameLengths),
+        "a name for the batch",
+        in: .submission
+    )
     static let notify = Option<String>(
         "notify",
         .text.named("WEBHOOK").offering(.ledger(.notifiable)),
@@ -184,7 +189,8 @@ enum SubmitOptions {
     /// a recipe says it.
     private static func servedTemplate(_ file: RecipeTemplate?, _ invocation: Invocation) throws -> String? {
         guard invocation[to] == nil, file == nil, try LedgerOptions.coordinator(invocation) != nil,
-            let (tenant, template) = try LedgerWork.run(invocation, { try await $0.ownDestination() })
+            let (tenant, limits) = try LedgerWork.run(invocation, { try await $0.ownLimits() }),
+            let template = limits.destination
         else { return nil }
         do throws(StorageError) {
             return try TenantDestination(template).submitting(as: tenant, label: invocation[label])

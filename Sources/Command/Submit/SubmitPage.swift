@@ -11,12 +11,20 @@ struct SubmitPage {
     // MARK: - The plan
 
     /// `12,408 files, 1.9 TB  ->  12,408 jobs in queue default, priority 0`
-    func show(_ plan: SubmitPlan, _ survey: SubmitSurvey, bytes: Int64, _ lengths: SourceLengths?) throws {
+    ///
+    /// `standing` is the batch that was submitted before with the user's key.
+    func show(
+        _ plan: SubmitPlan,
+        _ survey: SubmitSurvey,
+        _ standing: SubmissionReceipt?,
+        bytes: Int64,
+        _ lengths: SourceLengths?
+    ) throws {
         if invocation[SubmitOptions.json] {
-            return try console.print(JSONText.line(record(plan, survey, bytes, lengths)))
+            return try console.print(JSONText.line(record(plan, survey, standing, bytes, lengths)))
         }
         let count = plan.items.count + plan.misfits.count
-        let jobs = Figures.count(survey.jobCount, "job")
+        let jobs = Figures.count(standing == nil ? survey.jobCount : 0, "job")
         let queue = invocation[SubmitOptions.queue].printable
         var lines = [
             "\(Figures.count(count, "file")), \(Figures.bytes(bytes))  ->  \(jobs) in queue \(queue), "
@@ -44,7 +52,12 @@ struct SubmitPage {
             lines.append("\(way)\(rows.first ?? "\(first.destination)")".printable)
             lines += rows.dropFirst().map { String(repeating: " ", count: 14) + $0.printable }
         }
-        let isForbidden = plan.isForbidden || survey.isForbidden
+        if let standing, let key = invocation[SubmitOptions.key]?.printable {
+            let jobs = Figures.count(standing.jobCount, "job")
+            let batch = "batch \(standing.batch) with \(jobs)"
+            lines.append("  key         \(batch) has the key \(key): nothing would be added")
+        }
+        let isForbidden = plan.isForbidden || survey.isForbidden && standing == nil
         lines.append(isForbidden ? "the submission would be refused (--dry-run)" : "nothing was submitted (--dry-run)")
         try console.print(lines.joined(separator: "\n"))
     }
@@ -143,6 +156,8 @@ struct SubmitPage {
         let isDryRun = true
         let isForbidden: Bool
         let jobs: Int
+        /// The batch that the user's key already has: then nothing would be added.
+        let batch: Int64?
         let bytes: Int64
         let queue: String
         let priority: Int
@@ -166,12 +181,14 @@ struct SubmitPage {
     private func record(
         _ plan: SubmitPlan,
         _ survey: SubmitSurvey,
+        _ standing: SubmissionReceipt?,
         _ bytes: Int64,
         _ lengths: SourceLengths?
     ) -> Record {
         Record(
-            isForbidden: plan.isForbidden || survey.isForbidden,
-            jobs: survey.jobCount,
+            isForbidden: plan.isForbidden || survey.isForbidden && standing == nil,
+            jobs: standing == nil ? survey.jobCount : 0,
+            batch: standing?.batch,
             bytes: bytes,
             queue: invocation[SubmitOptions.queue],
             priority: invocation[SubmitOptions.priority],

@@ -166,23 +166,36 @@ struct SubmitSending: Sendable {
 
     // MARK: - Dry runs
 
-    /// What would be submitted. If the ledger does not answer, this prints a note and ignores earlier jobs.
-    func rehearse() throws -> SubmitSurvey {
+    /// What would be submitted, and the batch that the user's key already has. Throws a `Refusal` if the ledger would
+    /// refuse it. If the ledger does not answer, this prints a note and ignores earlier jobs.
+    func rehearse() throws -> (survey: SubmitSurvey, standing: SubmissionReceipt?) {
         let notify = invocation.all(SubmitOptions.notify)
-        guard !notify.isEmpty || !invocation[SubmitOptions.again], try LedgerOptions.mayHoldJobs(invocation) else {
-            return try look.survey([])
-        }
+        let isServed = try LedgerOptions.coordinator(invocation) != nil
+        guard isServed || !notify.isEmpty || !invocation[SubmitOptions.again],
+            try LedgerOptions.mayHoldJobs(invocation)
+        else { return (try look.survey([]), nil) }
         do {
             return try run(reachTimeout: .seconds(2)) { ledger in
+                if let key = invocation[SubmitOptions.key], let standing = try await ledger.receipt(forKey: key) {
+                    let outcome = try await repeated(key, standing, ledger)
+                    return (outcome.survey, outcome.receipt)
+                }
                 let known = notify.isEmpty ? [] : try await ledger.webhookRecords()
                 if let word = notify.first(where: { word in !known.contains { $0.isNamed(word) } }) {
                     throw Refusal.missing("webhook \(word.printable)")
                 }
-                return try await survey(ledger)
+                let survey = try await survey(ledger)
+                if isServed, let (tenant, limits) = try await ledger.ownLimits() {
+                    let rules = SubmitRules(tenant: tenant, limits: limits)
+                    try rules.check(plan, survey, invocation)
+                    let counts = try await ledger.status().jobs
+                    try rules.check(more: survey.jobCount, waiting: counts.waiting + counts.delayed)
+                }
+                return (survey, nil)
             }
         } catch let error as LedgerError {
             page.console.warn("cannot check for earlier jobs: \(error.detail)".printable)
-            return try look.survey([])
+            return (try look.survey([]), nil)
         }
     }
 }

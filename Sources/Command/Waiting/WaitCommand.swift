@@ -110,7 +110,7 @@ extension Waiting.Ending {
         let groups = failures.prefix(5).map { "\($0.code) \(Figures.grouped($0.jobs))" }
         let more = failures.count > 5 ? ", ..." : ""
         let failed = state.batches.filter { $0.jobs.failed > 0 }.map { "--batch \($0.batch)" }
-        let jobs = state.jobs.filter { $0.state == .failed }.map { "\($0.job)" }
+        let jobs = state.jobsAlone.filter { $0.state == .failed }.map { "\($0.job)" }
         let command =
             switch (failed.count, jobs.count) {
             case (1, 0): "sluice errors \(failed[0])"
@@ -125,7 +125,7 @@ extension Waiting.Ending {
     /// `3 completed with remarks; sluice jobs --batch 42 --remarks`.
     func sayRemarks(on console: CommandOutput) {
         let batches = state.batches.filter { $0.jobsWithRemarks > 0 }
-        let jobs = state.jobs.filter(\.hasRemarks)
+        let jobs = state.jobsAlone.filter(\.hasRemarks)
         let count = batches.reduce(jobs.count) { $0 + $1.jobsWithRemarks }
         guard count > 0 else { return }
         let command =

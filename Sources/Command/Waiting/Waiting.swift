@@ -26,9 +26,16 @@ struct Waiting: Sendable {
         /// Whether a job runs or is published.
         var isMoving: Bool { counts.running + counts.publishing > 0 }
 
-        /// The sum over all jobs and batches.
+        /// The jobs that no batch here counts.
+        var jobsAlone: [JobSummary] {
+            let counted = Set(batches.map(\.batch))
+            return jobs.filter { !counted.contains($0.batch) }
+        }
+
+        /// The sum over all jobs and batches. Each job counts once.
         var counts: JobCounts {
             var counts = JobCounts()
+            let jobs = jobsAlone
             for state in JobState.allCases {
                 counts[state] = batches.reduce(0) { $0 + $1.jobs[state] } + jobs.count { $0.state == state }
             }
@@ -132,7 +139,7 @@ struct Waiting: Sendable {
         -> Ending
     {
         var failures: [String: Int] = [:]
-        for job in state.jobs where job.state == .failed { failures[job.code ?? "unknown", default: 0] += 1 }
+        for job in state.jobsAlone where job.state == .failed { failures[job.code ?? "unknown", default: 0] += 1 }
         for batch in state.batches where batch.jobs.failed > 0 {
             for group in try await endurance.look({
                 try await ledger.failures(since: nil, queue: nil, batch: batch.batch)

@@ -31,19 +31,19 @@ enum WebhooksCommand {
     private static let own = Switch("own", "only for the batches that you submit", in: .work)
     private static let tenant = Option<String>(
         "tenant",
-        .text.named("NAME"),
+        .tenantName,
         "only for the batches of this tenant",
         in: .work
     )
     private static let queue = Option<String>(
         "queue",
-        .text.named("NAME").offering(.ledger(.queues)),
+        .queueName,
         "only for the batches in this queue",
         in: .work
     )
     private static let name = Option<String>(
         "name",
-        .text.named("NAME"),
+        .name(LedgerRules.webhookName, of: "webhook"),
         "a name for \"sluice submit --notify NAME\"",
         in: .work
     )
@@ -54,7 +54,7 @@ enum WebhooksCommand {
     )
     private static let failures = Option<Int>(
         "failures",
-        .whole(in: 1...100),
+        .whole(in: LedgerRules.failurePercents),
         "from which percentage of failed jobs to tell failures.high (default: 10)",
         in: .work
     )
@@ -97,6 +97,7 @@ enum WebhooksCommand {
         options: [
             name.form, onNotify.form, event.form, batch.form, own.form, tenant.form, queue.form, failures.form,
         ],
+        leavesOut: [ListOptions.quiet.form],
         examples: [
             Example(
                 line: "sluice webhooks create https://example.com/sluice",
@@ -117,6 +118,7 @@ enum WebhooksCommand {
         name: "test",
         summary: "send a test event, and say whether it was taken",
         arguments: [one],
+        leavesOut: [ListOptions.json.form, ListOptions.quiet.form],
         examples: [Example(line: "sluice webhooks test 3", purpose: "waits for the answer, 30 s at most")],
         run: test
     )
@@ -135,6 +137,7 @@ enum WebhooksCommand {
         summary: "send dead deliveries of a webhook again",
         arguments: [one],
         options: [delivery.form],
+        leavesOut: [ListOptions.json.form, ListOptions.quiet.form],
         examples: [Example(line: "sluice webhooks retry 3", purpose: "after the receiver was repaired")],
         run: retry
     )
@@ -142,6 +145,7 @@ enum WebhooksCommand {
         name: "remove",
         summary: "remove webhooks with their deliveries",
         arguments: [which],
+        leavesOut: [ListOptions.json.form, ListOptions.quiet.form],
         examples: [Example(line: "sluice webhooks remove 3", purpose: "nothing more is sent to it")],
         run: remove
     )

@@ -36,6 +36,7 @@ enum WorkersCommand {
                 name: "quiet",
                 summary: "stop workers from claiming jobs; running jobs continue",
                 arguments: [ids],
+                leavesOut: [endedSince.form],
                 examples: [Example(line: "sluice workers quiet 4", purpose: "before you check its disk")],
                 run: { try wish(.quiet, $0, $1) }
             ),
@@ -43,6 +44,7 @@ enum WorkersCommand {
                 name: "drain",
                 summary: "let workers finish their jobs and then stop",
                 arguments: [ids],
+                leavesOut: [endedSince.form],
                 examples: [Example(line: "sluice workers drain 4", purpose: "before you shut down its machine")],
                 run: { try wish(.drain, $0, $1) }
             ),
@@ -50,6 +52,7 @@ enum WorkersCommand {
                 name: "run",
                 summary: "let quiet workers claim jobs again",
                 arguments: [ids],
+                leavesOut: [endedSince.form],
                 examples: [Example(line: "sluice workers run 4", purpose: "after the check")],
                 run: { try wish(.run, $0, $1) }
             ),

@@ -32,7 +32,7 @@ package struct Completer {
         var rest = words.dropLast()[...]
         var onlyArguments = false
         while let word = rest.popFirst() {
-            let options = path.reversed().flatMap(\.options)
+            let options = path.allOptions
             if !onlyArguments, word == "--" {
                 onlyArguments = true
             } else if !onlyArguments, word.hasPrefix("-"), word != "-" {
@@ -45,7 +45,7 @@ package struct Completer {
                 placed += 1
             }
         }
-        let options = path.reversed().flatMap(\.options)
+        let options = path.allOptions
         if !onlyArguments, current.hasPrefix("-") {
             return optionOffer(options, typed: current)
         }

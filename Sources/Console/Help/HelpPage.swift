@@ -22,7 +22,7 @@ package struct HelpPage {
         if !command.arguments.isEmpty {
             lines += section("Arguments", rows(command.arguments.map { ($0.name, $0.summary) }, width), paint)
         }
-        let options = path.reversed().flatMap(\.options)
+        let options = path.allOptions
         for group in OptionForm.Group.allCases {
             let members = options.filter { $0.group == group }.map { ($0.usage, $0.description) }
             let all = group == .general ? members + [("-h, --help", "show this help")] : members

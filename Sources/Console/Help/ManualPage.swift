@@ -23,7 +23,7 @@ struct ManualPage {
         if !command.arguments.isEmpty {
             lines += [".SH ARGUMENTS"] + command.arguments.flatMap { item($0.name, $0.summary) }
         }
-        let options = path.reversed().flatMap(\.options)
+        let options = path.allOptions
         lines.append(".SH OPTIONS")
         for group in OptionForm.Group.allCases {
             let members = options.filter { $0.group == group }

@@ -8,6 +8,10 @@ package struct Subcommand: Sendable {
     package let discussion: [String]
     package let arguments: [Argument]
     package let options: [OptionForm]
+    /// Options of the commands above that mean nothing to this one.
+    package let leavesOut: [OptionForm]
+    /// What to do instead of using one of them; `nil`: it is said where they belong.
+    package let leavesOutHint: String?
     package let examples: [Example]
     /// The commands below this one. With any, the command itself only runs if it `standsAlone`.
     package let children: [Subcommand]
@@ -25,6 +29,8 @@ package struct Subcommand: Sendable {
         discussion: [String] = [],
         arguments: [Argument] = [],
         options: [OptionForm] = [],
+        leavesOut: [OptionForm] = [],
+        leavesOutHint: String? = nil,
         examples: [Example] = [],
         children: [Subcommand] = [],
         standsAlone: Bool = false,
@@ -33,9 +39,19 @@ package struct Subcommand: Sendable {
         run: @escaping @Sendable (Invocation, CommandOutput) throws -> ExitCode = { _, _ in .success }
     ) {
         (self.name, self.summary, self.discussion) = (name, summary, discussion)
-        (self.arguments, self.options, self.examples) = (arguments, options, examples)
+        (self.arguments, self.options, self.leavesOut) = (arguments, options, leavesOut)
+        (self.leavesOutHint, self.examples) = (leavesOutHint, examples)
         (self.children, self.standsAlone, self.isHidden) = (children, standsAlone, isHidden)
         (self.habits, self.run) = (habits, run)
+    }
+}
+
+extension [Subcommand] {
+    /// The options of the last command of a path from the root: its own, then those of the commands above it, which may
+    /// stand anywhere, but for those that it leaves out.
+    package var allOptions: [OptionForm] {
+        let leftOut = Set(flatMap(\.leavesOut).map(\.name))
+        return (last?.options ?? []) + dropLast().reversed().flatMap(\.options).filter { !leftOut.contains($0.name) }
     }
 }
 

@@ -7,6 +7,11 @@ package struct Misfit: Error {
     package let hint: String?
 
     package init(why: String, hint: String? = nil) { (self.why, self.hint) = (why, hint) }
+
+    package static let empty = Misfit(
+        why: "must not be empty",
+        hint: "an unset shell variable gives an empty value"
+    )
 }
 
 /// A type of option values: how to parse them, and what to offer for completion.
@@ -35,8 +40,11 @@ package struct ValueType<Value: Sendable>: Sendable {
 }
 
 extension ValueType where Value == String {
-    /// Any text, empty or not.
-    package static let text = ValueType(placeholder: "TEXT", read: { text throws(Misfit) in text })
+    /// Any text but none: an empty value usually comes from an unset shell variable.
+    package static let text = ValueType(placeholder: "TEXT") { text throws(Misfit) in
+        guard !text.isEmpty else { throw .empty }
+        return text
+    }
     /// The name of a file, which the reader of the option checks.
     package static let file = text.named("FILE").offering(.files)
 }

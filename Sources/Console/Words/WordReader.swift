@@ -56,8 +56,7 @@ package struct WordReader {
         var values: [String: Invocation.Setting] = [:]
 
         var command: Subcommand { path[path.count - 1] }
-        /// The options of the command and of all commands above it: general options may stand anywhere.
-        var options: [OptionForm] { path.reversed().flatMap(\.options) }
+        var options: [OptionForm] { path.allOptions }
         var title: String { path.map(\.name).joined(separator: " ") }
     }
 
@@ -70,6 +69,9 @@ package struct WordReader {
                 throw unknownCommand(word, in: reading)
             }
             reading.path.append(child)
+            if let option = child.leavesOut.first(where: { reading.values[$0.name] != nil }) {
+                throw leftOut(option, in: reading)
+            }
             return
         }
         let takesMore = command.arguments.contains(where: \.takesMany)
@@ -192,8 +194,21 @@ package struct WordReader {
         reading.values[option.name, default: .init(values: [], origin: .commandLine)].values.append(value)
     }
 
+    /// An option of a command above that means nothing to this one.
+    private func leftOut(_ option: OptionForm, in reading: Reading) -> UsageError {
+        let above = reading.path.dropLast().map(\.name).joined(separator: " ")
+        return UsageError(
+            "\(option.word) cannot be used with \"\(reading.title)\"",
+            hint: reading.command.leavesOutHint ?? "it is an option of \"\(above)\""
+        )
+    }
+
     /// `given` is the whole word that contains the option.
     private func unknownOption(_ word: String, in reading: Reading, _ given: String? = nil) -> UsageError {
+        let leftOut = reading.path.flatMap(\.leavesOut)
+        if let option = leftOut.first(where: { $0.word == word || $0.letter.map { "-\($0)" } == word }) {
+            return self.leftOut(option, in: reading)
+        }
         if let given, isFile(given) {
             return UsageError("unknown option \(word)", hint: "the file of that name is ./\(given)")
         }

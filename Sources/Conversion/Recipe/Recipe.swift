@@ -202,6 +202,8 @@ extension Recipe {
         public var stallSeconds: Int?
         /// Seconds of silence that may replace missing sound.
         public var concealSeconds: Int?
+        /// Those that users may choose: a month at most.
+        public static let concealChoices = 1...31 * 86_400
         /// Seconds of processor time until the source is open.
         public var openSeconds: Int?
 

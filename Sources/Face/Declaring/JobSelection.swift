@@ -7,7 +7,7 @@ enum JobSelection {
     static let fields: [Schema.Field] = [
         .may("state", .list(.choice(JobState.allCases.map(\.rawValue)), most: 8), "jobs in these states"),
         .may("batch", .id, "jobs of this batch"),
-        .may("queue", .name, "jobs of this queue"),
+        .may("queue", .queueName, "jobs of this queue"),
         .may(
             "code",
             .list(.text(1...64), most: 50),

@@ -48,6 +48,8 @@ package struct Operation: Sendable {
         case jsonOrLines(Schema, line: Schema)
         /// The bytes of a file, which the operation reads when it is ready for them.
         case file
+
+        var isNone: Bool { if case .none = self { true } else { false } }
     }
 
     package let name: String

@@ -1,3 +1,4 @@
+package import Ledger
 package import Records
 
 /// The shape of a JSON value or of a parameter: what requests are checked against, and what the description of the API
@@ -5,8 +6,7 @@ package import Records
 package struct Schema: Sendable {
     package indirect enum Kind: Sendable {
         case text(lengths: ClosedRange<Int>, choices: [String]?)
-        /// 1 to 63 letters, digits and . _ - beginning with a letter or a digit.
-        case name
+        case name(NameRule)
         case whole(ClosedRange<Int64>)
         case number
         case truth
@@ -37,7 +37,13 @@ package struct Schema: Sendable {
     }
     package static func choice(_ words: [String]) -> Schema { Schema(kind: .text(lengths: 1...64, choices: words)) }
     package static func whole(_ range: ClosedRange<Int64> = 0...Int64.max) -> Schema { Schema(kind: .whole(range)) }
-    package static let name = Schema(kind: .name)
+    /// The numbers of one of the ledger's rules.
+    package static func whole(by rule: ClosedRange<Int>) -> Schema {
+        whole(Int64(rule.lowerBound)...Int64(rule.upperBound))
+    }
+    package static let queueName = Schema(kind: .name(LedgerRules.queueName))
+    package static let tenantName = Schema(kind: .name(LedgerRules.tenantName))
+    package static let webhookName = Schema(kind: .name(LedgerRules.webhookName))
     package static let id = Schema(kind: .whole(1...Int64.max))
     package static let number = Schema(kind: .number)
     package static let truth = Schema(kind: .truth)
@@ -98,9 +104,9 @@ extension Schema {
                 expect(lengths.contains(text.unicodeScalars.count), Self.words(lengths))
                 expect(!text.unicodeScalars.contains("\0"), "must not hold U+0000")
             }
-        case .name:
+        case .name(let rule):
             guard let text = value.text else { return expect(false, "must be text") }
-            expect(Self.isName(text), "must be \(wanted)")
+            expect(rule.permits(text), "must be \(rule.words)")
         case .whole(let range):
             guard let number = value.whole else { return expect(false, "must be a whole number") }
             expect(range.contains(number), "must be from \(range.lowerBound) to \(range.upperBound)")
@@ -141,19 +147,6 @@ extension Schema {
         }
     }
 
-    private static func isName(_ text: String) -> Bool {
-        func isPlain(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: false
-            }
-        }
-        guard let first = text.utf8.first, isPlain(first), text.utf8.count <= 63 else { return false }
-        return text.utf8.allSatisfy { isPlain($0) || "._-".utf8.contains($0) }
-    }
-
     private static func words(_ lengths: ClosedRange<Int>) -> String {
         "must have \(lengths.lowerBound) to \(lengths.upperBound) characters"
     }
@@ -186,7 +179,7 @@ extension Schema {
     package var wanted: String {
         switch kind {
         case .text(_, let choices): choices.map { "one of \($0.joined(separator: ", "))" } ?? "text"
-        case .name: "1 to 63 letters, digits and . _ - beginning with a letter or a digit"
+        case .name(let rule): rule.words
         case .whole(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
         case .truth: "true or false"
         case .moment: "a time such as 2026-11-20T09:31:04Z"
@@ -210,8 +203,8 @@ extension Schema {
                 "type": .text("string"), "minLength": .whole(Int64(lengths.lowerBound)),
                 "maxLength": .whole(Int64(lengths.upperBound)),
             ])
-        case .name:
-            return .object(["type": .text("string"), "pattern": .text("^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")])
+        case .name(let rule):
+            return .object(["type": .text("string"), "pattern": .text(rule.pattern)])
         case .whole(let range):
             return .object([
                 "type": .text("integer"), "minimum": .whole(range.lowerBound), "maximum": .whole(range.upperBound),

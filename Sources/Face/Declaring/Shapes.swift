@@ -20,7 +20,7 @@ enum Shapes {
         .must("state", choice(JobState.self), "where it is in its life"),
         .must("batch", .id, "the batch that it was submitted with"),
         .must("queue", .text(), "its queue"),
-        .must("priority", .whole(-100...100), "higher goes first"),
+        .must("priority", .whole(by: LedgerRules.priorities), "higher goes first"),
         .must("source", .text(), "the location of its first source"),
         .must("since", .moment, "when it entered its state"),
         .must("attempts", .whole(), "attempts that count, with the one under way"),
@@ -100,8 +100,8 @@ enum Shapes {
             .may("name", .text(), ""),
             .may("key", .text(), "the key that makes its submission repeatable"),
             .must("queue", .text(), ""),
-            .must("priority", .whole(-100...100), ""),
-            .must("weight", .whole(1...10_000), "its share relative to other batches"),
+            .must("priority", .whole(by: LedgerRules.priorities), ""),
+            .must("weight", .whole(by: LedgerRules.weights), "its share relative to other batches"),
             .must("labels", labels, ""),
             .must("submitter", .text(), ""),
             .must("createdAt", .moment, ""),
@@ -151,7 +151,7 @@ enum Shapes {
             .must("queue", .text(), "its name"),
             .must("isPaused", .truth, ""),
             .may("runningLimit", .whole(), "the most jobs that run at once"),
-            .must("weight", .whole(1...10_000), "its share relative to other queues"),
+            .must("weight", .whole(by: LedgerRules.weights), "its share relative to other queues"),
             .must("jobs", counts, ""),
         ])
     )
@@ -298,7 +298,11 @@ enum Shapes {
             .may("submitter", .text(), "whose batches; missing: all"), .may("batch", .id, "the only batch"),
             .may("queue", .text(), "the only queue"),
             .must("onNotify", .truth, "whether it is told only about batches whose submissions name it"),
-            .must("failurePercent", .whole(1...100), "from which share of failures failures.high is sent"),
+            .must(
+                "failurePercent",
+                .whole(by: LedgerRules.failurePercents),
+                "from which share of failures failures.high is sent"
+            ),
             .must("createdAt", .moment, ""), .must("createdBy", .text(), ""),
             .must("failures", .whole(), "requests in a row that it has not taken"),
             .must("skipped", .whole(), "events that it did not get because too many deliveries waited"),
@@ -343,7 +347,7 @@ enum Shapes {
             .must("tenant", .text(), "its name"),
             .may("waitingJobs", .whole(), "jobs that may wait or be delayed; what is missing here has no limit"),
             .may("topPriority", .whole(-32_768...32_767), "the highest priority of its batches"),
-            .may("maxAttempts", .whole(1...1_000), "attempts that its jobs may ask for"),
+            .may("maxAttempts", .whole(by: LedgerRules.attempts), "attempts that its jobs may ask for"),
             .may("reads", .list(.text()), "what the locations of its sources begin with"),
             .may("writes", .list(.text()), "what the locations of its outputs and uploads begin with"),
             .may("uploadBytes", .whole(), "bytes that it may upload in 24 hours"),
@@ -378,7 +382,7 @@ enum Shapes {
     static let unable = Schema.named(
         "UnableJobs",
         .object([
-            .must("queue", .text(), ""), .must("priority", .whole(-100...100), ""),
+            .must("queue", .text(), ""), .must("priority", .whole(by: LedgerRules.priorities), ""),
             .must("needs", .list(.text()), "what a worker must be able to do"),
             .must("missing", .list(.text()), "needs that no running worker has; empty if no worker has all of them"),
             .must("example", .id, "one of the jobs"),

@@ -10,8 +10,8 @@ package enum FilePlace {
             let name = String(String.UnicodeScalarView(name))
             guard !name.isEmpty else { throw Problem(.badPath, "a part of it is empty") }
             guard name != ".", name != ".." else { throw Problem(.badPath, "\(name) cannot be a part of it") }
-            guard name.utf8.count <= longestName else {
-                throw Problem(.badPath, "a part of it has more than \(longestName) bytes")
+            guard name.utf8.count <= Location.longestName else {
+                throw Problem(.badPath, "a part of it has more than \(Location.longestName) bytes")
             }
             // Names that unfinished outputs have.
             guard name.utf8.first != UInt8(ascii: ".") || !name.contains(".sluice-") else {
@@ -24,5 +24,4 @@ package enum FilePlace {
     }
 
     private static let mostNames = 32
-    private static let longestName = 255
 }

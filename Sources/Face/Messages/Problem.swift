@@ -101,7 +101,7 @@ package struct Problem: Error, Sendable {
             case .roleNotFit: "ask for a token with another role"
             case .tenantNotFit: "/api/v1/status tells a tenant how many workers are running"
             case .badParameter, .badBody, .noSuchThing, .wrongMethod, .wrongType: "/openapi.json describes all requests"
-            case .bodyTooLarge: "send JSON Lines, which may have any length"
+            case .bodyTooLarge: "jobs can also be submitted as JSON Lines, which may have any length"
             case .keyInUse: "use another Idempotency-Key for another request"
             case .tooManyFailures, .overloaded, .ledgerAway, .storageSilent: "try again later"
             case .badDestination:
@@ -122,7 +122,7 @@ package struct Problem: Error, Sendable {
     package let code: String
     package let title: String
     package let detail: String?
-    package let hint: String?
+    package var hint: String?
     package var kind: Failure.Kind?
     package var mistakes: [Schema.Mistake] = []
     /// What the ledger was doing when it failed, and what its server said, if it said why.

@@ -9,9 +9,13 @@ enum ChangingOperations {
     private static let fields: [Schema.Field] = [
         .must("change", .choice(["retry", "cancel", "prioritize"]), "what to do"),
         .must("filter", filter, "the jobs; an empty filter selects all on which the change has an effect"),
-        .may("priority", .whole(-100...100), "for prioritize: the new priority"),
+        .may("priority", .whole(by: LedgerRules.priorities), "for prioritize: the new priority"),
         .may("onDamage", .choice(DamageMode.allCases.map(\.rawValue)), "for retry: how to treat damage from now on"),
-        .may("concealLimit", .whole(0...86_400), "for retry with onDamage conceal: seconds of silence"),
+        .may(
+            "concealLimit",
+            .whole(by: Recipe.Limits.concealChoices),
+            "for retry with onDamage conceal: seconds of silence"
+        ),
     ]
     /// A change that is made at once.
     private static let change = Schema.object(
@@ -41,13 +45,21 @@ enum ChangingOperations {
             path: "/api/v1/queues/{queue}",
             summary: "pause, resume, limit or weight a queue",
             access: .operators,
-            parameters: [Operation.Parameter("queue", .name, "the queue's name")],
+            parameters: [Operation.Parameter("queue", .queueName, "the queue's name")],
             body: .json(
                 .object([
                     .may("isPaused", .truth, "whether to hand out no jobs"),
-                    .may("runningLimit", .whole(0...1_000_000), "the most jobs that run at once; 0 removes the limit"),
-                    .may("weight", .whole(1...10_000), "its share relative to other queues; 100 is usual"),
-                    .may("submitter", .text(1...200), "the weight is this submitter's share within the queue"),
+                    .may(
+                        "runningLimit",
+                        .whole(0...Int64(LedgerRules.runningLimits.upperBound)),
+                        "the most jobs that run at once; 0 removes the limit"
+                    ),
+                    .may("weight", .whole(by: LedgerRules.weights), "its share relative to other queues; 100 is usual"),
+                    .may(
+                        "submitter",
+                        .text(LedgerRules.submitterLengths),
+                        "the weight is this submitter's share within the queue"
+                    ),
                 ])
             ),
             answer: Shapes.queue,

@@ -119,8 +119,8 @@ enum CommandOperations {
 /// Which batches a list shows instead of the newest.
 enum BatchSelection {
     static let parameters = [
-        Operation.Parameter("name", .text(1...200), "batches of this name, six at most"),
-        Operation.Parameter("key", .text(1...1_000), "the batch that the caller submitted with this key"),
+        Operation.Parameter("name", .text(LedgerRules.batchNameLengths), "batches of this name, six at most"),
+        Operation.Parameter("key", .text(LedgerRules.keyLengths), "the batch that the caller submitted with this key"),
         Operation.Parameter("mine", .truth, "the batch that the caller submitted last"),
     ]
 

@@ -3,6 +3,8 @@ import Records
 
 /// How programs learn what changes without asking again and again.
 enum EventOperation {
+    static let answerType = "text/event-stream"
+
     static func value(_ hub: EventHub) -> Operation {
         Operation(
             name: "listenToEvents",
@@ -16,7 +18,7 @@ enum EventOperation {
                 Operation.Parameter("job", .list(.id, most: 200), "events \"job\" of these jobs"),
                 Operation.Parameter("queues", .truth, "events \"queue\" of all queues"),
             ],
-            answerType: "text/event-stream"
+            answerType: answerType
         ) { call in
             var wishes = EventHub.Wishes()
             wishes.batches = call.parameters["batch"]?.items?.compactMap(\.whole) ?? []
@@ -25,12 +27,15 @@ enum EventOperation {
             guard wishes.queues || !wishes.batches.isEmpty || !wishes.jobs.isEmpty else {
                 throw Problem(.badParameter, "say what to listen to: batch, job or queues")
             }
-            let channel = try await hub.subscribe(call.caller, call.ledger, wishes)
-            return HTTPAnswer(
-                .ok,
-                fields: [("Content-Type", "text/event-stream"), ("X-Accel-Buffering", "no")],
-                body: .events(channel)
-            )
+            var answer = HTTPAnswer(.ok, fields: [("Content-Type", answerType), ("X-Accel-Buffering", "no")])
+            if call.head.method == "HEAD" {
+                // The header that GET would get, and no subscription.
+                answer.body = .events(EventChannel())
+                answer.closes = true
+            } else {
+                answer.body = .events(try await hub.subscribe(call.caller, call.ledger, wishes))
+            }
+            return answer
         }
     }
 }

@@ -57,6 +57,9 @@ struct JobLine: Decodable {
         } catch {
             throw RequestMaker.Mistake(error)
         }
+        if let pointer = RepeatedMember.pointer(in: bytes) {
+            throw RequestMaker.Mistake(pointer: pointer, detail: "is given twice")
+        }
     }
 
     /// Decodes a value that was checked against the declared shape.
@@ -141,12 +144,15 @@ struct RequestMaker {
             roots.insert(try Self.root(of: source.location, at: "/recipe/sources/\(index)/location"))
         }
         for (index, output) in recipe.outputs.enumerated() {
-            roots.insert(try Self.root(of: output.location, at: "/recipe/outputs/\(index)/location"))
+            roots.insert(
+                try Self.root(of: output.location, at: "/recipe/outputs/\(index)/location", isDestination: true)
+            )
         }
         let codecs = try needs(of: recipe)
         if let cost = line.cost, cost < 1 { throw Mistake(pointer: "/cost", detail: "must be 1 or more") }
-        if let attempts = line.maxAttempts, !(1...1_000).contains(attempts) {
-            throw Mistake(pointer: "/maxAttempts", detail: "must be from 1 to 1000")
+        if let attempts = line.maxAttempts, !LedgerRules.attempts.contains(Int(attempts)) {
+            let most = LedgerRules.attempts.upperBound
+            throw Mistake(pointer: "/maxAttempts", detail: "must be from 1 to \(most)")
         }
         var runAt: Date?
         if let text = line.runAt {
@@ -220,9 +226,14 @@ struct RequestMaker {
         }
     }
 
-    private static func root(of text: String, at pointer: String) throws(Mistake) -> String {
+    private static func root(
+        of text: String,
+        at pointer: String,
+        isDestination: Bool = false
+    ) throws(Mistake) -> String {
         do {
-            return try Location(text).root
+            let location = try Location(text)
+            return try (isDestination ? location.asDestination() : location).root
         } catch {
             throw Mistake(pointer: pointer, detail: error.detail)
         }
@@ -325,7 +336,12 @@ struct JobLines: AsyncSequence, Sendable {
                 rest.removeFirst(place)
                 place = 0
                 guard rest.count <= JobLines.longestLine else {
-                    throw Problem(.bodyTooLarge, "line \(number + 1) has more than \(JobLines.longestLine) bytes")
+                    var problem = Problem(
+                        .bodyTooLarge,
+                        "line \(number + 1) has more than \(JobLines.longestLine) bytes"
+                    )
+                    problem.hint = "each line is one job, which may be this long"
+                    throw problem
                 }
                 if let piece = try await body.next() { rest += piece } else { isOver = true }
             }

@@ -98,7 +98,7 @@ enum ReadingOperations {
             access: .readers,
             parameters: [
                 Operation.Parameter("since", .moment, "failures since then, rounded down to the hour"),
-                Operation.Parameter("queue", .name, "failures of this queue"),
+                Operation.Parameter("queue", .queueName, "failures of this queue"),
                 Operation.Parameter("batch", .id, "failures of this batch"),
             ],
             answer: Shapes.all("failures", Shapes.failureGroup)

@@ -6,15 +6,15 @@ import Records
 /// How the face takes jobs.
 enum SubmittingOperation {
     private static let settings: [Schema.Field] = [
-        .may("queue", .name, "the queue; \"default\" without it"),
-        .may("name", .text(1...200), "the batch's name, for people"),
-        .may("priority", .whole(-100...100), "higher goes first"),
-        .may("weight", .whole(1...10_000), "the batch's share relative to other batches; 100 is usual"),
-        .may("maxAttempts", .whole(1...1_000), "attempts of each job that sets none"),
+        .may("queue", .queueName, "the queue; \"default\" without it"),
+        .may("name", .text(LedgerRules.batchNameLengths), "the batch's name, for people"),
+        .may("priority", .whole(by: LedgerRules.priorities), "higher goes first"),
+        .may("weight", .whole(by: LedgerRules.weights), "the batch's share relative to other batches; 100 is usual"),
+        .may("maxAttempts", .whole(by: LedgerRules.attempts), "attempts of each job that sets none"),
         .may("runAt", .moment, "the earliest start"),
         .may(
             "notify",
-            .list(.text(1...64), most: 10),
+            .list(.text(1...64), most: LedgerRules.notifiedWebhooks),
             "names or numbers of webhooks that are told when the batch ends or too many of its jobs fail"
         ),
     ]
@@ -59,7 +59,7 @@ enum SubmittingOperation {
                 ),
                 .may("needs", .list(.text(1...200), most: 32), "further abilities that a worker must have"),
                 .may("cost", .whole(1...1_000_000_000), "an estimate in any unit that all submitters share"),
-                .may("maxAttempts", .whole(1...1_000), "attempts"),
+                .may("maxAttempts", .whole(by: LedgerRules.attempts), "attempts"),
                 .may("runAt", .moment, "the earliest start"),
                 .may("labels", Shapes.labels, "for the submitter's own use"),
                 .may(
@@ -99,6 +99,13 @@ enum SubmittingOperation {
 
     @Sendable private static func run(_ call: Call) async throws -> HTTPAnswer {
         let key = call.head.field("idempotency-key")
+        if let key, !LedgerRules.keyLengths.contains(key.utf8.count) {
+            let most = LedgerRules.keyLengths.upperBound
+            throw Problem(
+                .badParameter,
+                mistakes: [.init(pointer: "Idempotency-Key", detail: "must have 1 to \(most) bytes")]
+            )
+        }
         var receipt: SubmissionReceipt
         let tenant = try await call.caller.tenant == nil ? nil : call.ledger.ownTenant()
         let clamped = ClampedLimits(tenant)

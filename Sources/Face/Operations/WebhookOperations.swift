@@ -29,11 +29,15 @@ enum WebhookOperations {
                     .may("events", .list(.choice(Webhook.Event.allCases.map(\.rawValue)), most: 10), "without it, all"),
                     .may("batch", .id, "only for this batch"),
                     .may("own", .truth, "only for the batches that the caller submits"),
-                    .may("tenant", .name, "only for the batches of this tenant"),
-                    .may("queue", .name, "only for the batches in this queue"),
-                    .may("name", .text(1...64), "by which submissions name it"),
+                    .may("tenant", .tenantName, "only for the batches of this tenant"),
+                    .may("queue", .queueName, "only for the batches in this queue"),
+                    .may("name", .webhookName, "by which submissions name it"),
                     .may("onNotify", .truth, "only for batches whose submissions name it"),
-                    .may("failurePercent", .whole(1...100), "from which share of failures to tell failures.high; 10"),
+                    .may(
+                        "failurePercent",
+                        .whole(by: LedgerRules.failurePercents),
+                        "from which share of failures to tell failures.high; 10"
+                    ),
                 ])
             ),
             answer: Shapes.newWebhook,

@@ -138,7 +138,11 @@ extension ServerLoop {
     private func queue(_ answer: HTTPAnswer, for exchange: Exchange) -> MHD_Result {
         guard let connection = exchange.connection, let response = response(answer, for: exchange) else { return .NO }
         for field in answer.fields { MHD_add_response_header(response, field.name, field.value) }
-        if answer.closes { MHD_add_response_header(response, "Connection", "close") }
+        if answer.closes {
+            MHD_add_response_header(response, "Connection", "close")
+            // The end of the connection is the end of the events. Chunks would have an end even where there is no body.
+            if case .events = answer.body { _ = sluice_without_chunks(response) }
+        }
         exchange.phase = .sending
         exchange.pace = nil
         collectedBytes -= exchange.body.count

@@ -29,7 +29,7 @@ extension JobLedger {
 
     /// The valid tokens, by name; with `ended` also those that have expired or were revoked.
     public func tokens(withEnded ended: Bool = false) async throws -> [TokenRecord] {
-        try await settle("list tokens") { connection, _ in
+        try await look("list tokens") { connection in
             try connection.rows("select * from \(schema).list_tokens(\(ended))", TokenRecord.init)
         }
     }
@@ -44,7 +44,7 @@ extension JobLedger {
     /// What the ledger knows of a token, in whatever state it is; `nil` if it does not know it. Only a member of
     /// `sluice_face` and the ledger's owner may ask.
     public func find(_ token: AccessToken, within limit: Duration? = nil) async throws -> TokenRecord? {
-        try await settle("look up a token", within: limit) { connection, _ in
+        try await look("look up a token", within: limit) { connection in
             try connection.first("select * from \(schema).find_token(\(token.hash))", TokenRecord.init)
         }
     }
@@ -77,21 +77,21 @@ extension JobLedger {
 
     /// All tenants, by name.
     public func tenants() async throws -> [Tenant] {
-        try await settle("list tenants") { connection, _ in
+        try await look("list tenants") { connection in
             try connection.rows("select * from \(schema).list_tenants()", Tenant.init)
         }
     }
 
     /// The tenant for which this ledger acts; `nil` if it acts for none.
     public func ownTenant() async throws -> Tenant? {
-        try await settle("show the tenant") { connection, _ in
+        try await look("show the tenant") { connection in
             try connection.first("select * from \(schema).show_tenant()", Tenant.init)
         }
     }
 
     /// Tenants whose jobs wait now, by name, because they have used up what they may use. A tenant sees only itself.
     public func holds() async throws -> [TenantHold] {
-        try await settle("list tenants that have used up their day") { connection, _ in
+        try await look("list tenants that have used up their day") { connection in
             try connection.rows("select * from \(schema).list_holds()", TenantHold.init)
         }
     }
@@ -105,7 +105,7 @@ extension JobLedger {
         before record: Int64? = nil,
         limit: Int32 = 50
     ) async throws -> [AuditRecord] {
-        try await settle("read the audit") { connection, _ in
+        try await look("read the audit") { connection in
             try connection.rows(
                 "select * from \(schema).list_audit(\(since), \(record), \(limit), \(who))",
                 AuditRecord.init

@@ -41,19 +41,8 @@ public struct Principal: Sendable, Hashable {
     }
 
     /// The names of tokens and tenants, in words.
-    static let nameRule = "1 to 50 letters, digits and . _ @ + -, beginning with a letter or a digit"
+    static let nameRule = LedgerRules.tenantName.words
 
     /// Whether a text can name a token or a tenant.
-    static func isName(_ text: String) -> Bool {
-        func isPlain(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: false
-            }
-        }
-        guard let first = text.utf8.first, isPlain(first), text.utf8.count <= 50 else { return false }
-        return text.utf8.allSatisfy { isPlain($0) || "._@+-".utf8.contains($0) }
-    }
+    static func isName(_ text: String) -> Bool { LedgerRules.tenantName.permits(text) }
 }

@@ -123,6 +123,6 @@ extension Connection {
 extension JobLedger {
     /// The engine of the server; `nil` for PostgreSQL itself. Needs no schema, and only the right to connect.
     public func foreignEngine() async throws -> ForeignEngine? {
-        try await settle("identify the server's engine") { connection, _ in try connection.foreignEngine() }
+        try await look("identify the server's engine") { connection in try connection.foreignEngine() }
     }
 }

@@ -45,12 +45,12 @@ extension ServerReport {
 extension JobLedger {
     /// How many spans of partitions the ledger has.
     public func spanCount() async throws -> Int {
-        try await settle("count spans") { connection, _ in try connection.value("select \(schema).count_spans()") }
+        try await look("count spans") { connection in try connection.value("select \(schema).count_spans()") }
     }
 
     /// Inspects the server and the current role. Needs no schema, and only the right to connect.
     public func inspectServer() async throws -> ServerReport {
-        try await settle("inspect the server") { connection, _ in
+        try await look("inspect the server") { connection in
             let isDirect = try connection.isDirect()
             let sent = Date.now
             let clock: Date = try connection.value("select clock_timestamp()")

@@ -194,7 +194,10 @@ actor Connection {
             case "42501": .ledgerPermissionDenied
             case let state?: state.hasPrefix("28") ? .ledgerPermissionDenied : .ledgerCannotReach
             }
-        return failure(code, report.message, sqlState: report.sqlState)
+        // A migration does not create databases.
+        let hint =
+            code == .ledgerMissing ? "create the database, as with \"createdb NAME\", or correct its address" : nil
+        return failure(code, report.message, sqlState: report.sqlState, hint: hint)
     }
 
     // MARK: - Waiting

@@ -14,7 +14,7 @@ extension JobLedger {
         repeat {
             // Ask for one job more than needed, to see whether there is another page.
             let (start, wanted) = (behind, limit + 1 - Int32(rows.count))
-            let part = try await settle("list jobs") { connection, _ in
+            let part = try await look("list jobs") { connection in
                 try connection.rows("select * from \(schema).list_jobs(\(json), \(start), \(wanted))") { row in
                     (try (row["job"] as Int64?) == nil ? nil : try JobSummary(listed: row), try row["next"] as JSON?)
                 }
@@ -39,14 +39,14 @@ extension JobLedger {
     private func count(_ filter: JobFilter, isForSteering: Bool) async throws -> Int {
         let json = try JSON(filter)
         guard filter.sourceContains?.isEmpty == false else {
-            return try await settle("count jobs") { connection, _ in
+            return try await look("count jobs") { connection in
                 try connection.value("select \(schema).count_jobs(\(json), \(isForSteering))")
             }
         }
         var (count, behind): (Int, JSON?) = (0, nil)
         repeat {
             let start = behind
-            let part = try await settle("count jobs") { connection, _ in
+            let part = try await look("count jobs") { connection in
                 try connection.first(
                     "select * from \(schema).count_containing(\(json), \(isForSteering), \(start))"
                 ) { row in (try row["jobs"] as Int, try row["next"] as JSON?) }
@@ -60,7 +60,7 @@ extension JobLedger {
     /// Failures grouped by code, class and stage, the most frequent first. Covers the whole ledger, a queue, or a
     /// batch.
     public func failures(since: Date? = nil, queue: String? = nil, batch: Int64? = nil) async throws -> [FailureGroup] {
-        try await settle("group failures") { connection, _ in
+        try await look("group failures") { connection in
             try connection.rows(
                 "select * from \(schema).list_failures(\(since), \(queue), \(batch))",
                 FailureGroup.init

@@ -31,7 +31,7 @@ extension JobLedger {
         limit: Int32 = 1_000
     ) async throws -> (outputs: [RecordedOutput], next: JobCursor?) {
         let json = try JSON(filter.narrowed(to: [.completed]))
-        return try await settle("list outputs") { connection, _ in
+        return try await look("list outputs") { connection in
             let rows = try connection.rows("select * from \(schema).list_outputs(\(json), \(cursor?.json), \(limit))") {
                 row -> (RecordedOutput?, JSON?) in
                 // A row without a job: a search inside sources continues on the next page.
@@ -60,7 +60,7 @@ extension JobLedger {
     public func makers(of outputs: [RecordedOutput]) async throws -> [[OutputMaker]] {
         let further = outputs.indices.filter { outputs[$0].first != outputs[$0].destination }
         let destinations = outputs.map(\.destination) + further.map { outputs[$0].first }
-        return try await settle("find the jobs of outputs") { connection, _ in
+        return try await look("find the jobs of outputs") { connection in
             var makers = [[OutputMaker]](repeating: [], count: outputs.count)
             try connection.forEachRow("select * from \(schema).list_makers(\(destinations))") { row in
                 let entry = try (row["place"] as Int) - 1

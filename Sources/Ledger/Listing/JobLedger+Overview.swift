@@ -4,12 +4,12 @@ public import FoundationEssentials
 extension JobLedger {
     /// A summary of the ledger.
     public func status() async throws -> LedgerStatus {
-        try await settle("read the status") { connection, _ in try connection.status(schema) }
+        try await look("read the status") { connection in try connection.status(schema) }
     }
 
     /// Jobs by queue and state, from folded counts.
     public func counts() async throws -> [String: JobCounts] {
-        try await settle("read the counts") { connection, _ in
+        try await look("read the counts") { connection in
             var counts: [String: JobCounts] = [:]
             try connection.forEachRow("select * from \(schema).counts()") { row in
                 counts[try row["queue"], default: JobCounts()][try row.value("state")] = try row["jobs"]

@@ -13,7 +13,7 @@ extension JobLedger {
     ///
     /// Ask for a few hundred at a time: all of it is held in memory.
     public func stories(of jobs: [Int64]) async throws -> [JobStory] {
-        try await settle("show jobs") { connection, _ in
+        try await look("show jobs") { connection in
             // Each query runs by itself. In one transaction they would hold `finished` while waiting for `attempt`,
             // against the lock order.
             var stories: [Int64: JobStory] = [:]

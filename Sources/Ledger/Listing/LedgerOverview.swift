@@ -15,7 +15,7 @@ public struct LedgerOverview: Sendable {
 extension JobLedger {
     /// Reads everything as it is at one moment, and in one transaction.
     public func overview() async throws -> LedgerOverview {
-        try await settle("read the status") { connection, _ in
+        try await look("read the status") { connection in
             try connection.transaction(.snapshot) {
                 LedgerOverview(
                     server: try connection.serverVersion(),

@@ -4,7 +4,7 @@ extension JobLedger {
     /// A viewer or an operator may call it. Without the right to see the sessions of others (`pg_read_all_stats`), the
     /// age of the oldest transaction is missing.
     public func metrics() async throws -> LedgerMetrics {
-        try await settle("read the metrics") { connection, _ in
+        try await look("read the metrics") { connection in
             var lines: [LedgerMetrics.Line] = []
             try connection.forEachRow(
                 """

@@ -22,14 +22,14 @@ extension JobLedger {
 
     /// Bulk changes, newest first; `before` is the number behind which the list continues.
     public func bulkChanges(before: Int64? = nil, limit: Int32 = 50) async throws -> [BulkChange] {
-        try await settle("list bulk changes") { connection, _ in
+        try await look("list bulk changes") { connection in
             try connection.rows("select * from \(schema).list_changes(\(before), \(limit))", BulkChange.init)
         }
     }
 
     /// One bulk change; `nil` if the caller has none with that number.
     public func bulkChange(_ number: Int64) async throws -> BulkChange? {
-        try await settle("show a bulk change") { connection, _ in
+        try await look("show a bulk change") { connection in
             try connection.first("select * from \(schema).show_change(\(number))", BulkChange.init)
         }
     }

@@ -63,7 +63,7 @@ extension JobLedger {
         withDigests: Bool = false,
         within limit: Duration? = nil
     ) async throws -> [EarlierJob?] {
-        try await settle("find earlier jobs", within: limit ?? Self.submissionLimit) { connection, _ in
+        try await look("find earlier jobs", within: limit ?? Self.submissionLimit) { connection in
             var found = [EarlierJob?](repeating: nil, count: destinations.count)
             let size = 20_000
             // Read all pages in one snapshot. Two equal submissions that look at different times then see each

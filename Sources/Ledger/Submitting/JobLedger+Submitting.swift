@@ -90,12 +90,12 @@ extension JobLedger {
 
     /// The receipt of the batch with a key, marked as a repetition; `nil` if there is no such batch.
     public func receipt(forKey key: String) async throws -> SubmissionReceipt? {
-        try await settle("look up a submission") { connection, _ in try connection.findBatch(key, schema)?.receipt }
+        try await look("look up a submission") { connection in try connection.findBatch(key, schema)?.receipt }
     }
 
     /// The numbers of a batch's jobs after `job`, in the order of submission. At most 1000, or `limit` if that is less.
     public func jobs(ofBatch batch: Int64, after job: Int64 = 0, limit: Int32 = 1_000) async throws -> [Int64] {
-        try await settle("list the jobs of a batch") { connection, _ in
+        try await look("list the jobs of a batch") { connection in
             try connection.rows("select job from \(schema).batch_jobs(\(batch), \(job), \(limit))") { try $0[0] }
         }
     }

@@ -39,7 +39,7 @@ extension JobLedger {
 
     /// The webhooks that the caller may see, and those that its submissions may name, by id.
     public func webhooks() async throws -> [Webhook] {
-        try await settle("list webhooks") { connection, _ in
+        try await look("list webhooks") { connection in
             try connection.rows("select * from \(schema).list_webhooks()", Webhook.init)
         }
     }
@@ -71,7 +71,7 @@ extension JobLedger {
         before: Int64? = nil,
         limit: Int32 = 50
     ) async throws -> [WebhookDelivery] {
-        try await settle("list deliveries") { connection, _ in
+        try await look("list deliveries") { connection in
             try connection.rows(
                 "select * from \(schema).list_deliveries(\(webhook), \(state?.rawValue), \(before), \(limit))",
                 WebhookDelivery.init

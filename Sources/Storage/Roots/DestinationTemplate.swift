@@ -77,7 +77,7 @@ public struct DestinationTemplate: Sendable, Hashable {
             case .field(.title): path += try name(piece.map { $0.title ?? source.name.withoutExtension }, .title)
             }
         }
-        return try Location(root: root, path: path)
+        return try Location(root: root, path: path).asDestination()
     }
 
     /// A value that becomes part of a name, and so must not contain a slash.

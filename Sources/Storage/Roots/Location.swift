@@ -88,6 +88,18 @@ public struct Location: Sendable, Hashable {
     /// The last path component.
     public var name: String { path.pathNames.last ?? path }
 
+    /// The location itself, if files can be written there. Throws `invalid_location` for a name that file systems do not
+    /// take. Sources are not held to this: a file that exists has a name that its file system takes.
+    public func asDestination() throws(StorageError) -> Location {
+        guard let long = path.pathNames.first(where: { $0.utf8.count > Self.longestName }) else { return self }
+        throw Self.refusal(
+            "it makes a name of \(long.utf8.count) bytes, \(long.prefix(20))...; the limit is \(Self.longestName)",
+            description
+        )
+    }
+
+    /// The longest name of a file or folder, in bytes: the limit of Linux's file systems.
+    public static let longestName = 255
     private static let slash = UInt8(ascii: "/")
     private static let longestPath = 4_095
 

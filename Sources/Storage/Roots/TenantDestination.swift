@@ -28,8 +28,6 @@ public struct TenantDestination: Sendable, Hashable {
 
     /// The longest template, in bytes.
     public static let longestText = 1_000
-    /// The kernel's limit.
-    private static let longestName = 255
 
     /// Parses `text`. Throws `invalid_template` with the reason.
     public init(_ text: String) throws(StorageError) {
@@ -92,14 +90,7 @@ public struct TenantDestination: Sendable, Hashable {
             case .field(.preset): path += try name(values.preset, .preset)
             }
         }
-        let made = try Location(root: root, path: path)
-        if let long = made.path.pathNames.first(where: { $0.utf8.count > Self.longestName }) {
-            throw .template(
-                "it makes a name of \(long.utf8.count) bytes; the limit is \(Self.longestName)",
-                made.description
-            )
-        }
-        return made
+        return try Location(root: root, path: path).asDestination()
     }
 
     /// The template as `sluice submit --to` takes it: with the tenant's name and the label as text.

@@ -12,6 +12,8 @@ final class Exchange {
     var take: ((UnsafeRawBufferPointer) -> Bool)?
 
     private var status = 0
+    /// Whether the status and all header lines of the final answer are there.
+    private(set) var hasHeader = false
     private var headerBytes = 0
     private var sent: Int64 = 0
     private var isTooLong = false
@@ -43,11 +45,14 @@ final class Exchange {
         if line.hasPrefix("HTTP/") {
             // The answer itself may follow one that says to continue.
             headers = []
+            hasHeader = false
             let words = line.split(whereSeparator: \.isWhitespace)
             status = words.count > 1 ? Int(words[1]) ?? 0 : 0
         } else if let colon = line.firstIndex(of: ":") {
             let value = line[line.index(after: colon)...]
             headers.append(WebRequest.Header(Self.trimmed(line[..<colon]), Self.trimmed(value)))
+        } else if line.allSatisfy(\.isNewline) {
+            hasHeader = status >= 200
         }
         return bytes.count
     }

@@ -39,7 +39,9 @@ package final class WebConnection {
             defer { curl_slist_free_all(lines) }
             return withExtendedLifetime(exchange) { stop?.perform(handle) ?? curl_easy_perform(handle) }
         }
-        guard code == CURLE_OK || exchange.hasAllItWants else { throw exchange.error(code, request) }
+        // What cuts the body of such an answer, its length or its time, does not matter. A stop does.
+        let isCut = request.takesCutAnswers && exchange.hasHeader && code != CURLE_ABORTED_BY_CALLBACK
+        guard code == CURLE_OK || exchange.hasAllItWants || isCut else { throw exchange.error(code, request) }
         var status = 0
         sluice_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
         return WebAnswer(status: status, headers: exchange.headers, body: exchange.body)

@@ -136,6 +136,17 @@ struct MigrateTests {
         #expect(run.stdout.isEmpty)
     }
 
+    /// A migration makes a schema, not the database: to migrate is no advice here.
+    @Test func databaseThatIsNotThereIsToBeCreated() throws {
+        let nowhere = server.url(database: "nowhere")
+        for words in [["migrate"], ["status"]] {
+            let run = try Sluice.run(words, in: folder, environment: ["SLUICE_DATABASE_URL": nowhere])
+            #expect(run.status == .exited(7))
+            #expect(run.errorText.contains("hint:  create the database, as with \"createdb NAME\""), "\(run.errorText)")
+            #expect(!run.errorText.contains("sluice migrate"), "\(run.errorText)")
+        }
+    }
+
     @Test func strangerIsTurnedAway() throws {
         let run = try migrate(environment: ["SLUICE_DATABASE_URL": server.url(user: "nobody_known")])
         #expect(run.status == .exited(6))

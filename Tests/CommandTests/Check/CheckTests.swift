@@ -69,8 +69,13 @@ struct CheckTests {
         try bench.sound("in/a.wav", hertz: 1_000)
         _ = try bench.run(Self.submit + ["--wait"]).checked()
         #expect(try bench.run("check", "--batch", "1").status == .exited(0))
-        #expect(try bench.run("check", "--all").status == .exited(0))
+        // Five jobs made four outputs: one of them is shared.
+        let all = try bench.run("check", "--all").checked()
+        #expect(all.outputText.hasPrefix("4 outputs checked, ") && all.outputText.hasSuffix(": 4 unchanged\n"))
         try Bytes.overwrite(output("a"), at: 1_000, with: [0x55, 0xAA])
+        let damaged = try bench.run("check", "--all")
+        #expect(damaged.outputText.contains("\n4 outputs checked, "))
+        #expect(damaged.outputText.hasSuffix(": 3 unchanged, 1 with different content\n"), "\(damaged.outputText)")
         let records = try bench.records("check", "--all").filter { $0["finding"] != nil }
         #expect(records.count == 1 && records[0]["job"] as? Int == 5)
         withExtendedLifetime(worker) {}

@@ -8,7 +8,7 @@ struct HelpPageTests {
     @Test func everyCommandAndOptionIsThere() {
         for path in CatalogueTests.paths {
             let page = HelpPage(path: path).lines(width: 80).joined(separator: "\n")
-            for option in path.flatMap(\.options) { #expect(page.contains("  \(option.usage)"), "\(option.word)") }
+            for option in path.allOptions { #expect(page.contains("  \(option.usage)"), "\(option.word)") }
             for argument in path.last!.arguments { #expect(page.contains("  \(argument.name)"), "\(argument.name)") }
             for child in path.last!.children {
                 #expect(page.contains("\n  \(child.name) ") != child.isHidden, "\(child.name)")

@@ -27,7 +27,7 @@ struct ManualPageTests {
                 environment: Sluice.environment()
             )
             let text = try run.checked().outputText
-            for option in path.flatMap(\.options) { #expect(text.contains(option.usage), "\(option.word)") }
+            for option in path.allOptions { #expect(text.contains(option.usage), "\(option.word)") }
             for example in path.last!.examples { #expect(text.contains(example.line), "\(example.line)") }
             for code in ExitCode.allCases { #expect(text.contains(code.meaning), "\(code)") }
         }

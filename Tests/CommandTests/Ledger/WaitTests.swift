@@ -42,6 +42,23 @@ struct WaitTests {
         #expect(try bench.run("wait", "\(jobs[2])").status == .exited(3))
     }
 
+    @Test func jobWhoseBatchIsNamedTooCountsOnce() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(2)
+        let fences = try await bench.claim(2, for: bench.worker())
+        try await bench.complete(fences[0])
+        try await bench.fail(fences[1])
+        let run = try bench.run(
+            ["wait", "\(jobs[0])", "\(jobs[1])", "--batch", "1", "--progress", "json"]
+                + ["--on-end", "echo $SLUICE_COMPLETED $SLUICE_FAILED"]
+        )
+        #expect(run.status == .exited(3))
+        let jobLines = "job \(jobs[0])  completed\njob \(jobs[1])  failed: truncated\n"
+        #expect(run.outputText == "batch 1  1 completed, 1 failed\n" + jobLines + "1 1\n")
+        #expect(run.errorText.contains("\"completed\":1,"))
+        #expect(run.errorText.hasSuffix("\n1 failed: truncated 1; sluice errors --batch 1\n"), "\(run.errorText)")
+    }
+
     @Test func timeThatIsOverIsEight() async throws {
         let bench = try LedgerBench()
         let jobs = try await bench.submit(2)

@@ -57,6 +57,55 @@ struct SubmitRefusalTests {
         #expect(run.outputText.contains("and 35 more\n"))
     }
 
+    /// File systems take no longer names. A worker would find that out after the conversion.
+    @Test func namesThatAreTooLongForAFileAreRefused() async throws {
+        let long = String(repeating: "ü", count: 120)
+        try bench.files("in/\(long).wav", "in/b.wav")
+        for words in [["--to", "out/{stem}-{stem}.mp3"], ["--to", "out/{stem}{stem}/a.mp3"]] {
+            for dry in [[], ["--dry-run"]] {
+                let run = try bench.run(["submit", "-r", "in"] + words + dry)
+                #expect(run.status == .exited(1), "\(words)")
+                #expect((run.outputText + run.errorText).contains(" bytes, üüü"), "\(run.errorText)")
+                #expect((run.outputText + run.errorText).contains("the limit is 255"), "\(run.errorText)")
+            }
+        }
+        let fixed = try bench.run(["submit", "in/b.wav", "--to", "out/\(long)\(long)/{stem}.mp3"])
+        #expect(fixed.status == .exited(2) && fixed.errorText.contains("a name of 480 bytes"), "\(fixed.errorText)")
+        #expect(try await bench.ledger.batches().isEmpty)
+    }
+
+    @Test func namesOfQueuesThatCannotBeAreRefusedInWords() throws {
+        try bench.files("a.wav")
+        for dry in [[], ["--dry-run"]] {
+            let run = try bench.run(["submit", "a.wav", "--queue", "a b"] + dry + LedgerBench.usual)
+            #expect(run.status == .exited(2))
+            let lines = run.errorText.split(separator: "\n")
+            #expect(lines[0] == "error: --queue \"a b\": cannot be the name of a queue")
+            #expect(lines[1] == "hint:  allowed: 1 to 63 letters, digits and . _ - beginning with a letter or a digit")
+        }
+        let tenant = try bench.run("tenants", "create", "a/b")
+        #expect(tenant.status == .exited(2) && tenant.errorText.contains("a/b: cannot be the name of a tenant"))
+        let token = try bench.run("tokens", "create", "--role", "viewer", "--name", "12")
+        #expect(token.status == .exited(2) && token.errorText.contains("and not only digits"), "\(token.errorText)")
+    }
+
+    /// Otherwise only the real run would say that it adds nothing.
+    @Test func aDryRunKnowsTheKeysThatAreInUse() async throws {
+        try bench.files("a.wav", "b.wav")
+        let words = ["submit", "a.wav", "--key", "k"] + LedgerBench.usual
+        _ = try bench.run(words).checked()
+        let again = try bench.run(words + ["--dry-run"]).checked()
+        #expect(again.outputText.contains("->  0 jobs in queue default"), "\(again.outputText)")
+        #expect(again.outputText.contains("batch 1 with 1 job has the key k: nothing would be added\n"))
+        let record = try #require(try bench.records(words + ["--dry-run"]).first)
+        #expect(record["jobs"] as? Int == 0 && record["batch"] as? Int == 1)
+        let other = ["submit", "b.wav", "--key", "k"] + LedgerBench.usual
+        let (real, dry) = (try bench.run(other), try bench.run(other + ["--dry-run"]))
+        #expect(real.status == .exited(1) && real.errorText.contains("the key k was used for a different submission"))
+        #expect(dry.status == real.status && dry.errorText == real.errorText)
+        #expect(try await bench.ledger.batches().count == 1)
+    }
+
     @Test func whatIsNotThereIsNotFound() throws {
         try bench.files("in/a.wav", "in/notes.txt")
         let gone = try bench.run(["submit", "gone.wav"] + LedgerBench.usual)

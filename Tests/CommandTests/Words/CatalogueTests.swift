@@ -23,6 +23,53 @@ struct CatalogueTests {
         #expect(count > 3)
     }
 
+    /// An empty value usually comes from an unset shell variable. No option takes one for what the user meant.
+    @Test func emptyValuesAreRefused() {
+        for path in Self.paths {
+            for option in path.last!.options where !option.isSwitch {
+                let isRoot = option.placeholder?.hasPrefix("NAME=PATH") == true
+                for word in [""] + (isRoot ? ["w=", "=/srv", "=", "w"] : []) {
+                    let line = "\(path.last!.name) \(option.word) \"\(word)\""
+                    #expect(throws: Misfit.self, "\(line)") { try option.read(word) }
+                }
+            }
+        }
+    }
+
+    /// An option of a command with children holds for all of them, but for those that leave it out.
+    @Test func childrenTakeNoOptionThatTheyIgnore() {
+        let ignored: [(path: [String], options: [String])] = [
+            (["changes", "show"], ["--limit 5", "--before 5"]), (["changes", "stop"], ["--limit 5", "--before 5"]),
+            (["changes", "undo"], ["--limit 5", "--before 5"]), (["workers", "quiet"], ["--ended-since 1d"]),
+            (["workers", "drain"], ["--ended-since 1d"]), (["workers", "run"], ["--ended-since 1d"]),
+            (["tokens", "create"], ["--ended", "--quiet", "-q"]), (["tokens", "revoke"], ["--ended"]),
+            (["tenants", "create"], ["--json", "--quiet"]), (["webhooks", "create"], ["--quiet"]),
+            (["webhooks", "test"], ["--json", "--quiet"]), (["webhooks", "retry"], ["--json", "-q"]),
+            (["webhooks", "remove"], ["--json", "--quiet"]),
+            (["config", "use"], ["--json", "--origin", "--context a", "--database a", "--url a", "--schema a"]),
+            (["config", "contexts"], ["--origin", "--context a", "--database a"]),
+            (["config", "set-context"], ["--json", "--origin", "--context a"]),
+            (["config", "delete-context"], ["--json", "--origin", "--context a", "--insecure-http"]),
+        ]
+        let reader = WordReader(root: Catalogue.root, environment: [:])
+        for (path, options) in ignored {
+            for option in options.map({ $0.split(separator: " ").map(String.init) }) {
+                // Also between the names, where the option could be one of the command above.
+                for words in [path + option + ["1"], [path[0]] + option + [path[1], "1"]] {
+                    let line = words.joined(separator: " ")
+                    do {
+                        _ = try reader.read(words)
+                        Issue.record("\(line) is taken")
+                    } catch {
+                        let name = option[0] == "-q" ? "--quiet" : option[0]
+                        let title = "sluice \(path[0]) \(path[1])"
+                        #expect(error.message == "\(name) cannot be used with \"\(title)\"", "\(line)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func wordsThatAreOfferedAreReadable() {
         for option in Self.paths.flatMap(\.last!.options) {
             switch option.completion {
@@ -71,7 +118,7 @@ struct CatalogueTests {
 
     @Test func noTwoOptionsOfACommandShareANameOrALetter() {
         for path in Self.paths {
-            let options = path.flatMap(\.options)
+            let options = path.allOptions
             #expect(Set(options.map(\.name)).count == options.count, "\(path.last!.name)")
             let letters = options.compactMap(\.letter)
             #expect(Set(letters).count == letters.count, "\(path.last!.name)")
