@@ -68,6 +68,8 @@ package enum StopReason: Sendable, Hashable {
     case cancelled
     /// A root of the job does not answer: the job is handed back to workers that have the root.
     case rootSilent(String)
+    /// It waits in a slot for a job that turned out to be long: it is handed back, before it has begun.
+    case late
     /// The ledger gave it to another worker, or took it back.
     case lost
     /// The ledger has ended the worker's lease, or has not answered for too long.

@@ -30,6 +30,12 @@ struct JobQueue: Sendable {
         return max(0, entries.count(where: \.isSuspect) - (runningSuspects > 0 ? 0 : 1))
     }
 
+    /// The last ones of the queued suspects, if more than `limit` wait for a suspect to end.
+    func heldUp(beyond limit: Int) -> [Fence] {
+        let surplus = heldUp - limit
+        return surplus > 0 ? entries.filter(\.isSuspect).suffix(surplus).map(\.fence) : []
+    }
+
     var hasNext: Bool { nextIndex != nil }
 
     /// The job that has waited longest, suspects aside.

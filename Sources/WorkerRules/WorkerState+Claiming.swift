@@ -41,8 +41,7 @@ extension WorkerState {
     /// How many jobs to claim now.
     private func wanted(at now: Moment) -> Int {
         guard unpublished < settings.unpublishedLimit else { return 0 }
-        // Held-up suspects do not keep other jobs from idle slots. But the worker stops claiming before
-        // it collects too many of them.
+        // Held-up suspects do not keep other jobs from idle slots. There are few of them: see `shareSuspects`.
         let heldUp = queue.heldUp
         guard heldUp <= settings.slots else { return 0 }
         return planner.wanted(
@@ -54,6 +53,9 @@ extension WorkerState {
 
     // MARK: - Answers
 
+    /// How long the ledger keeps a suspect that a worker handed back because it has enough of them.
+    private static let turnOfSuspects: Duration = .seconds(10)
+
     mutating func hearClaim(_ claims: [Claim], _ worker: Int64, isEmpty: Bool, at now: Moment) {
         isAsking = false
         if !isEmpty { isDry = false }
@@ -64,12 +66,30 @@ extension WorkerState {
             jobs[claim.fence] = job
             queue.add(job)
         }
+        shareSuspects()
         // The lease or the stop order may have changed during the claim.
         if worker != session?.worker {
             drop(.leaseOver) { $0.worker == worker }
         } else if stopping != nil {
             handBackQueued(HandBack(.draining))
         }
+    }
+
+    /// Hands back suspects that would wait here for many others. Other workers can take them, and this one takes other
+    /// jobs, because the ledger keeps them for a while.
+    ///
+    /// A worker that ends when it is idle keeps them all: while the ledger keeps its last jobs, it would find none.
+    private mutating func shareSuspects() {
+        guard !settings.endsWhenIdle else { return }
+        let surplus = Set(queue.heldUp(beyond: settings.slots))
+        guard !surplus.isEmpty else { return }
+        let hold = dice.about(Self.turnOfSuspects)
+        let reason = HandBack(
+            .handedBack,
+            hold: hold,
+            message: "it ran when a worker was lost; such jobs run one at a time on each worker, and others are before it"
+        )
+        handBackQueued(reason) { surplus.contains($0.fence) }
     }
 
     /// Releases jobs that the ledger counts as held by this worker and that it does not have: the answer to

@@ -47,6 +47,7 @@ extension WorkerState {
         switch result {
         case .output: actions.append(.digest(fence))
         case .stopped where job.stop == .cancelled: ready.add(.failed(job.cancelledReport), of: fence)
+        case .stopped where job.stop == .late: ready.add(.handedBack(HandBack(.handedBack)), of: fence)
         case .stopped:
             if case .rootSilent(let root) = job.stop {
                 ready.add(.handedBack(.without(root)), of: fence)
@@ -140,6 +141,21 @@ extension WorkerState {
         // With those that would follow within a second, so that each second costs one call at most.
         let patience = patience - .seconds(1)
         handBackQueued(HandBack(.handedBack)) { now - $0.claimedAt >= patience && !$0.isSuspect }
+    }
+
+    /// Hands back jobs that were given to a slot while jobs were short, and now wait there for a job that moves but
+    /// turned out to be long. Called when the room of `fence` has reported progress.
+    mutating func handBackJobs(behind fence: Fence, at now: Moment) {
+        guard stopping == nil, let slot = jobs[fence]?.place?.slot, let count = busy[slot], count > 1,
+            freedAt[slot].map({ now - $0 >= patience }) ?? true
+        else { return }
+        let late = running.filter { now - $0.value >= patience }.keys.compactMap { jobs[$0] }.filter { job in
+            job.place?.slot == slot && job.frames == nil && job.stop == nil && !job.isSuspect
+        }
+        for job in late.sorted(by: { $0.fence.job < $1.fence.job }) {
+            jobs[job.fence]?.stop = .late
+            actions.append(.cancelConversion(job.fence))
+        }
     }
 
     // MARK: - Leaving

@@ -123,7 +123,9 @@ package struct WorkerState: Sendable {
             isInDoubt = isInDoubt || mayHaveHappened
 
         case .began(let fence): if jobs[fence]?.stop != nil { actions.append(.cancelConversion(fence)) }
-        case .progressed(let fence, let progress): jobs[fence]?.progressed(progress, at: now)
+        case .progressed(let fence, let progress):
+            jobs[fence]?.progressed(progress, at: now)
+            handBackJobs(behind: fence, at: now)
         case .ended(let fence, let result): end(fence, result, at: now)
         case .digested(let fence, let problem): digested(fence, problem, at: now)
 

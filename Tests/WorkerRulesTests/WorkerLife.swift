@@ -140,6 +140,12 @@ struct WorkerLife {
         return nil
     }
 
+    /// Why jobs are being handed back, if they are.
+    var handedBack: HandBack? {
+        for case .publisher(.handBack(_, let why)) in actions { return why }
+        return nil
+    }
+
     var hasEnded: Bool { actions.contains { if case .end = $0 { true } else { false } } }
     var registers: Bool { actions.contains { if case .register = $0 { true } else { false } } }
 }

@@ -152,6 +152,45 @@ struct WorkerStateTests {
         #expect(life.started.map(\.fence.job) == [1, 3, 2])
     }
 
+    @Test func suspectsBeyondThoseThatCanFollowGoBackAndOthersFillTheSlots() throws {
+        var life = WorkerLife(slots: 2)
+        life.claim(1, 2, 3, 4, 5, 6, workersLost: 1)
+        #expect(life.started.map(\.fence.job) == [1])
+        #expect(life.step == "hand back [4, 5, 6] handed_back")
+        #expect(try #require(life.handedBack?.hold) >= .seconds(8), "others come first at the next claim")
+        #expect(life.wanted == 1, "for the idle slot")
+        life.claim(7)
+        #expect(life.started.map(\.fence.job) == [1, 7])
+    }
+
+    @Test func workerThatEndsWhenIdleKeepsItsSuspects() {
+        var life = WorkerLife(slots: 2, endsWhenIdle: true)
+        life.claim(1, 2, 3, 4, 5, 6, workersLost: 1)
+        #expect(life.step == nil)
+    }
+
+    @Test func jobsThatWaitInASlotForALongOneGoBack() throws {
+        var life = WorkerLife(slots: 1, pipelines: 3)
+        life.claim(1)
+        life.now += .milliseconds(10)
+        life.report(.ended(WorkerLife.fence(1), .output))
+        life.report(.workSignalled)
+        // The last job was short, so that the slot takes three at once.
+        life.claim(2, 3, 4)
+        #expect(life.started.map(\.fence.job) == [1, 2, 3, 4])
+        let progress = ConversionProgress(position: .zero, frames: 100, totalFrames: 1_000_000)
+        life.now += .milliseconds(4_990)
+        life.report(.progressed(WorkerLife.fence(2), progress))
+        #expect(life.cancelled == [])
+        life.now += .milliseconds(10)
+        life.report(.progressed(WorkerLife.fence(2), progress))
+        #expect(life.cancelled == [3, 4])
+        life.report(.progressed(WorkerLife.fence(2), progress))
+        #expect(life.cancelled == [], "once is enough")
+        life.report(.ended(WorkerLife.fence(3), .stopped))
+        #expect(life.step == "hand back [3] handed_back")
+    }
+
     @Test func laterPipelinesPrepareOnlyShortJobs() {
         var life = WorkerLife(slots: 1, pipelines: 2)
         life.claim(1)

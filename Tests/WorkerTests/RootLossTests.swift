@@ -143,4 +143,36 @@ struct RootLossTests {
         try await worker.stopsWell()
         #expect(try lab.sql("select max(spent) from \(lab.schema).finished") == "1", "no attempt was spent on it")
     }
+
+    // MARK: - Permissions
+
+    @Test func jobsOfAFolderThatAWorkerMayNotEnterAreLeftToOthers() async throws {
+        let lab = try await Self.lab()
+        // Without root's privileges, too, the worker must reach the server's socket.
+        try #require(chmod(lab.server.folder, 0o711) == 0)
+        let worker = try lab.worker("--slots", "2", roots: ["in", "out", "more"], behind: Sluice.withoutPrivilege)
+        try await worker.waits(for: "started")
+        try #require(chmod(lab.path("more"), 0) == 0)
+        try await Self.submit(20, from: "more", "denied", in: lab)
+        try await worker.waits(for: "paused")
+        #expect(worker.lines("paused").map(\.root) == ["more"])
+        try await lab.wait("the jobs are left to others") { try lab.truth() == ["waiting": 20] }
+        #expect(try lab.sql("select max(spent) from \(lab.schema).waiting") == "0", "no attempt was spent on it")
+        let summary = try #require(try await lab.ledger.workers().first)
+        #expect(summary.status.pausedBecause?.contains("may not enter the folder \(lab.path("more"))") == true)
+
+        try #require(chmod(lab.path("more"), 0o755) == 0)
+        try await worker.waits(for: "resumed")
+        try await lab.wait(for: 20, "completed")
+        try await worker.stopsWell()
+    }
+
+    @Test func workerDoesNotStartWithAFolderThatItMayNotEnter() async throws {
+        let lab = try await Self.lab()
+        try #require(chmod(lab.path("more"), 0) == 0)
+        defer { chmod(lab.path("more"), 0o755) }
+        let worker = try lab.worker(roots: ["in", "out", "more"], behind: Sluice.withoutPrivilege)
+        #expect(try await worker.end() != .exited(0))
+        #expect(worker.text.contains("this user may not enter the folder"))
+    }
 }

@@ -126,7 +126,7 @@ struct MachineExamination: Sendable {
                 .fail(
                     subject,
                     message,
-                    "mount it, or start the worker without --root \(root.name)=...; its jobs wait for others"
+                    "mount it and let this user enter it, or start the worker without --root \(root.name)=...; its jobs wait for others"
                 )
             ]
         }

@@ -92,6 +92,15 @@ struct PathRoots: Sendable {
         }
     }
 
+    /// Whether the name of a source is a location. What begins like one, but with the name of no root of this machine, is
+    /// a file if there is one of that name: `12:30 interview.wav`.
+    func isLocation(ofSource word: String) -> Bool {
+        guard Self.isLocation(word) else { return false }
+        let scalars = word.unicodeScalars
+        if root(named: String(scalars.prefix { $0 != ":" })) != nil { return true }
+        return FileFacts.of(path: absolute(word), followingLinks: true) == nil
+    }
+
     /// The innermost root that holds an absolute path, and the path below it; `nil` if no root does.
     ///
     /// Keeps a trailing slash. Follows links only if the path as given lies under no root.

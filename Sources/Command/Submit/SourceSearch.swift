@@ -15,7 +15,7 @@ extension PathRoots {
     /// The location of a file that all jobs of a batch read. Throws a `Refusal` if it does not exist here, unless its
     /// root is on other machines only.
     func location(ofNamed word: String) throws -> Location {
-        if !Self.isLocation(word), FileFacts.of(path: absolute(word), followingLinks: true)?.kind == .folder {
+        if !isLocation(ofSource: word), FileFacts.of(path: absolute(word), followingLinks: true)?.kind == .folder {
             throw UsageError("\(word.printable) is a folder", hint: "all jobs read it, so it must be a file")
         }
         var search = SourceSearch(roots: self, filter: NameFilter(includes: [], excludes: []), isRecursive: false)
@@ -49,7 +49,7 @@ struct SourceSearch {
 
     /// Adds a file, or with `-r` the contents of a folder. Throws a `Refusal` if it does not exist.
     mutating func take(word: String) throws {
-        if PathRoots.isLocation(word) { return try takeLocation(word, isNamed: true) }
+        if roots.isLocation(ofSource: word) { return try takeLocation(word, isNamed: true) }
         let path = roots.absolute(word)
         if try isFolder(path, word) {
             try takeFolder(path, word)
@@ -60,7 +60,7 @@ struct SourceSearch {
 
     /// Adds a file from a list. The file keeps the folder that it has in the list.
     mutating func take(listed word: String) throws {
-        if PathRoots.isLocation(word) { return try takeLocation(word, isNamed: false) }
+        if roots.isLocation(ofSource: word) { return try takeLocation(word, isNamed: false) }
         let path = roots.absolute(word)
         guard try !isFolder(path, word) else {
             throw Refusal(message: "\(word) is a folder; a list may contain only files", exitCode: .usage)

@@ -68,14 +68,25 @@ public final class StorageRoot: Sendable {
         return StorageRoot(name, path, rules, folder, facts.identity, beneath)
     }
 
-    /// Throws `storage_unavailable` if the root's path no longer leads to the folder that was opened.
+    /// Throws `storage_unavailable` if no file of the root can be used: its path no longer leads to the folder that was
+    /// opened, or this process may not enter that folder.
     ///
     /// Unmounting a share exposes an empty folder, in which every source seems to be missing.
     public func check() throws(StorageError) {
-        guard let facts = FileFacts.of(path, followingLinks: true), facts.identity == identity else {
-            let detail = "\(path) no longer leads to the folder that was opened as the root"
-            throw StorageError(.storageUnavailable, at: .open, "use the root", detail, place: name)
+        guard !isReplaced else { throw unusable("\(path) no longer leads to the folder that was opened as the root") }
+        let entered = retryingInterrupts { openat(descriptor, ".", SystemFlag.placeOnly | O_DIRECTORY | O_CLOEXEC) }
+        guard entered < 0 else {
+            close(entered)
+            return
         }
+        if errno == EACCES { throw unusable("this user may not enter the folder \(path): it lacks the permission `x`") }
+    }
+
+    /// Whether the root's path no longer leads to the folder that was opened.
+    public var isReplaced: Bool { FileFacts.of(path, followingLinks: true)?.identity != identity }
+
+    private func unusable(_ detail: String) -> StorageError {
+        StorageError(.storageUnavailable, at: .open, "use the root", detail, place: name)
     }
 
     // MARK: - Sources

@@ -14,7 +14,7 @@ struct RootDiagnosis: Sendable {
 
     /// Diagnoses a file error by checking the roots concerned. Blocks.
     ///
-    /// On a lost mount every source appears missing or broken, and a file system that is full before a job writes to
+    /// On a lost mount every source appears missing or broken, in a folder that this worker may not enter all are denied, and a file system that is full before a job writes to
     /// it says nothing about the job, so such failures spend no attempt. If a whole root lies on the one full file
     /// system, the root itself is full.
     static func of(
@@ -29,7 +29,7 @@ struct RootDiagnosis: Sendable {
         case .storageUnavailable:
             // The root may be back already. It still counts as missing until the next check.
             return RootDiagnosis(failure: failure, root: roots.first { keeper.problem(of: $0) != nil } ?? roots.first)
-        case .sourceIO, .destinationIO, .sourceNotFound, .folderNotFound:
+        case .sourceIO, .destinationIO, .sourceNotFound, .folderNotFound, .permissionDenied:
             for root in roots {
                 if let problem = keeper.problem(of: root) { return RootDiagnosis(failure: problem.failure, root: root) }
             }

@@ -100,6 +100,7 @@ final class RootKeeper: Sendable {
             let root = try StorageRoot.open(name: place.name, path: place.path, rules: place.rules)
             // The kernel may open a folder that it remembers.
             root.awaitAnswer()
+            try root.check()
             return .success(root)
         } catch {
             return .failure(error)
@@ -237,13 +238,14 @@ final class RootKeeper: Sendable {
         guard let root = known.0 else { return openLate(name) }
         root.awaitAnswer()
         var note: String?
-        if problem(of: name) == nil {
-            state.withLock { _ = $0.lost.removeValue(forKey: name) }
-        } else {
+        if let problem = problem(of: name) {
+            guard root.isReplaced else { return .refused("\(problem.failure.code): \(problem.detail)") }
             switch reopen(root) {
             case .present(let what): note = what
             case .refused(let reason): return .refused("\(FailureCode.storageUnavailable.rawValue): \(reason)")
             }
+        } else {
+            state.withLock { _ = $0.lost.removeValue(forKey: name) }
         }
         if absence.full != nil, let facts = FileSystemFacts(path: root.path), facts.isFull { return .full(facts) }
         return .present(note: note)
@@ -277,8 +279,10 @@ final class RootKeeper: Sendable {
             try root.check()
             return nil
         } catch {
-            let present = Self.identity(root.path)
-            state.withLock { $0.lost[name] = $0.lost[name] ?? .some(present) }
+            if root.isReplaced {
+                let present = Self.identity(root.path)
+                state.withLock { $0.lost[name] = $0.lost[name] ?? .some(present) }
+            }
             return error
         }
     }

@@ -36,6 +36,17 @@ struct SubmitNamesTests {
         #expect(!run.errorText.contains("bell") && !run.errorText.contains("notes"))
     }
 
+    @Test func fileWhoseNameBeginsLikeALocationIsAFile() async throws {
+        try bench.files("12:30.wav", "in/talk:1.wav")
+        _ = try bench.run(["submit", "12:30.wav", "elsewhere:a.wav"] + LedgerBench.usual).checked()
+        #expect(try await bench.ways().contains("12:30.wav > out/12:30.mp3"))
+        try bench.files("elsewhere:a.wav")
+        let list = bench.folder.path("list")
+        try "12:30.wav\nelsewhere:a.wav\n".write(toFile: list, atomically: true, encoding: .utf8)
+        _ = try bench.run(["submit", "--files-from", list, "--to", "again/{stem}.mp3"]).checked()
+        #expect(try await bench.ways().filter { $0.hasPrefix("elsewhere:a.wav > ") }.count == 1)
+    }
+
     /// Names that look the same but differ in their bytes, and names that begin with a combining mark, which
     /// combines with the slash before it.
     @Test func filesWhoseNamesOnlyLookTheSameAreTwo() async throws {
