@@ -24,13 +24,16 @@ actor Doorkeeper {
     private var known: [AccessToken: Known] = [:]
     /// Look-ups under way. Requests with the same token share one.
     private var lookUpsUnderWay: [AccessToken: Task<Guest, any Error>] = [:]
-    private var used: Set<Int32> = []
-    private var notedAt = ContinuousClock.now
+    /// When each token was last used, for those whose last use is not written yet.
+    private var used: [Int32: ContinuousClock.Instant] = [:]
+    private var writing: Task<Void, Never>?
     /// How many more tokens that are not known may be looked up, refilled with time.
     private var lookUps = Double(burst)
     private var refilledAt = ContinuousClock.now
 
     private static let memory: Duration = .seconds(5)
+    /// How long the use of a known token may stay unwritten.
+    private static let writingPause: Duration = .seconds(10)
     private static let knownLimit = 10_000
     private static let burst = 50
     private static let lookUpsPerSecond = 20.0
@@ -65,7 +68,8 @@ actor Doorkeeper {
         let now = ContinuousClock.now
         let earlier = known[token]
         if let earlier, earlier.until > now {
-            used.insert(earlier.number)
+            used[earlier.number] = now
+            writeSoon()
             return earlier.guest
         }
         if let underWay = lookUpsUnderWay[token] { return try await underWay.value }
@@ -94,8 +98,9 @@ actor Doorkeeper {
             ?? Guest(caller: Caller(principal), ledger: ledger.acting(for: principal))
         if known.count >= Self.knownLimit { known = known.filter { $0.value.until > now } }
         known[token] = Known(guest: guest, number: record.id, until: now + Self.memory)
-        used.insert(record.id)
-        await noteUse(now)
+        used[record.id] = now
+        // The first use is written at once, and later ones together.
+        if earlier == nil { await writeUses() } else { writeSoon() }
         return guest
     }
 
@@ -107,14 +112,31 @@ actor Doorkeeper {
         lookUps -= 1
     }
 
-    /// Records at most once a minute which tokens were used.
-    private func noteUse(_ now: ContinuousClock.Instant) async {
-        guard now - notedAt > .seconds(60) else { return }
-        notedAt = now
-        let ids = Array(used)
-        used = []
+    /// Has the uses written after a pause, so that many tokens cost one statement.
+    private func writeSoon() {
+        guard writing == nil else { return }
+        writing = Task {
+            // `try?`: the sleep ends early only because `stop` cancels it, and then `stop` writes the uses.
+            guard (try? await Task.sleep(for: Self.writingPause, clock: .continuous)) != nil else { return }
+            writing = nil
+            await writeUses()
+        }
+    }
+
+    private func writeUses() async {
+        let now = ContinuousClock.now
+        let ages = used.mapValues { now - $0 }
+        used = [:]
         // `try?`: when a token was last used is not worth a request's failure.
-        try? await ledger.noteUse(ofTokens: ids)
+        try? await ledger.noteUses(ofTokens: ages)
+    }
+
+    /// Writes what it remembers. Call it when no more requests come.
+    func stop() async {
+        let last = writing
+        last?.cancel()
+        await last?.value
+        await writeUses()
     }
 }
 

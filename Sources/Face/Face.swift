@@ -8,6 +8,7 @@ public final class Face: Sendable {
     private let ledger: JobLedger
     private let hub = EventHub()
     private let runner: BulkChangeRunner
+    private let doorkeeper: Doorkeeper
     private let share: FileShare
 
     /// A folder with files that programs may send or get.
@@ -82,12 +83,13 @@ public final class Face: Sendable {
             hurry: runner.hurry,
             share: share
         )
+        doorkeeper = try Doorkeeper(ledger, openRole: configuration.openRole)
         server = try HTTPServer(
             addresses,
             environment: environment,
             service: FaceService(
                 ledger,
-                Doorkeeper(ledger, openRole: configuration.openRole),
+                doorkeeper,
                 operations: operations,
                 complain: complain
             )
@@ -103,6 +105,7 @@ public final class Face: Sendable {
         await hub.stop()
         await runner.stop()
         await server.stop()
+        await doorkeeper.stop()
         share.stop()
         await ledger.close()
     }

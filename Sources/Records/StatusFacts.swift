@@ -17,6 +17,8 @@ package struct StatusFacts: Sendable {
     package var troubles: [WorkerTrouble] = []
     /// Tenants whose jobs wait, because they have used up what they may use in a day.
     package var holds: [TenantHold] = []
+    /// Deliveries to webhooks that no coordinator sends.
+    package var unsent: UnsentDeliveries?
 
     package init(
         context: String? = nil,
@@ -27,11 +29,12 @@ package struct StatusFacts: Sendable {
         unable: [UnableLane],
         chores: [ChoreRecord],
         troubles: [WorkerTrouble] = [],
-        holds: [TenantHold] = []
+        holds: [TenantHold] = [],
+        unsent: UnsentDeliveries? = nil
     ) {
         (self.context, self.place, self.server, self.status) = (context, place, server, status)
         (self.workers, self.unable, self.chores, self.troubles) = (workers, unable, chores, troubles)
-        self.holds = holds
+        (self.holds, self.unsent) = (holds, unsent)
     }
 
     /// Reads the facts from the ledger. A tenant, for whom the ledger acts, learns how many workers there are, but not
@@ -46,7 +49,8 @@ package struct StatusFacts: Sendable {
                 status: status,
                 workers: WorkerCensus(status),
                 unable: try await ledger.unableLanes(),
-                chores: []
+                chores: [],
+                holds: try await ledger.holds()
             )
         }
         let overview = try await ledger.overview()
@@ -60,7 +64,8 @@ package struct StatusFacts: Sendable {
             unable: overview.unable,
             chores: overview.chores,
             troubles: overview.workers.troubles(at: time),
-            holds: overview.holds
+            holds: overview.holds,
+            unsent: overview.unsent
         )
     }
 
@@ -91,6 +96,7 @@ package struct StatusFacts: Sendable {
             notes.append(StatusNote(.unable, line.note))
         }
         notes += holds.map { StatusNote(.held, $0.note(at: status.time)) }
+        if let unsent { notes.append(StatusNote(.webhooks, unsent.note(at: status.time))) }
         for chore in chores {
             if let error = chore.error {
                 notes.append(StatusNote(.housekeeping, "housekeeping: \(chore.name) failed: \(error)"))
@@ -110,6 +116,16 @@ extension TenantHold {
             }
         let time = TimeWords.ahead(until, at: now)
         return "jobs of tenant \(tenant.printable) wait: it has used up its \(what) of 24 hours; they continue \(time)"
+    }
+}
+
+extension UnsentDeliveries {
+    /// `3 webhook deliveries wait, the oldest for 5 min, and no coordinator sends any: start one with "sluice coordinator"`
+    package func note(at now: Date) -> String {
+        let span = TimeWords.span(seconds: now.timeIntervalSince(since))
+        let what =
+            count == 1 ? "a webhook delivery waits" : "\(Figures.grouped(count)) webhook deliveries wait, the oldest"
+        return "\(what) for \(span), and no coordinator sends any: start one with \"sluice coordinator\""
     }
 }
 

@@ -11,6 +11,8 @@ package struct StatusNote: Sendable, Hashable {
         case unable
         /// A tenant has used up what it may use in a day.
         case held
+        /// Deliveries to webhooks wait, and no coordinator sends them.
+        case webhooks
     }
 
     package let kind: Kind

@@ -23,7 +23,13 @@ package struct StatusRecord: Codable {
     package let time: Date
     package let fullFileSystems: [FullRecord]
     package let missingFileSystems: [MissingRecord]
+    package let unsentDeliveries: UnsentRecord?
     package let notes: [String]
+
+    package struct UnsentRecord: Codable {
+        let count: Int
+        let since: Date
+    }
 
     package struct FullRecord: Codable {
         let mountPoint: String
@@ -60,6 +66,7 @@ package struct StatusRecord: Codable {
         time = try record.decode(Date.self, forKey: .time)
         fullFileSystems = try record.decode([FullRecord].self, forKey: .fullFileSystems)
         missingFileSystems = try record.decode([MissingRecord].self, forKey: .missingFileSystems)
+        unsentDeliveries = try record.decodeIfPresent(UnsentRecord.self, forKey: .unsentDeliveries)
         notes = try record.decode([String].self, forKey: .notes)
     }
 
@@ -77,6 +84,11 @@ package struct StatusRecord: Codable {
         (status.oldestWaiting, status.paceSpan) = (oldestWaiting, paceSeconds.map { .seconds($0) })
         (status.keptHouseAt, status.quietUntil) = (keptHouseAt, quietUntil)
         return status
+    }
+
+    /// Deliveries to webhooks that no coordinator sends.
+    package var unsent: UnsentDeliveries? {
+        unsentDeliveries.map { UnsentDeliveries(count: $0.count, since: $0.since) }
     }
 
     package init(_ facts: StatusFacts) {
@@ -108,6 +120,7 @@ package struct StatusRecord: Codable {
                 host: trouble.host
             )
         }
+        unsentDeliveries = facts.unsent.map { UnsentRecord(count: $0.count, since: $0.since) }
         notes = facts.notes.map(\.text)
     }
 }

@@ -45,8 +45,12 @@ extension WorkerSummary {
         }
     }
 
-    /// Slots that are converting, from the worker's last report; before the first, the number of jobs it holds.
-    package var busy: Int { min(slots, status.busySlots ?? holds) }
+    /// Slots that are converting, from the worker's last report; before the first, the number of jobs it holds. None of a
+    /// worker that has ended.
+    package var busy: Int { endedAt == nil ? min(slots, status.busySlots ?? holds) : 0 }
+
+    /// When it last gave a sign of life: its last heartbeat, or when it signed off.
+    package var seenAt: Date { ending == .stopped ? endedAt ?? beatAt : beatAt }
 }
 
 /// The number of workers in each state, and the capacity of those that are alive.

@@ -1,5 +1,6 @@
 """Who may ask for what."""
 
+import json
 import os
 import subprocess
 import time
@@ -91,6 +92,24 @@ def test_forgets_a_revoked_token_within_seconds(ledger, guarded):
         assert time.monotonic() < end
         # The promise is about time.
         time.sleep(0.2)
+
+
+def test_the_use_of_a_token_is_recorded(ledger):
+    def used(name):
+        [row] = [json.loads(line) for line in ledger.run("tokens", "--json").splitlines() if f'"{name}"' in line]
+        return row.get("usedAt")
+
+    with Coordinator(ledger) as face:
+        first, second = token(ledger, "viewer", name="first"), token(ledger, "viewer", name="second")
+        assert used("first") is None
+        face.client.get("/api/v1/status", headers=first)
+        minute = used("first")
+        assert minute is not None and used("second") is None
+        face.client.get("/api/v1/status", headers=second)
+        # As if an hour had passed since. The token is known now, so its use is written some time later, or at the end.
+        ledger.query("update sluice.token set used_at = used_at - interval '1 h'")
+        face.client.get("/api/v1/status", headers=first)
+    assert used("first") >= minute and used("second") < minute
 
 
 def test_bounds_guesses(ledger, guarded, server):

@@ -68,6 +68,25 @@ def test_cancels_and_takes_it_back(guarded):
     assert ended(guarded, number, "undone")["undone"] == 2_500
 
 
+def test_jobs_that_may_not_start_yet_are_delayed_again(guarded):
+    batch = submit(guarded, 1_200, runAt="2099-01-01T00:00:00Z")
+    assert counts(guarded, batch) == {"delayed": 1_200}
+    number = begin(guarded, "cancel", {"batch": batch, "state": ["delayed"]})
+    assert ended(guarded, number, "done")["changed"] == 1_200
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 1_200
+    assert counts(guarded, batch) == {"delayed": 1_200}
+    # A retry that is taken back cancels them.
+    number = begin(guarded, "cancel", {"batch": batch})
+    assert ended(guarded, number, "done")["changed"] == 1_200
+    number = begin(guarded, "retry", {"batch": batch, "state": ["cancelled"]})
+    assert ended(guarded, number, "done")["changed"] == 1_200
+    assert counts(guarded, batch) == {"delayed": 1_200}
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 1_200
+    assert counts(guarded, batch) == {"cancelled": 1_200}
+
+
 def test_gives_back_the_earlier_priorities(guarded, ledger):
     for count, priority in [(1_200, -3), (800, 4), (5, 9)]:
         submit(guarded, count, priority=priority)

@@ -61,6 +61,14 @@ def test_submits_and_shows(face):
     assert face.get("/api/v1/status")["jobs"]["waiting"] == 3
 
 
+def test_refuses_names_that_name_another_batch(face):
+    for name in ["3", "last"]:
+        for count in [1, 2]:
+            refusal = problem(face.post("/api/v1/batches", {"name": name, "jobs": jobs(count)}), 422, "ledger_refused")
+            assert "names another batch" in refusal["detail"]
+    assert face.get("/api/v1/batches") == {"batches": []}
+
+
 def test_takes_null_for_what_is_not_set(face):
     unset = ["recipe", "preset", "onConflict", "needs", "cost", "maxAttempts", "runAt", "labels", "stamp"]
     job = {**jobs(1)[0], **dict.fromkeys(unset)}

@@ -57,9 +57,18 @@ def test_a_tenant_that_has_used_up_its_day_is_told_so(ledger, guarded, tmp_path)
     status = run(tmp_path, "status", SLUICE_URL=guarded.url, SLUICE_TOKEN=boss["authorization"].removeprefix("Bearer "))
     note = "jobs of tenant acme wait: it has used up its bytes of outputs of 24 hours; they continue in "
     assert note in status.stdout + status.stderr
+    own = run(tmp_path, "status", SLUICE_URL=guarded.url, SLUICE_TOKEN=acme["authorization"].removeprefix("Bearer "))
+    assert note in own.stderr and "all well" not in own.stdout
+    assert any(note in text for text in guarded.get("/api/v1/status", headers=acme)["notes"])
+    assert guarded.get("/api/v1/status", headers=other)["notes"] == []
     assert "for its tenant, which has used up its bytes of outputs" in ledger.run("job", str(batch["firstJob"]))
     [row] = [json.loads(line) for line in ledger.run("tenants", "--json").splitlines() if "acme" in line]
     assert (row["heldFor"], row["outputBytesUsed"], row["cpuSecondsUsed"]) == ("output_bytes", 1000, 60)
+    # Without jobs that wait there is nothing to say.
+    guarded.post("/api/v1/changes", {"change": "cancel", "filter": {}}, headers=acme)
+    for headers in [acme, boss]:
+        assert guarded.get("/api/v1/holds", headers=headers) == {"holds": []}
+        assert not any("acme" in text for text in guarded.get("/api/v1/status", headers=headers)["notes"])
 
 
 # MARK: - Destinations

@@ -294,6 +294,21 @@ struct AllowanceTests {
         #expect(try await other.holds().isEmpty)
     }
 
+    @Test func aHoldIsShownWhileJobsWaitForItsEnd() async throws {
+        let scene = try await Scene(TenantLimits(outputBytes: 1))
+        try await scene.submit(2)
+        try await scene.complete(try await scene.claim(1), bytes: 1)
+        try await scene.keepHouse()
+        #expect(try await scene.lab.ledger.overview().holds.map(\.tenant) == ["radio"])
+        #expect(try await scene.tenant.holds().map(\.tenant) == ["radio"])
+        try await scene.tenant.apply(.cancel, to: JobFilter())
+        #expect(try await scene.lab.ledger.overview().holds.isEmpty)
+        #expect(try await scene.tenant.holds().isEmpty)
+        #expect(try await scene.lab.ledger.tenants()[0].hold != nil)
+        try await scene.submit(1)
+        #expect(try await scene.lab.ledger.overview().holds.map(\.tenant) == ["radio"])
+    }
+
     private actor Counter {
         private(set) var value = 0
         func add(_ amount: Int) { value += amount }

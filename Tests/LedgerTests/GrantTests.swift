@@ -13,7 +13,7 @@ struct GrantTests {
         "list_workers", "find_jobs", "count_jobs", "count_containing", "list_jobs", "show_jobs", "list_attempts",
         "list_failures",
         "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers", "count_spans", "list_changes",
-        "show_change", "list_holds", "show_tenant",
+        "show_change", "list_holds", "show_tenant", "unsent_deliveries",
     ]
 
     static let webhooks: Set<String> = [
@@ -42,7 +42,8 @@ struct GrantTests {
         "sluice_viewer": looking.union(["ledger_metrics", "oldest_snapshot_age"]),
         "sluice_face": [
             "ledger_time", "begin_tick", "do_chore", "shrink_chore", "take_unfinished", "finish", "fail",
-            "standing_fences", "find_token", "touch_tokens", "take_changes", "take_deliveries", "record_delivery",
+            "standing_fences", "find_token", "touch_tokens", "note_token_uses", "take_changes", "take_deliveries",
+            "record_delivery",
         ],
     ]
 

@@ -132,6 +132,65 @@ struct ListingTests {
         #expect(try await lab.ledger.story(of: 4_711) == nil)
     }
 
+    /// Jobs that return to a lane stand before others that have waited longer, or behind them.
+    @Test func theOldestWaitingJobIsTheOneThatWaitsLongest() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        func oldest() async throws -> (seconds: Double, metric: Double) {
+            let status = try await lab.ledger.status()
+            let since = try #require(status.oldestWaiting)
+            return (
+                status.time.timeIntervalSince(since),
+                try #require(try await lab.ledger.metrics()[.oldestWaiting, "default"])
+            )
+        }
+        func check(_ range: Range<Double>) async throws {
+            let found = try await oldest()
+            #expect(range ~= found.seconds && range ~= found.metric, "\(found)")
+        }
+        let first = try await lab.submit(1)
+        try await lab.age(by: .seconds(100))
+        try await lab.submit(5)
+        try await lab.age(by: .seconds(200))
+        // It comes before the others, because its lane's head has not moved.
+        try await lab.ledger.apply(.cancel, to: JobFilter(ids: [first.firstJob]))
+        try await lab.ledger.apply(.retry, to: JobFilter(ids: [first.firstJob]))
+        try await check(200..<260)
+        // It returns to the head of its lane.
+        let claim = try #require(try await lab.claim(1, for: worker).first)
+        try await lab.ledger.release([claim.fence])
+        try await check(200..<260)
+        try await lab.age(by: .seconds(50))
+        _ = try await lab.claim(4, for: worker)
+        _ = try await lab.ledger.keepHouse()
+        try await check(0..<310)
+        _ = try await lab.claim(9, for: worker)
+        #expect(try await lab.ledger.status().oldestWaiting == nil)
+    }
+
+    @Test func aWorkerThatHasEndedHasNoWorkInHand() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        _ = try await lab.heartbeat.beat(
+            worker.worker,
+            status: WorkerStatus(
+                busySlots: 2,
+                pausedBecause: "away",
+                sandbox: "off",
+                paces: [JobSpeed(job: 1, speed: 3)]
+            )
+        )
+        let alive = try #require(try await lab.ledger.workers().first)
+        #expect(alive.status.busySlots == 2)
+        try await lab.lab.run { connection in
+            _ = try connection.execute(
+                "update \(lab.schema).worker set ended_at = \(lab.schema).ledger_time(), end_reason = 'lost'"
+            )
+        }
+        let lost = try #require(try await lab.ledger.workers(endedSince: .distantPast).first)
+        #expect(lost.ending == .lost && lost.status == WorkerStatus(sandbox: "off"))
+    }
+
     @Test func theOverviewShowsQueuesBatchesWorkersAndChores() async throws {
         let lab = try await LedgerLab()
         let bare = try await lab.ledger.status()

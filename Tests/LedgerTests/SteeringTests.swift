@@ -77,6 +77,37 @@ struct SteeringTests {
         #expect(try await lab.claim(20, for: worker).count == 20)
     }
 
+    /// `run_at` promises that a job does not start before, whatever happened to it meanwhile.
+    @Test func aCancelledJobThatIsRetriedWaitsForItsTime() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        let soon = try await lab.ledger.time() + 7_200
+        try await lab.submit(2)
+        try await lab.submit(3, Submission(priority: 4, runAt: soon))
+        try await lab.ledger.apply(.cancel, to: JobFilter())
+        #expect(try await lab.truth() == ["cancelled": 5])
+        #expect(try await lab.ledger.apply(.retry, to: JobFilter()).changed == 5)
+        #expect(try await lab.truth() == ["waiting": 2, "delayed": 3])
+        let delayed = try await lab.ledger.jobs(matching: JobFilter(states: [.delayed])).jobs
+        #expect(
+            delayed.count == 3 && delayed.allSatisfy { abs(($0.readyAt ?? .distantPast).timeIntervalSince(soon)) < 1 }
+        )
+        #expect(try await lab.ledger.story(of: delayed[0].job)?.waitingFor == .runAt)
+        // Neither a second retry, nor another priority, nor a pause lets them go.
+        try await lab.ledger.apply(.retry, to: JobFilter())
+        try await lab.ledger.apply(.prioritize(7), to: JobFilter(states: [.delayed]))
+        try await lab.ledger.setPaused(true, queue: "default")
+        try await lab.ledger.setPaused(false, queue: "default")
+        #expect(try await lab.claim(9, for: worker).count == 2)
+        try await lab.age(by: .seconds(7_100))
+        #expect(try await lab.claim(9, for: worker).isEmpty)
+        try await lab.age(by: .seconds(101))
+        #expect(try await lab.claim(9, for: worker).count == 3)
+        _ = try await lab.keepWholeHouse()
+        #expect(try await lab.ledger.status().jobs.running == 5)
+        #expect(try await lab.ledger.status().jobs.open == 5)
+    }
+
     /// Their files may already be renamed, so only finishing can end these jobs.
     @Test func halfPublishedJobsAreTooLateToCancelAndHandedOutAgainByARetry() async throws {
         let lab = try await LedgerLab()

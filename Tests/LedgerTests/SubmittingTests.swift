@@ -30,6 +30,28 @@ struct SubmittingTests {
         #expect(try await lab.truth() == ["waiting": 100_000])
     }
 
+    /// A batch is named by its number, by its label, or as the last one. One job, a few and many come in by different ways.
+    @Test(arguments: [1, 3, 1_000])
+    func aLabelThatNamesAnotherBatchIsRefused(count: Int) async throws {
+        let lab = try await LedgerLab()
+        // The short way for one job needs a lane.
+        try await lab.submit(count)
+        for label in ["3", "007", "+3", "-3", "99999999999999999999", "last"] {
+            let error = try await failure(of: { try await lab.submit(count, Submission(label: label)) })
+            #expect(error.code == .ledgerRefused && error.detail.contains("names another batch"), "\(label): \(error)")
+        }
+        for label in ["3a", "a3", "3 4", "+", "Last", "1.5", "２"] {
+            try await lab.submit(count, Submission(label: label))
+        }
+        // Labels of earlier releases stay.
+        let batch = try await lab.submit(count, Submission(label: "old", key: "k")).batch
+        try await lab.lab.run { _ = try $0.execute("update \(lab.schema).batch set name = '3' where id = \(batch)") }
+        #expect(try await lab.submit(count, Submission(label: "3", key: "k")).isRepetition)
+        #expect(try await lab.ledger.batches(labelled: "3") == [batch])
+        _ = try await lab.keepWholeHouse()
+        #expect(try await lab.ledger.batches(limit: 1).map(\.name) == ["3"])
+    }
+
     @Test(arguments: [3, 1_000])
     func theSameKeyAnswersTheSameBatchAlsoWhenItIsDone(count: Int) async throws {
         let lab = try await LedgerLab()

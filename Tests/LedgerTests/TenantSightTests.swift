@@ -107,7 +107,7 @@ struct TenantSightTests {
         ],
         "list_unable": ["list_unable()"],
         "list_holds": ["list_holds()"], "show_tenant": ["show_tenant()"],
-        "list_webhooks": ["list_webhooks()"],
+        "list_webhooks": ["list_webhooks()"], "unsent_deliveries": ["unsent_deliveries()"],
         "list_deliveries": ["list_deliveries()", "list_deliveries(in_state => 'waiting')"],
         "list_makers": ["list_makers(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'])"],
         "list_changes": ["list_changes()"], "show_change": ["show_change(1)", "show_change(2)"],

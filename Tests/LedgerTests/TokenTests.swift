@@ -102,15 +102,18 @@ struct TokenTests {
         func version() async throws -> String {
             try await lab.value("select xmin::text from \(lab.schema).token where id = \(id)")
         }
-        try await face.noteUse(ofTokens: [id, 999])
+        try await face.noteUses(ofTokens: [id: .zero, 999: .zero])
         let used = try #require(try await face.find(token)?.usedAt)
         #expect(used.timeIntervalSince1970.truncatingRemainder(dividingBy: 60) == 0)
         let first = try await version()
-        try await face.noteUse(ofTokens: [id])
+        try await face.noteUses(ofTokens: [id: .seconds(300)])
         #expect(try await version() == first)
         try await lab.age(by: .seconds(60))
-        try await face.noteUse(ofTokens: [id])
-        #expect(try await version() != first)
+        // Written in the next minute, and yet a use of this one.
+        try await face.noteUses(ofTokens: [id: .seconds(60)])
+        #expect(try await version() == first)
+        try await face.noteUses(ofTokens: [id: .zero])
+        #expect(try await face.find(token)?.usedAt == used + 60)
     }
 
     @Test func whatIsNoTokenIsRefused() async throws {

@@ -55,6 +55,17 @@ extension ValueType where Value == BatchName {
     }
 }
 
+extension ValueType where Value == String {
+    /// A label for a new batch. Where a batch is named, a number or "last" names another one.
+    static let label = ValueType(placeholder: ValueType.text.placeholder) { text throws(Misfit) in
+        let digits = text.first == "+" || text.first == "-" ? text.dropFirst() : text[...]
+        if text == "last" || !digits.isEmpty && digits.allSatisfy({ "0"..."9" ~= $0 }) {
+            throw Misfit(why: "must not be a number or \"last\", because that would name another batch")
+        }
+        return try ValueType.text(LedgerRules.batchNameLengths).read(text)
+    }
+}
+
 extension Invocation {
     /// The words of an argument as batches, without duplicates.
     func batches(_ argument: Argument) throws(UsageError) -> [BatchName] {

@@ -21,6 +21,10 @@ extension RemoteLedger {
 
     func facts(context: String?) async throws -> StatusFacts {
         let record = try await record()
+        let holds = try await ask(
+            RemotePage<HoldRecord>.self,
+            .init(path: "/api/v1/holds", operation: "list tenants that have used up their day")
+        )
         let workers: [WorkerSummary]
         do {
             workers = try await self.workers(endedSince: nil)
@@ -33,16 +37,13 @@ extension RemoteLedger {
                 status: record.status,
                 workers: WorkerCensus(record.status),
                 unable: try await unableLanes(),
-                chores: []
+                chores: [],
+                holds: holds.items.map(\.hold)
             )
         }
         let chores = try await ask(
             RemotePage<ChoreStateRecord>.self,
             .init(path: "/api/v1/chores", operation: "list chores")
-        )
-        let holds = try await ask(
-            RemotePage<HoldRecord>.self,
-            .init(path: "/api/v1/holds", operation: "list tenants that have used up their day")
         )
         return StatusFacts(
             context: context,
@@ -53,7 +54,8 @@ extension RemoteLedger {
             unable: try await unableLanes(),
             chores: chores.items.map(\.record),
             troubles: workers.troubles(at: record.time),
-            holds: holds.items.map(\.hold)
+            holds: holds.items.map(\.hold),
+            unsent: record.unsent
         )
     }
 

@@ -120,12 +120,7 @@ enum SubmitOptions {
         "with --dry-run: open each file and show the total duration",
         in: .general
     )
-    static let label = Option<String>(
-        "label",
-        .text(LedgerRules.batchNameLengths),
-        "a name for the batch",
-        in: .submission
-    )
+    static let label = Option<String>("label", .label, "a name for the batch: not a number", in: .submission)
     static let notify = Option<String>(
         "notify",
         .text.named("WEBHOOK").offering(.ledger(.notifiable)),

@@ -23,7 +23,7 @@ enum WorkersCommand {
         summary: "list workers; quiet, drain and resume them",
         discussion: [
             "A request takes effect at the worker's next heartbeat, some seconds later. SEEN is the time of the "
-                + "last heartbeat. A worker is unheard when its lease has ended but it has not been declared lost; "
+                + "last heartbeat, or of a worker's own end. A worker is unheard when its lease has ended but it has not been declared lost; "
                 + "\"sluice status\" does not count it as alive."
         ],
         options: [endedSince.form] + ListOptions.forms,
@@ -156,7 +156,7 @@ enum WorkersCommand {
                 .init("\(worker.worker)"), .init(worker.name), .init(worker.host), worker.stateCell(at: now),
                 .init("\(worker.slots)"), .init("\(worker.busy)"),
                 .init("\(worker.holds)"),
-                .init(TimeWords.ago(worker.endedAt ?? worker.beatAt, at: now)), .init(worker.build),
+                .init(TimeWords.ago(worker.seenAt, at: now)), .init(worker.build),
             ])
         }
         return table

@@ -182,7 +182,7 @@ extension FailureSection {
                 [.lease],
                 "The worker gave no sign of life for a whole lease. The job is retried.",
                 cause: "crashes, network failures",
-                advice: "check the worker's machine: \"sluice workers\" shows when it was last seen"
+                advice: "check the worker's machine: \"sluice workers --ended-since 1d\" shows when it was last seen"
             ),
             .workersLost: .init(
                 .permanent,

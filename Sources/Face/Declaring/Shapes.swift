@@ -194,6 +194,13 @@ enum Shapes {
             .may("keptHouseAt", .moment, "when housekeeping last ran"), .may("quietUntil", .moment, ""),
             .must("time", .moment, "the ledger's time"),
             .must("fullFileSystems", .list(.anything), ""), .must("missingFileSystems", .list(.anything), ""),
+            .may(
+                "unsentDeliveries",
+                .object([
+                    .must("count", .whole(), "10,000 at most"), .must("since", .moment, "when the first was due"),
+                ]),
+                "deliveries to webhooks that are due, while no coordinator sends any"
+            ),
             .must("notes", .list(.text()), "what needs an operator's attention"),
         ])
     )

@@ -49,11 +49,13 @@ extension JobLedger {
         }
     }
 
-    /// Records that tokens were used, to the minute. Call it for many at a time, and rarely.
-    public func noteUse(ofTokens ids: [Int32]) async throws {
-        guard !ids.isEmpty else { return }
+    /// Records how long ago tokens were used, to the minute. Call it for many at a time, and rarely.
+    public func noteUses(ofTokens ages: [Int32: Duration]) async throws {
+        guard !ages.isEmpty else { return }
+        let uses = Array(ages)
+        let (ids, seconds) = (uses.map(\.key), uses.map { $0.value / .seconds(1) })
         try await settle("record the use of tokens") { connection, _ in
-            _ = try connection.execute("select \(schema).touch_tokens(\(ids))")
+            _ = try connection.execute("select \(schema).note_token_uses(\(ids), \(seconds))")
         }
     }
 

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// What `status` shows of a ledger.
 public struct LedgerOverview: Sendable {
     /// The server's version of PostgreSQL: `15.20`.
@@ -10,6 +12,20 @@ public struct LedgerOverview: Sendable {
     public let chores: [ChoreRecord]
     /// Tenants whose jobs wait, because they have used up what they may use.
     public let holds: [TenantHold]
+    /// Deliveries that no coordinator sends; `nil` if there are none.
+    public let unsent: UnsentDeliveries?
+}
+
+/// Deliveries to webhooks that have been due for a minute, while no coordinator looked for any.
+public struct UnsentDeliveries: Sendable, Hashable {
+    /// 10,000 at most.
+    public var count: Int
+    /// When the first was due.
+    public var since: Date
+
+    public init(count: Int, since: Date) { (self.count, self.since) = (count, since) }
+
+    init(_ row: Row) throws { (count, since) = (try row["deliveries"], try row["since"]) }
 }
 
 extension JobLedger {
@@ -23,7 +39,11 @@ extension JobLedger {
                     workers: try connection.rows("select * from \(schema).list_workers()", WorkerSummary.init),
                     unable: try connection.rows("select * from \(schema).list_unable()", UnableLane.init),
                     chores: try connection.rows("select * from \(schema).list_chores()", ChoreRecord.init),
-                    holds: try connection.rows("select * from \(schema).list_holds()", TenantHold.init)
+                    holds: try connection.rows("select * from \(schema).list_holds()", TenantHold.init),
+                    unsent: try connection.first(
+                        "select * from \(schema).unsent_deliveries()",
+                        UnsentDeliveries.init
+                    )
                 )
             }
         }

@@ -3,7 +3,7 @@ public import FoundationEssentials
 /// A summary of a ledger.
 public struct LedgerStatus: Sendable, Hashable {
     public var jobs: JobCounts
-    /// Since when the oldest job waits, among those at the heads of their lanes.
+    /// Since when the oldest waiting job waits.
     public var oldestWaiting: Date?
     /// Running workers, those of them that claim nothing, and the slots of all.
     public var workers: Int

@@ -46,5 +46,7 @@ public struct WorkerSummary: Sendable, Hashable {
         endedAt = try row["ended_at"]
         self.ending = ending == nil ? nil : try row.value("end_reason")
         holds = try row["holds"]
+        // What an ended worker last reported of its work is no longer so.
+        if endedAt != nil { status = WorkerStatus(sandbox: status.sandbox) }
     }
 }

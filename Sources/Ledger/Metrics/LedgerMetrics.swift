@@ -53,6 +53,7 @@ public struct LedgerMetrics: Sendable, Hashable {
             case "leases_lost": add(.leasesLost, [])
             case "rooms": add(.roomsEnded, [line.key])
             case "webhook_deliveries": add(.webhookDeliveries, [line.key])
+            case "unsent": add(.unsentDeliveries, [])
             case "snapshot_age": add(.snapshotAge, [])
             case "dead_rows": add(.deadRows, [line.key])
             case "housekeeping": add(.housekeeping, [])

@@ -15,6 +15,7 @@ public enum MetricFamily: Sendable, Hashable, CaseIterable {
     case leasesLost
     case roomsEnded
     case webhookDeliveries
+    case unsentDeliveries
     case snapshotAge
     case deadRows
     case housekeeping
@@ -57,7 +58,7 @@ public enum MetricFamily: Sendable, Hashable, CaseIterable {
             gauge(
                 "oldest_waiting_seconds",
                 ["queue"],
-                "How long the oldest job at the head of a lane waits, 0 if none waits"
+                "How long the oldest waiting job has waited, 0 if none waits"
             )
         case .publishPending:
             gauge("publish_pending", [], "Jobs whose outputs are complete and do not have their final names yet")
@@ -81,6 +82,12 @@ public enum MetricFamily: Sendable, Hashable, CaseIterable {
             counter("rooms_ended", ["reason"], "Rooms that died while they converted a job, by code of the failure")
         case .webhookDeliveries:
             counter("webhook_deliveries", ["outcome"], "Attempts to send an event to a webhook, by what became of it")
+        case .unsentDeliveries:
+            gauge(
+                "webhook_deliveries_unsent",
+                [],
+                "Deliveries to webhooks that are due while no coordinator sends any, up to 10000"
+            )
         case .snapshotAge:
             gauge(
                 "ledger_xmin_age_seconds",

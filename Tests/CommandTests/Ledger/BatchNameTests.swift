@@ -32,6 +32,16 @@ struct BatchNameTests {
         #expect(run.errorText == "error: several batches have the label \"talks\": 2, 1\n\(hint)")
     }
 
+    @Test func aLabelThatNamesAnotherBatchIsRefused() async throws {
+        let bench = try LedgerBench()
+        for label in ["3", "-3", "+03", "last"] {
+            let run = try bench.run("submit", "/nowhere/a.wav", "--to", "local:b.flac", "--label", label)
+            #expect(run.status == .exited(2), "\(label)")
+            #expect(run.errorText.contains("would name another batch"), "\(label): \(run.errorText)")
+        }
+        #expect(try await bench.ledger.batches().isEmpty)
+    }
+
     @Test func namesThatNoBatchHasAreToldApart() async throws {
         let bench = try LedgerBench()
         let missing = try bench.run("jobs", "--batch", "talks")

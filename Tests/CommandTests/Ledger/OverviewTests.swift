@@ -121,6 +121,22 @@ struct OverviewTests {
         #expect(row.contains(" unheard ") && row.contains("11 min ago"))
     }
 
+    @Test func aLostWorkerWasSeenAtItsLastHeartbeat() async throws {
+        let bench = try LedgerBench()
+        let worker = try await bench.worker()
+        _ = try await bench.heartbeat.beat(worker, status: WorkerStatus(busySlots: 2, pausedBecause: "full"))
+        try bench.age(seconds: 725)
+        try bench.sql("update sluice.worker set ended_at = sluice.ledger_time() - interval '60 s', end_reason = 'lost'")
+        let shown = try bench.run("workers", "--ended-since", "1h").checked()
+        // Leaves a slow machine 55 seconds to spare.
+        #expect(shown.outputText.contains(" lost ") && shown.outputText.contains("12 min ago"), "\(shown.outputText)")
+        #expect(shown.stderr.isEmpty)
+        let record = try #require(try bench.records("workers", "--ended-since", "1h").first)
+        #expect(record["busySlots"] == nil && record["pausedBecause"] == nil && record["state"] as? String == "lost")
+        let advice = try bench.output("explain", "worker_lost")
+        #expect(advice.contains("sluice workers --ended-since 1d"), "\(advice)")
+    }
+
     // MARK: - Errors
 
     @Test func failuresAreGroupedWithExampleAndHint() async throws {
@@ -178,7 +194,26 @@ struct OverviewTests {
         #expect(well.outputText.contains("finished   1 completed, 0 failed, 0 cancelled"))
         let record = try #require(try bench.records("status").first)
         #expect((record["jobs"] as? [String: Int])?["completed"] == 1)
-        #expect((record["notes"] as? [String]) == [])
+        #expect((record["notes"] as? [String]) == [] && record["unsentDeliveries"] == nil)
+    }
+
+    @Test func statusSaysThatNoCoordinatorSendsWebhooks() async throws {
+        let bench = try LedgerBench()
+        let hook = try await bench.ledger.createWebhook(at: "https://example.com/", for: .all).id
+        _ = try await bench.ledger.testWebhook(hook)
+        try bench.age(seconds: 305)
+        let status = try bench.run("status").checked()
+        #expect(
+            status.errorText
+                == "note:  a webhook delivery waits for 5 min, and no coordinator sends any: start one with "
+                + "\"sluice coordinator\"\n"
+        )
+        #expect(status.outputText.contains(", see below\n"))
+        let record = try #require(try bench.records("status").first)
+        #expect((record["notes"] as? [String])?.count == 1)
+        #expect((record["unsentDeliveries"] as? [String: Any])?["count"] as? Int == 1)
+        _ = try await bench.ledger.takeDeliveries(healthy: 1, failing: 1, lease: .seconds(60))
+        #expect(try bench.run("status").checked().stderr.isEmpty)
     }
 
     @Test func ledgerThatIsNotMigratedSaysWhatToDo() async throws {

@@ -326,6 +326,7 @@ enum Bustle {
         Call(sql: "select null::text from sluice.show_jobs(\(anyIDs(3)))"),
         Call(sql: "select null::text from sluice.list_attempts(\(anyIDs(3)))"),
         Call(sql: "select null::text from sluice.list_failures()"),
+        Call(sql: "select null::text from sluice.unsent_deliveries()"),
         Call(sql: "select null::text from sluice.list_failures(batch_id => (select max(id) from sluice.batch))"),
         Call(sql: "select null::text from sluice.list_outputs()"),
         Call(sql: "select null::text from sluice.find_earlier(array['out:1', 'out:2', 'out:3'], true)"),
