@@ -136,6 +136,12 @@ final class ByteSource {
         return SLUICE_AVERROR_EXIT
     }
 
+    /// Whether `place` was read from a pipe and is no longer in libav's buffer.
+    func hasPassed(_ place: Int64?) -> Bool {
+        guard !isSeekable, let place, let context, let end = context.pointee.buf_end else { return false }
+        return place < context.pointee.pos - Int64(end - context.pointee.buffer)
+    }
+
     /// Moves libav to the end of its buffer, when it meets the end of the source.
     ///
     /// libav asks for more before it has used what it has only when it skips ahead. If it meets the end then, it stays
