@@ -30,6 +30,8 @@ import Testing
         ("s.aifc", "sox -n -r 44100 -c 1 -b 16 s.aifc trim 0 0"),
         ("s.au", "sox -n -r 44100 -c 1 -b 16 s.au trim 0 0"),
         ("s.caf", "sox -n -r 44100 -c 1 -b 16 s.caf trim 0 0"),
+        ("s.w64", "sox -n -r 44100 -c 1 -b 16 s.w64 trim 0 0"),
+        ("f.w64", "ffmpeg -v error -f lavfi -i anullsrc=r=44100:cl=mono -frames:a 0 -c:a pcm_s16le f.w64"),
         ("f.flac", "sox -n -r 44100 -c 1 -b 16 s.wav trim 0 0; ffmpeg -v error -i s.wav f.flac"),
         ("o.ogg", "sox -n -r 44100 -c 1 -b 16 s.wav trim 0 0; oggenc -Q s.wav -o o.ogg"),
     ]
@@ -86,7 +88,7 @@ import Testing
 
     /// The total of zero also stands in FLAC that was written to a pipe, whose MD5 is zero, too.
     @Test func streamedFLACWithoutFramesIsNotEmpty() throws {
-        try shell(Self.makers[7].line)
+        try shell(Self.makers[9].line)
         try Bytes.overwrite(folder.path("f.flac"), at: 26, with: [UInt8](repeating: 0, count: 16))
         #expect(code("f.flac") == .noDecodableFrame)
     }

@@ -4,7 +4,7 @@ import Conversion
 struct MPEGProgramStream: SourceRules {
     let packets = PacketTraits(clock: .rounded)
 
-    func lacksEnd(_ source: ByteSource) -> Bool { MPEGProgramEnd.isCut(source) }
+    func isCut(_ source: ByteSource, _ stream: InputStream) -> Bool { MPEGProgramEnd.isCut(source) }
 }
 
 /// The end of an MPEG-PS: packs, each of a header and packets that state their size.

@@ -126,6 +126,7 @@ final class ByteSource {
             }
             if got == 0 {
                 progress.isExhausted = true
+                passOverTheRest()
                 return SLUICE_AVERROR_EOF
             }
             if errno == EINTR || errno == EAGAIN { continue }
@@ -133,6 +134,20 @@ final class ByteSource {
             return -errno
         }
         return SLUICE_AVERROR_EXIT
+    }
+
+    /// Whether `place` was read from a pipe and is no longer in libav's buffer.
+    func hasPassed(_ place: Int64?) -> Bool {
+        guard !isSeekable, let place, let context, let end = context.pointee.buf_end else { return false }
+        return place < context.pointee.pos - Int64(end - context.pointee.buffer)
+    }
+
+    /// Moves libav to the end of its buffer, when it meets the end of the source.
+    ///
+    /// libav asks for more before it has used what it has only when it skips ahead. If it meets the end then, it stays
+    /// where it was, and few of its demuxers notice: they would take the rest of a header for sound.
+    private func passOverTheRest() {
+        if let context { context.pointee.buf_ptr = context.pointee.buf_end }
     }
 
     /// Checked on every read by libav until the container is open.

@@ -36,7 +36,8 @@ final class Demuxer {
         streamed = reading.raw == nil ? StreamedHeader.read(source, rules) : nil
         let cap = reading.raw == nil ? try TagCap(source, rules, container: name) : nil
         hidesTags = cap != nil
-        let patches = (streamed?.patches ?? []) + (cap?.patches ?? [])
+        let empty = reading.raw == nil ? rules.patchesOfEmpty(source) : []
+        let patches = (streamed?.patches ?? []) + (cap?.patches ?? []) + empty
         if !patches.isEmpty { source.alwaysShow(patches) }
         context = try openShowingLittle(format, reading) ?? Demuxer.open(format, rules, source, reading)
         discardAllButAudio(sparesUnknown: true)
@@ -57,6 +58,11 @@ final class Demuxer {
             framed = FramedPackets(source, streams[0], syntax)
         }
         if source.isOverTime { throw Demuxer.overTime(name) }
+        if rules.mayHaveItsIndexBehind,
+            streams.contains(where: { $0.isAudio && source.hasPassed($0.firstIndexedPlace) })
+        {
+            throw Demuxer.indexBehind(name)
+        }
         if Int(context!.pointee.nb_streams) > Demuxer.mostStreams { throw Demuxer.tooManyStreams(name) }
         try refuseHugeMetadata()
         source.isOpen = true
@@ -382,6 +388,7 @@ extension Demuxer {
             return MediaError(error, .protectedContent, at: .open, "the file is encrypted (\(mark))")
         }
         if error.lastWords?.contains("max_streams") == true { return tooManyStreams(name) }
+        if source.isOverBudget, !source.isSeekable, rules.mayHaveItsIndexBehind { return indexBehind(name) }
         if source.isOverBudget { return overBudget(error, source, name) }
         if !isRecognised(source, as: name) {
             return MediaError(error, .unknownContainer, at: .open, "only the file name suggests that this is \(name)")
@@ -392,6 +399,15 @@ extension Demuxer {
     static func overTime(_ name: String?) -> MediaError {
         let file = name.map { "this \($0) file" } ?? "the source"
         return MediaError(.openSecondsExceeded, at: .open, "opening \(file) exceeded its limit of processor time")
+    }
+
+    private static func indexBehind(_ name: String) -> MediaError {
+        MediaError(
+            .sourceNotSeekable,
+            at: .open,
+            "this \(name.prefix { $0 != "," }) file has its index behind its sound, so it cannot be read from a pipe",
+            hint: "read it from a file, or write it with its index in front: ffmpeg -movflags +faststart"
+        )
     }
 
     private static func tooManyStreams(_ name: String) -> MediaError {

@@ -142,6 +142,9 @@ struct InputStream {
         return entry.timestamp
     }
 
+    /// Where the first packet in libav's index lies; `nil` if there is none.
+    var firstIndexedPlace: Int64? { avformat_index_get_entry(pointer, 0)?.pointee.pos }
+
     /// The number of entries in libav's index, each of which costs memory.
     var indexEntries: Int { Int(avformat_index_get_entries_count(pointer)) }
 

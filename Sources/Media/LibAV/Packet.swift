@@ -101,6 +101,18 @@ public struct Packet: ~Copyable {
     }
 
     /// The header of a FLAC packet; `nil` for other packets.
+    /// Where `mark` begins in `bytes`, from `start` on.
+    static func place(of mark: [UInt8], in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        guard let base = bytes.baseAddress, let first = mark.first else { return nil }
+        var place = start
+        while place + mark.count <= bytes.count, let found = memchr(base + place, Int32(first), bytes.count - place) {
+            place = UnsafeRawPointer(found) - base
+            if bytes[place...].starts(with: mark) { return place }
+            place += 1
+        }
+        return nil
+    }
+
     var flacHeader: FLACFrameHeader? { withBytes { FLACFrameHeader($0) } }
 
     /// Calls `body` with the headers of the further FLAC frames in a packet that begins with `first`. After damage,

@@ -8,6 +8,8 @@ struct Loss {
     let detail: String
     /// libav's error, if libav detected the damage.
     var cause: LibAVError?
+    /// What to do next, if it is not what the code advises.
+    var hint: String?
 
     /// This loss combined with the loss directly after it.
     func followed(by other: Loss?) -> Loss {

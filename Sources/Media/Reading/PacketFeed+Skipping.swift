@@ -126,9 +126,7 @@ extension PacketFeed {
 
     /// Seeks by the number in each FLAC frame, which is covered by the checksum that decoding verifies.
     private mutating func jumpByFrameNumber(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
-        guard let firstNumber, let block = stream.flacBlockFrames, track.length.exactFrames != nil, !isMisled else {
-            return nil
-        }
+        guard let firstNumber, let block = stream.flacBlockFrames, !isMisled, numbersAreInOrder else { return nil }
         holdsAhead = false
         // The last frame may be shorter, and libav then computes a wrong time from its number. libav 7.1 recognises a
         // frame only by the ten that follow it, and refuses to seek to one near the end.

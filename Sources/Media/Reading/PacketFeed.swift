@@ -44,6 +44,10 @@ struct PacketFeed: ~Copyable {
     var lengths: PacketLength
     /// What the numbers in the frames of a bare FLAC stream count.
     private var numbering: FLACNumbering?
+    /// Whether a bare FLAC file is followed by another.
+    private var chain: FLACChain?
+    /// See `FLACOrder`.
+    private var isInOrder: Bool?
     private var durations: PacketDurations?
     /// Whether the container counts the frames: the codec's packets do not, and this container does not round.
     private let countsByContainer: Bool
@@ -78,6 +82,7 @@ struct PacketFeed: ~Copyable {
         fileprivate var (place, readFrames) = (Int64?.none, Int64?.none)
         fileprivate var (numbering, durations) = (FLACNumbering?.none, PacketDurations?.none)
         fileprivate var given: (header: FLACFrameHeader, blocks: Int64, frames: Int64)?
+        fileprivate var chain: FLACChain?
     }
 
     var numbers: Numbers {
@@ -88,6 +93,7 @@ struct PacketFeed: ~Copyable {
             (numbers.lastPlace, numbers.lastPage) = (lastPlace, lastPage)
             (numbers.place, numbers.readFrames) = (place, readFrames)
             (numbers.numbering, numbers.durations, numbers.given) = (numbering, durations, given)
+            numbers.chain = chain
             return numbers
         }
         set {
@@ -96,6 +102,7 @@ struct PacketFeed: ~Copyable {
             (lastPlace, lastPage) = (newValue.lastPlace, newValue.lastPage)
             (place, readFrames) = (newValue.place, newValue.readFrames)
             (numbering, durations, given) = (newValue.numbering, newValue.durations, newValue.given)
+            chain = newValue.chain
             (earlyEnd, partialPacketBytes) = (nil, nil)
         }
     }
@@ -120,6 +127,9 @@ struct PacketFeed: ~Copyable {
         watch = TimestampWatch(traits.clock, track)
         pages = rules.pages(of: demuxer.source)
         numbering = rules.numbering(of: stream)
+        if numbering != nil {
+            chain = FLACChain(promisedFrames: track.length.exactFrames, rate: track.sampleRateHz)
+        }
         durations = PacketDurations(stream)
         demuxer.select(track.index)
     }
@@ -151,6 +161,7 @@ struct PacketFeed: ~Copyable {
         }
         lastPage = packet.place
         if let before = place { place = readFrames.map { before + $0 + (arrival.loss?.frames ?? 0) } }
+        chain?.look(in: packet, at: place)
         return true
     }
 
@@ -246,7 +257,7 @@ struct PacketFeed: ~Copyable {
     /// packet and gives some of them again.
     private mutating func isRepeated(_ packet: borrowing Packet) -> Bool {
         guard numbering != nil, let header = packet.flacHeader else { return false }
-        if let given, let numbering,
+        if let given, let numbering, chain?.startsAnew != true,
             numbering.isRepeated(header, behind: given.header, blocks: given.blocks, frames: given.frames)
         {
             return true
@@ -392,6 +403,38 @@ struct PacketFeed: ~Copyable {
     /// first part does not count the rest.
     var endsWhereItPromised: Bool {
         track.length.exactFrames != nil && !traits.mayFollowTheEnd && pages?.isChained != true
+            && chain?.isJoined != true
+    }
+
+    /// Whether another FLAC file follows the first in this source.
+    var isJoined: Bool { chain?.isJoined == true }
+
+    /// The frames that the headers of joined files promise in all; `nil` for a single file, and if one does not say.
+    var joinedFrames: Int64? { chain.flatMap { $0.isJoined ? $0.promisedFrames : nil } }
+
+    /// Whether nothing that was promised is missing after `frames`, and no sound can follow.
+    func isComplete(after frames: Int64) -> Bool {
+        if let joinedFrames { return frames >= joinedFrames }
+        return endsWhereItPromised && track.length.shortfall(frames) == 0
+    }
+
+    /// Whether a FLAC frame can be searched by its number.
+    var numbersAreInOrder: Bool {
+        mutating get {
+            if let isInOrder { return isInOrder }
+            guard let firstPlace, let firstNumber, let block = stream.flacBlockFrames,
+                let frames = track.length.exactFrames
+            else { return false }
+            isInOrder = FLACOrder.isProven(
+                demuxer.source,
+                from: firstPlace,
+                start: firstNumber,
+                frames: frames,
+                rate: track.sampleRateHz,
+                block: block
+            )
+            return isInOrder!
+        }
     }
 
     /// Whether the source stops without the end that its container requires.

@@ -34,7 +34,7 @@ extension TrackOutput {
     /// Classifies the damage, and throws if the damage mode does not tolerate it.
     private func settle(_ error: LibAVError) throws {
         journal.expectNothing()
-        if feed.endsWhereItPromised, track.length.shortfall(clock.reached) == 0 { return }
+        if feed.isComplete(after: clock.reached) { return }
         if feed.isPadding(packet), try !feed.hasMore() { return }
         let isCut = try !feed.hasMore() && feed.isAtEndOfSource
         try bear(
@@ -116,7 +116,15 @@ extension TrackOutput {
     private func failure(_ loss: Loss) -> MediaError {
         let (place, frame) = (position, clock.reached)
         guard let cause = loss.cause else {
-            return MediaError(loss.code, at: .decode, loss.detail, stream: track.index, position: place, frame: frame)
+            return MediaError(
+                loss.code,
+                at: .decode,
+                loss.detail,
+                stream: track.index,
+                position: place,
+                frame: frame,
+                hint: loss.hint
+            )
         }
         return MediaError(
             cause,
@@ -131,7 +139,7 @@ extension TrackOutput {
 
     func endEarly(_ error: LibAVError) throws {
         let delivered = clock.reached + (journal.pending?.frames ?? 0)
-        if feed.endsWhereItPromised, track.length.shortfall(delivered) == 0 { return }
+        if feed.isComplete(after: delivered) { return }
         let isCut = feed.isAtEndOfSource
         // The promised length, if there is one, decides how much is missing.
         try bear(
@@ -158,20 +166,21 @@ extension TrackOutput {
         }
         remarks = feed.remarks
         journal.bear(feed.takeLoss())
-        let isComplete = track.length.exactFrames.map { clock.reached >= $0 } ?? false
+        let length = feed.isJoined ? feed.joinedFrames.map(LengthPromise.exact) ?? .none : track.length
+        let isComplete = length.exactFrames.map { clock.reached >= $0 } ?? false
         if let loss = journal.pending, !isComplete {
-            let left = track.length.exactFrames.map { max(0, $0 - clock.reached) } ?? .max
+            let left = length.exactFrames.map { max(0, $0 - clock.reached) } ?? .max
             try enter(Loss(code: loss.code, frames: min(loss.frames, left), detail: loss.detail, cause: loss.cause))
         }
         journal.takePending()
-        let missing = feed.headerCountsItself ? 0 : track.length.shortfall(clock.reached)
-        if missing > 0 {
-            let promised = track.length.frames!
+        let missing = feed.headerCountsItself ? 0 : length.shortfall(clock.reached)
+        if missing > 0, let promised = length.frames {
             try enter(
                 Loss(
                     code: .truncated,
                     frames: missing,
-                    detail: "the header promises \(MediaTime(frames: promised, rate: track.sampleRateHz)) "
+                    detail: (feed.isJoined ? "the headers of the joined files promise " : "the header promises ")
+                        + "\(MediaTime(frames: promised, rate: track.sampleRateHz)) "
                         + "(frame \(promised)), but the data ends earlier"
                 )
             )
@@ -180,9 +189,13 @@ extension TrackOutput {
                 Loss(code: .truncated, frames: 0, detail: "the source stops in the middle of its stream")
             )
         }
-        if let digest, journal.account.isEmpty, !digest.matches() {
-            let detail = "the decoded samples do not match the MD5 in the header"
-            try enter(Loss(code: .corruptStream, frames: 0, detail: detail))
+        // The MD5 in the header is that of the first of joined files.
+        if let digest, journal.account.isEmpty, !feed.isJoined, !digest.matches() {
+            let detail =
+                "every frame can be decoded, but the MD5 of all samples is not the MD5 in the header, so the samples or "
+                + "the header were changed after encoding"
+            let hint = "--on-damage skip converts the samples as they are"
+            try enter(Loss(code: .corruptStream, frames: 0, detail: detail, hint: hint))
         }
         journal.recordSuspicion()
     }

@@ -8,6 +8,8 @@ struct MP4: ContainerRules {
 
     func protectionMark(in source: ByteSource) -> String? { MP4Protection.sampleEntry(in: source) }
 
+    let mayHaveItsIndexBehind = true
+
     func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? {
         try PlainMovie(source, limits)
     }
@@ -39,6 +41,10 @@ struct MP4: ContainerRules {
         guard let time = packet.timestamp else { return nil }
         let (start, end) = packet.skip
         let frames = Int(stream.nearestFrames(max(Int64(start), -time), rate: track.sampleRateHz))
+        // The first Vorbis packet gives no frames, but has a duration, by which the edit list puts it before zero.
+        if track.codecName == "vorbis" {
+            return (max(0, frames - Int(stream.nearestFrames(packet.duration, rate: track.sampleRateHz))), end)
+        }
         return frames > 0 ? (frames, end) : nil
     }
 

@@ -22,6 +22,20 @@ struct W64: ContainerRules {
         )
     }
 
+    /// libav does not open a file whose data chunk holds nothing. It is shown a byte, which it cannot read.
+    func patchesOfEmpty(_ source: ByteSource) -> [SourcePatch] {
+        guard provesEmpty(source), let data = dataChunk(in: source) else { return [] }
+        return [SourcePatch(place: data.place + 16, bytes: bigEndianBytes(Self.headBytes + 1, count: 8).reversed())]
+    }
+
+    /// The data chunk then holds nothing, and it ends the file exactly where the file's own size says.
+    func provesEmpty(_ source: ByteSource) -> Bool {
+        guard let size = source.size, let head = source.bytes(at: 16, count: 8), littleEndian(head) == size,
+            let data = dataChunk(in: source)
+        else { return false }
+        return data.size == Self.headBytes && data.place + Self.headBytes == size
+    }
+
     func pcmWidth(in source: ByteSource) -> PCMWidth? {
         let format = source.bytes(at: Self.firstChunk, count: Int(Self.headBytes) + 2)
         return PCMWidth(marksIntegers: format?.starts(with: "fmt ".utf8) == true && format?.suffix(2) == [0xFE, 0xFF])
