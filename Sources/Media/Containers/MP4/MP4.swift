@@ -8,6 +8,8 @@ struct MP4: ContainerRules {
 
     func protectionMark(in source: ByteSource) -> String? { MP4Protection.sampleEntry(in: source) }
 
+    func headerPatches(in source: ByteSource) throws -> [SourcePatch] { MP4Edits.patches(in: source) }
+
     func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? {
         try PlainMovie(source, limits)
     }
