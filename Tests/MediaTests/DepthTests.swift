@@ -23,6 +23,19 @@ import Testing
         return (try FFmpeg.decode(output, to: outcome.format.sampleKind == .float ? .f32 : stored), outcome)
     }
 
+    /// libav decodes FLAC of 8 bits to samples of 16 bits.
+    @Test(arguments: [Container.wav, .aiff]) func eightBitsOfFLACAreNotReduced(container: Container) throws {
+        let music = Signal.noise(seed: 9, rate: 48_000, frames: 10_000, channels: 2, amplitude: 0.4).pcm(.u8)
+        try WAVFile.write(music, to: folder.path("in.wav"))
+        try Run.program("flac", ["-s", "-f", "-o", folder.path("in.flac"), folder.path("in.wav")]).checked()
+        let format = AudioFormat(container: container)
+        let outcome = try Converted.file(folder.path("in.flac"), to: folder.path("out"), as: format, refusesLoss: true)
+        #expect(outcome.format.bitDepth == 8 && !outcome.remarks.contains { $0.kind == .depthReduced })
+        let read = try FFmpeg.decode(folder.path("out"), to: .u8)
+        let isSame = read.samples(channel: 1) == music.samples(channel: 1)
+        #expect(isSame)
+    }
+
     /// With 8 bits, libav writes checksums by which WavPack's own decoder plays silence.
     @Test func eightBitsBecomeWavPackThatItsOwnDecoderReads() throws {
         let music = Signal.noise(seed: 8, rate: 48_000, frames: 10_000, channels: 2, amplitude: 0.4).pcm(.u8)

@@ -1,5 +1,5 @@
 import Conversion
-import Media
+@testable import Media
 import TestSupport
 import Testing
 
@@ -46,6 +46,48 @@ import Testing
             }
         }
         #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
+    }
+
+    /// CAF stores no Opus header.
+    @Test func aGainThatCAFLosesIsRefused() throws {
+        let folder = try TemporaryFolder.create()
+        let source = folder.path("a.opus")
+        try FFmpeg.encode(Signal.tone(500, rate: 48_000, frames: 48_000).pcm(.s16), to: source, ["-c:a", "libopus"])
+        func copy(to container: Container) throws -> [UInt8] {
+            let format = AudioFormat(container: container, codec: .copy)
+            try Converted.file(source, to: folder.path("copy"), as: format, verifies: true)
+            return try Decoded.file(folder.path("copy")).bytes
+        }
+        _ = try copy(to: .caf)
+        var bytes = try Bytes.read(source)
+        let head = try #require(Bytes.find("OpusHead", in: bytes))
+        // -12 dB.
+        bytes.replaceSubrange(head + 16..<head + 18, with: [0, 0xF4])
+        let page = Array(bytes[..<(head + 19)])
+        bytes.replaceSubrange(22..<26, with: OggPages.checksum(of: page))
+        try Bytes.write(bytes, to: source)
+        #expect(Converted.code { _ = try copy(to: .caf) } == .passthroughRefused)
+        #expect(try copy(to: .mka) == Decoded.file(source).bytes)
+    }
+
+    /// MP4 and Matroska state the channels once.
+    @Test func framesOfADTSThatChangeTheirChannelsAreNotCopied() throws {
+        let folder = try TemporaryFolder.create()
+        var joined: [UInt8] = []
+        for channels in [2, 1] {
+            let path = folder.path("\(channels).aac")
+            try FFmpeg.encode(Signal.tone(500, rate: 48_000, frames: 48_000, channels: channels).pcm(.s16), to: path)
+            joined += try Bytes.read(path)
+        }
+        let source = folder.path("all.aac")
+        try Bytes.write(joined, to: source)
+        for container in [Container.m4a, .mka] {
+            let format = AudioFormat(container: container, codec: .copy)
+            let code = Converted.code { try Converted.file(source, to: folder.path("copy"), as: format) }
+            #expect(code == .passthroughRefused, "\(container)")
+        }
+        try Converted.file(source, to: folder.path("copy"), as: AudioFormat(container: .adts, codec: .copy))
+        #expect(try Decoded.file(folder.path("copy")).bytes == Decoded.file(source).bytes)
     }
 
     /// Whether the target cannot store the delay and padding that the source states.

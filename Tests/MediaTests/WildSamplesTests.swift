@@ -57,6 +57,38 @@ import Testing
         #expect(before.suffix(160_000) == after.suffix(160_000))
     }
 
+    /// A filter would make a thousand samples of one that is no number.
+    @Test(arguments: [Float.nan, .infinity]) func whatIsNoNumberIsNotProcessed(wild: Float) throws {
+        let path = try source(wild)
+        let ceiling = try #require(Gain(decibels: -1))
+        let changes: [(String, (inout Converter.Request) -> Void)] = [
+            ("rate", { $0.format.sampleRateHz = 48_000 }),
+            ("channels", { $0.format.channelCount = 1 }),
+            ("limit", { $0.timeline?.limit = ceiling }),
+            ("loudness", { $0.loudness = LoudnessGoal(target: .level(.init(hundredths: -1_400))) }),
+        ]
+        for (name, change) in changes {
+            let sources = try Sources(files: ["a": path])
+            let timeline = Timeline(tracks: [.init(pieces: [Piece(.source("a"))])])
+            let code = Converted.code { _ = try sources.convert(timeline, change) }
+            #expect(code == .encodeFailed, "\(name)")
+        }
+    }
+
+    /// Peaks that no recording has are limited and stated like others.
+    @Test(arguments: [Float(1e9), 1e18, 3e38]) func hugeSamplesAreLimitedAndMeasured(wild: Float) throws {
+        let sources = try Sources(files: ["a": try source(wild)])
+        let timeline = Timeline(tracks: [.init(pieces: [Piece(.source("a"))])])
+        let (limited, path) = try sources.convert(timeline) { $0.timeline?.limit = Gain(decibels: -1) }
+        #expect(limited.remarks.contains { $0.kind == .peaksLimited })
+        let peak = try ReadBack.file(path).pcm.signal.channels.joined().map(\.magnitude).max() ?? 0
+        #expect(peak <= 0.892)
+        let (_, tagged) = try sources.convert(timeline, to: "tagged.flac") { $0.replayGain = .track }
+        #expect(try ReadBack.file(tagged).track.length == .exact(20_000))
+        let (stated, _) = try sources.convert(timeline, to: "tagged.wv") { $0.replayGain = .track }
+        #expect(stated.summary.writtenFrames == 20_000)
+    }
+
     @Test func honestSamplesAreNotTouched() throws {
         let samples: [Float] = [0.5, -1, 256, -.leastNonzeroMagnitude]
         #expect(try bounded(samples) == samples)

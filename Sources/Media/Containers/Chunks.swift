@@ -9,30 +9,42 @@ struct Chunks {
     let arePadded: Bool
 
     static let riff = Chunks(start: 12, sizeBytes: 4, sizesAreBig: false, arePadded: true)
+    /// RIFF with the most significant byte first.
+    static let rifx = Chunks(start: 12, sizeBytes: 4, sizesAreBig: true, arePadded: true)
     static let iff = Chunks(start: 12, sizeBytes: 4, sizesAreBig: true, arePadded: true)
 
     /// Such files have a dozen chunks. A file with more than a thousand was made to waste time.
     static let most = 1000
 
-    /// The first chunk with this name: where its content begins, and the size that it states.
+    /// The first chunk with this name: where its content begins, and the size that it states. In a pipe, only chunks
+    /// at the start are found.
     func first(_ name: String, in source: ByteSource) -> (place: Int64, size: Int64)? {
-        var place = start
+        var found: (place: Int64, size: Int64)?
+        each(in: source) { other, place, size in
+            if other.elementsEqual(name.utf8) { found = (place, size) }
+            return found == nil
+        }
+        return found
+    }
+
+    /// Calls `visit` with the name of each chunk, where its content begins, and the size that it states, until it
+    /// returns `false`.
+    func each(in source: ByteSource, from start: Int64? = nil, _ visit: (ArraySlice<UInt8>, Int64, Int64) -> Bool) {
+        var place = start ?? self.start
         for _ in 0..<Self.most {
-            guard let head = source.bytes(at: place, count: 4 + sizeBytes), head.count == 4 + sizeBytes else {
-                return nil
+            guard let head = source.headBytes(at: place, count: 4 + sizeBytes), head.count == 4 + sizeBytes else {
+                return
             }
             let size = sizesAreBig ? bigEndian(head[4...]) : littleEndian(head[4...])
             let body = place + 4 + Int64(sizeBytes)
-            if head.starts(with: Array(name.utf8)) { return (body, size) }
-            guard size >= 0, body < Int64.max - size - 1 else { return nil }
+            guard visit(head[..<4], body, size), size >= 0, body < Int64.max - size - 1 else { return }
             place = body + size + (arePadded ? size & 1 : 0)
         }
-        return nil
     }
 
     /// Whether a file that is one chunk is shorter than that chunk. `false` if the size was never filled in.
     func areCut(_ source: ByteSource) -> Bool {
-        guard let head = source.bytes(at: 0, count: 8), head.count == 8 else { return false }
+        guard let head = source.headBytes(at: 0, count: 8), head.count == 8 else { return false }
         let stated = sizesAreBig ? bigEndian(head[4...]) : littleEndian(head[4...])
         return StreamedHeader.isPlaceholder(stated) ? false : Chunks.end(stated + 8, isBehind: source)
     }
@@ -65,6 +77,6 @@ struct Chunks {
     /// Whether `end`, which a header states, lies behind the end of the source.
     static func end(_ end: Int64, isBehind source: ByteSource) -> Bool {
         // Some writers omit the byte that pads the last chunk to an even size.
-        source.size.map { end > $0 + 1 } ?? false
+        source.endSize.map { end > $0 + 1 } ?? false
     }
 }

@@ -88,6 +88,8 @@ struct CopyTraits: Hashable {
     var needEqualPackets = false
     /// Whether the packets keep their ADTS headers.
     var keepADTSHeaders = false
+    /// Whether the gain that an Opus header states is lost.
+    var loseOpusGain = false
 
     /// How the frames that are not sound are marked.
     enum Marks {

@@ -22,11 +22,11 @@ protocol SourceRules: Sendable {
     /// The header of a source of `size` bytes, if it was written before the length was known; otherwise `nil`.
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader?
 
-    /// What libav must see in a file that proves to hold no frame, so that it opens it.
-    func patchesOfEmpty(_ source: ByteSource) -> [SourcePatch]
-
     /// Whether the places of the packets may follow the packets, so that a pipe cannot be read.
     var mayHaveItsIndexBehind: Bool { get }
+
+    /// What libav must see in place of a header that it would misread. Throws if no header makes it read all sound.
+    func headerPatches(in source: ByteSource) throws -> [SourcePatch]
 
     /// A file whose long sample tables are read here and not by libav; `nil` if libav reads the whole file.
     func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie?
@@ -118,8 +118,8 @@ extension SourceRules {
     func isCertain(_ start: [UInt8]) -> Bool { false }
     func protectionMark(in source: ByteSource) -> String? { nil }
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? { nil }
-    func patchesOfEmpty(_ source: ByteSource) -> [SourcePatch] { [] }
     var mayHaveItsIndexBehind: Bool { false }
+    func headerPatches(in source: ByteSource) throws -> [SourcePatch] { [] }
     func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? { nil }
     var frameSyntax: FrameSyntax? { nil }
     func pcmWidth(in source: ByteSource) -> PCMWidth? { nil }

@@ -7,9 +7,20 @@ final class ClockedSound {
     private var queue: SampleQueue
     private var taken: SampleBlock
     private var isDrained = false
+    private let clock: SampleShape
+    private var layout: ChannelLayout?
+    /// Called with each layout that is mixed to the clock's.
+    private let note: (ChannelMix) -> Void
 
-    init(_ output: any SampleOutput, clock: SampleShape, precision: Resampler.Precision) throws {
+    init(
+        _ output: any SampleOutput,
+        clock: SampleShape,
+        precision: Resampler.Precision,
+        note: @escaping (ChannelMix) -> Void = { _ in }
+    ) throws {
         self.output = output
+        self.clock = clock
+        self.note = note
         converter = try FormatConverter(to: clock, precision: precision)
         queue = try SampleQueue.open(clock, capacity: 8192)
         taken = try SampleBlock()
@@ -49,10 +60,18 @@ final class ClockedSound {
         )
     }
 
+    /// A source may change its channels in the middle.
+    private func noteLayout(of block: borrowing SampleBlock) {
+        guard let shape = block.shape, shape.layout != layout else { return }
+        layout = shape.layout
+        if let mix = ChannelMix(from: shape.layout, to: clock.layout) { note(mix) }
+    }
+
     private func fill(_ count: Int) throws {
         while queue.count < count, !isDrained {
             if try output.next(into: &taken) {
                 if let rate = taken.shape?.sampleRateHz, rate != output.clockRateHz { throw changed(to: rate) }
+                noteLayout(of: taken)
                 try converter.convert(&taken) { try queue.append($0) }
             } else {
                 try converter.drain { try queue.append($0) }

@@ -121,7 +121,10 @@ public final class CompositionReader {
 
     /// Remarks about the sources that have been played, about channels that were mixed on their way to the clock, about
     /// silence that was left out, and about peaks that were limited.
-    public var remarks: [Remark] { sources.remarks + channelRemarks + silence.remarks + limitRemarks }
+    public var remarks: [Remark] {
+        sources.remarks + channelRemarks + sources.mixes.filter { !channelRemarks.contains($0) } + silence.remarks
+            + limitRemarks
+    }
 
     /// The first source, whose tags the output has.
     var main: (reader: Reader, track: Track) { (sources.sources[0].reader, sources.sources[0].track) }

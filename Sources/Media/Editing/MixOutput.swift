@@ -143,7 +143,7 @@ private final class SourceVoice: Voice {
         self.plan = plan
         self.sources = sources
         played = try sources.open(plan)
-        sound = try ClockedSound(played.output, clock: clock, precision: sources.precision)
+        sound = try ClockedSound(played.output, clock: clock, precision: sources.precision) { sources.noteMix($0) }
         guard skipped > 0 else { return }
         var block = try SampleBlock()
         guard try sound.skip(skipped, using: &block) == skipped else {

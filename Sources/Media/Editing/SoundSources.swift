@@ -24,11 +24,19 @@ final class SoundSources {
     /// Further remarks of all parts that have been closed, each once.
     private(set) var remarks: [Remark] = []
 
+    /// Remarks about channels that were mixed in the middle of a source, each once.
+    private(set) var mixes: [Remark] = []
+
     /// Finds out how long each source is. One that does not state its exact length is read to its end.
     init(_ sources: [Source]) throws {
         self.sources = sources
         idle = sources.map { _ in [] }
         for index in sources.indices { self.sources[index].frames = try measured(index) }
+    }
+
+    /// Notes how the channels of a source were mixed on their way to the clock.
+    func noteMix(_ mix: ChannelMix) {
+        if let remark = SampleRemarks.mixing(by: mix), !mixes.contains(remark) { mixes.append(remark) }
     }
 
     /// The damage in all sources of which a part has been closed.

@@ -60,6 +60,13 @@ final class ByteSource {
 
     private static let bufferBytes = 64 * 1024
 
+    /// The first bytes that libav has read of a pipe, for headers that it does not expose.
+    private var head: [UInt8] = []
+    private static let headLimit = 64 * 1024
+    /// The last bytes of a pipe.
+    private var tail: [UInt8] = []
+    private static let tailLimit = 2 * OggPages.greatestPage
+
     init(descriptor: Int32, stop: StopSignal) throws {
         var status = stat()
         guard sluice_fstat(descriptor, &status) == 0 else {
@@ -119,6 +126,7 @@ final class ByteSource {
                 isSeekable
                 ? pread(descriptor, bytes, count, off_t(offset)) : Glibc.read(descriptor, bytes, count)
             if got > 0 {
+                keepEnds(bytes, got)
                 for patch in patches { patch.apply(to: .init(start: bytes, count: got), at: offset) }
                 offset += Int64(got)
                 progress.bytes += Int64(got)
@@ -140,6 +148,15 @@ final class ByteSource {
     func hasPassed(_ place: Int64?) -> Bool {
         guard !isSeekable, let place, let context, let end = context.pointee.buf_end else { return false }
         return place < context.pointee.pos - Int64(end - context.pointee.buffer)
+    }
+
+    private func keepEnds(_ bytes: UnsafePointer<UInt8>, _ count: Int) {
+        guard !isSeekable else { return }
+        let fresh = UnsafeBufferPointer(start: bytes, count: count)
+        if head.count < Self.headLimit { head.append(contentsOf: fresh.prefix(Self.headLimit - head.count)) }
+        tail.append(contentsOf: fresh)
+        // Not at each read, because what is kept moves.
+        if tail.count > 2 * Self.tailLimit { tail.removeFirst(tail.count - Self.tailLimit) }
     }
 
     /// Moves libav to the end of its buffer, when it meets the end of the source.
@@ -185,10 +202,15 @@ final class ByteSource {
         (context.pointee.pos, context.pointee.eof_reached, context.pointee.error) = (0, 0, 0)
     }
 
-    /// Shows libav `patches` for as long as the source lives, and rewinds to the start. Regular files only.
+    /// Shows libav `patches` for as long as the source lives, and rewinds to the start. What libav has used of a pipe
+    /// stays as it was.
     func alwaysShow(_ patches: [SourcePatch]) {
         lasting += patches
-        show(passing)
+        if isSeekable { return show(passing) }
+        self.patches = lasting
+        guard let context, let start = context.pointee.buffer, let end = context.pointee.buf_end else { return }
+        let waiting = UnsafeMutableBufferPointer(start: start, count: end - start)
+        for patch in patches { patch.apply(to: waiting, at: context.pointee.pos - Int64(waiting.count)) }
     }
 
     /// Notes a seek: the end of the source, if it was met, may come again.
@@ -221,5 +243,23 @@ final class ByteSource {
         let got = pread(descriptor, &bytes, count, off_t(place))
         guard got > 0 else { return nil }
         return Array(bytes.prefix(got))
+    }
+
+    /// Bytes of the source: of a pipe, once its end was read.
+    var endSize: Int64? { size ?? (isExhausted ? readBytes : nil) }
+
+    /// The same for the end of a source, and for the last 128 KiB that libav has read of a pipe.
+    func endBytes(at place: Int64, count: Int) -> [UInt8]? {
+        if isSeekable { return bytes(at: place, count: count) }
+        let start = readBytes - Int64(tail.count)
+        guard place >= start, place < readBytes, count > 0 else { return nil }
+        return Array(tail[Int(place - start)...].prefix(count))
+    }
+
+    /// The same for headers, and for what libav has read so far of the first 64 KiB of a pipe.
+    func headBytes(at place: Int64, count: Int) -> [UInt8]? {
+        if isSeekable { return bytes(at: place, count: count) }
+        guard place >= 0, place < head.count, count > 0 else { return nil }
+        return Array(head[Int(place)...].prefix(count))
     }
 }

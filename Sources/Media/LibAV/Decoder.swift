@@ -43,6 +43,11 @@ struct Decoder: ~Copyable {
             let isMisjudged = WavPackBlock.sharesLowBits(packet)
             context.pointee.err_recognition = isMisjudged ? AV_EF_EXPLODE : AV_EF_CRCCHECK | AV_EF_EXPLODE
         }
+        if context.pointee.codec_id == AV_CODEC_ID_WAVPACK,
+            let (place, bytes) = packet.withBytes(WavPackBlock.naming)
+        {
+            packet.replaceBytes(at: place, with: bytes)
+        }
         if context.pointee.codec_id == AV_CODEC_ID_MP1, packet.withBytes(LayerIChecksum.isRight) == false {
             throw LibAVError.invalidData("avcodec_send_packet")
         }

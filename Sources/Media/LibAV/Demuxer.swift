@@ -36,8 +36,8 @@ final class Demuxer {
         streamed = reading.raw == nil ? StreamedHeader.read(source, rules) : nil
         let cap = reading.raw == nil ? try TagCap(source, rules, container: name) : nil
         hidesTags = cap != nil
-        let empty = reading.raw == nil ? rules.patchesOfEmpty(source) : []
-        let patches = (streamed?.patches ?? []) + (cap?.patches ?? []) + empty
+        let restated = reading.raw == nil ? try rules.headerPatches(in: source) : []
+        let patches = restated + (streamed?.patches ?? []) + (cap?.patches ?? [])
         if !patches.isEmpty { source.alwaysShow(patches) }
         context = try openShowingLittle(format, reading) ?? Demuxer.open(format, rules, source, reading)
         discardAllButAudio(sparesUnknown: true)

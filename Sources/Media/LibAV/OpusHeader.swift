@@ -3,6 +3,13 @@ enum OpusHeader {
     /// The clock of Opus in hertz, whatever the input rate.
     static let rateHz = 48_000
 
+    /// The gain in 1/256 dB that decoders apply to `stream`; zero if it has none, and for other codecs.
+    static func gain(of stream: InputStream) -> Int {
+        let header = stream.extradata
+        guard stream.codecName == "opus", header.count >= 18 else { return 0 }
+        return Int(Int16(truncatingIfNeeded: littleEndian(header[16..<18])))
+    }
+
     /// The header of `stream` with its pre-skip set to `preSkip` frames at 48 kHz. CAF
     /// stores no header, so one is made up.
     ///

@@ -10,13 +10,38 @@ struct PCMWidth {
     var marksIntegers = false
     /// The bytes of a sample that the header states, where libav does not know them; otherwise `nil`.
     var bytes: Int?
+    /// Whether the most significant byte of a sample comes first, which libav does not know.
+    var isBigEndian = false
     /// Whether the container does not say which of a sample's bytes count.
     var isUnclear = false
 
     private static let wide = [AV_CODEC_ID_PCM_S16LE, AV_CODEC_ID_PCM_S24LE, AV_CODEC_ID_PCM_S32LE]
 
+    /// The same samples with the most significant byte first; `nil` for codecs that have no such form.
+    private static func turned(_ codec: AVCodecID) -> AVCodecID? {
+        switch codec {
+        case AV_CODEC_ID_PCM_S16LE: AV_CODEC_ID_PCM_S16BE
+        case AV_CODEC_ID_PCM_S24LE: AV_CODEC_ID_PCM_S24BE
+        case AV_CODEC_ID_PCM_S32LE: AV_CODEC_ID_PCM_S32BE
+        case AV_CODEC_ID_PCM_F32LE: AV_CODEC_ID_PCM_F32BE
+        case AV_CODEC_ID_PCM_F64LE: AV_CODEC_ID_PCM_F64BE
+        case AV_CODEC_ID_PCM_U8, AV_CODEC_ID_PCM_S8, AV_CODEC_ID_PCM_MULAW, AV_CODEC_ID_PCM_ALAW: codec
+        default: nil
+        }
+    }
+
     /// Throws `unsupported_codec` if it is unclear what the samples are.
     func correct(_ stream: InputStream) throws {
+        try correctWidth(stream)
+        guard isBigEndian, stream.isAudio else { return }
+        guard let turned = Self.turned(stream.pointer.pointee.codecpar.pointee.codec_id) else {
+            let detail = "the codec \(stream.codecName) is not supported in RIFX"
+            throw MediaError(.unsupportedCodec, at: .probe, detail, stream: stream.index)
+        }
+        stream.pointer.pointee.codecpar.pointee.codec_id = turned
+    }
+
+    private func correctWidth(_ stream: InputStream) throws {
         let (codec, channels, align) = (
             stream.pointer.pointee.codecpar.pointee.codec_id, stream.channelCount, stream.blockAlign
         )

@@ -61,6 +61,12 @@ public struct Packet: ~Copyable {
         for (place, byte) in bytes.enumerated() { data[place] = byte }
     }
 
+    /// Overwrites bytes in the midst.
+    func replaceBytes(at place: Int, with bytes: [UInt8]) {
+        guard let data = pointer.pointee.data, place >= 0, place + bytes.count <= byteCount else { return }
+        for (offset, byte) in bytes.enumerated() { data[place + offset] = byte }
+    }
+
     /// The duration in the stream's time base; zero if the container gives none or an impossible one.
     var duration: Int64 {
         get { Plausible.ticks(pointer.pointee.duration) ?? 0 }

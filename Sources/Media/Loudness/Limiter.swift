@@ -71,8 +71,10 @@ public final class Limiter: SampleOutput {
     public var deliveredFrames: Int64 { source.deliveredFrames }
     public var promisedFrames: Int64? { source.promisedFrames }
 
-    /// The largest reduction in decibels, at least 0.
-    public var largestReductionDB: Double { -LoudnessScale.decibels(1 - largestReduction) + 0 }
+    /// The largest reduction in decibels, at least 0. One to silence counts as the largest that is not.
+    public var largestReductionDB: Double {
+        -LoudnessScale.decibels(max(1 - largestReduction, 1 / Double(GainReduction.whole))) + 0
+    }
 
     public func next(into block: inout SampleBlock) throws -> Bool {
         while true {
@@ -98,6 +100,7 @@ public final class Limiter: SampleOutput {
         guard let shape = block.shape, shape.format.kind == .float, stages == nil || stages?.shape == shape else {
             throw MediaError(.resampleFailed, at: .resample, "a limiter takes floats of one shape")
         }
+        guard block.holdsNumbers else { throw MediaError.notFinite }
         let stages = try stages ?? Stages(shape, threshold: ceiling)
         self.stages = stages
         do {
@@ -141,7 +144,7 @@ public final class Limiter: SampleOutput {
         }
     }
 
-    /// The reduction that brings `peak` to the ceiling, rounded up. What is not a number stays; the encoder refuses it.
+    /// The reduction that brings `peak` to the ceiling, rounded up. Beyond what floats hold, it is silence.
     private func wanted(for peak: Double) -> Int64 {
         guard peak > ceiling else { return 0 }
         let kept = peak.isFinite ? ceiling / peak : 0

@@ -31,9 +31,10 @@ extension Double {
     /// With exactly `count` decimals: `-7.03`.
     fileprivate func decimals(_ count: Int) -> String {
         let scale = (0..<count).reduce(1) { power, _ in power * 10 }
-        let number = Int((self * Double(scale)).rounded())
-        let digits = String(abs(number) % scale)
-        return (number < 0 ? "-" : "") + "\(abs(number) / scale)."
+        // Peaks of floats may be far beyond full scale.
+        let number = Int128(Swift.min(Swift.max(self * Double(scale), -1e38), 1e38).rounded())
+        let digits = String(number.magnitude % UInt128(scale))
+        return (number < 0 ? "-" : "") + "\(number.magnitude / UInt128(scale))."
             + String(repeating: "0", count: count - digits.count) + digits
     }
 }

@@ -71,12 +71,13 @@ extension LengthPromise {
     /// The length according to a header that counts frames.
     static func counted(_ stated: StatedLength) -> LengthPromise { stated.exact > 0 ? .exact(stated.exact) : .none }
 
-    /// The length of a file that states only the length of its longest track.
-    static func ofLongestTrack(in demuxer: Demuxer, _ stream: InputStream) -> LengthPromise {
+    /// The length of a file that states only the length of its longest track, on a clock that shows `start` where the
+    /// sound begins.
+    static func ofLongestTrack(in demuxer: Demuxer, _ stream: InputStream, from start: Int64 = 0) -> LengthPromise {
         let length = demuxer.hasOneStream ? demuxer.durationMicroseconds ?? 0 : 0
         let frames = MediaTime(value: length, timescale: 1_000_000).frames(atRate: stream.sampleRateHz)?.frames ?? 0
         // That length includes priming and padding, which last long at low rates.
-        return .about(frames, tolerance: Int64(stream.sampleRateHz / 5) + 4096, unlessZero: true)
+        return .about(frames - start, tolerance: Int64(stream.sampleRateHz / 5) + 4096, unlessZero: true)
     }
 
     static func about(_ frames: Int64, tolerance: Int64, unlessZero: Bool) -> LengthPromise {

@@ -68,10 +68,11 @@ extension PacketFeed {
 
     /// The first frame of a skipped packet. A loss before the packet moves it in every damage mode.
     private mutating func clockPlace(of packet: borrowing Packet, counted: Int64) throws -> Int64 {
-        let start = counted + (arrival.loss?.frames ?? 0)
+        let lost = arrival.loss?.frames ?? 0
+        let start = counted + lost
         guard watch != nil, let frame = clockFrame(of: packet) else { return start }
         let isSuspect = arrival.pages.gap != .none
-        return watch!.place(of: frame, counted: start, usual: readFrames ?? 0, isSuspect: isSuspect)
+        return watch!.place(of: frame, counted: start, lost: lost, usual: readFrames ?? 0, isSuspect: isSuspect)
     }
 
     /// The position that the container gives the current packet; `nil` if it gives none.

@@ -447,7 +447,9 @@ struct PacketFeed: ~Copyable {
     var endsBeforeItsHeaderSays: Bool {
         mutating get {
             if let isCutByHeader { return isCutByHeader }
-            isCutByHeader = demuxer.source.size != nil && demuxer.rules.isCut(demuxer.source, stream)
+            // The size of a pipe is not known before its end.
+            guard demuxer.source.endSize != nil else { return false }
+            isCutByHeader = demuxer.rules.isCut(demuxer.source, stream)
             return isCutByHeader!
         }
     }

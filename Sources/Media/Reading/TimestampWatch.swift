@@ -6,6 +6,8 @@ struct TimestampWatch {
     /// How far the container's clock is ahead of the count of frames, known gaps included.
     private var base: Int64?
     private var timed = 0
+    /// How far the last packet that was counted without decoding lay before its place; at most zero.
+    private var stepBack: Int64 = 0
     /// The greatest recent deviation, in frames.
     private var jitter: Int64 = 0
 
@@ -67,18 +69,25 @@ struct TimestampWatch {
         return rest > 0 ? .ahead(step) : .behind(step)
     }
 
-    /// The place of a packet at `frame` in the count, when `counted` frames were counted without decoding. Follows
-    /// the clock if the two differ by more than jitter.
-    mutating func place(of frame: Int64, counted: Int64, usual: Int64, isSuspect: Bool) -> Int64 {
+    /// The place of a packet at `frame` in the count, when `counted` frames were counted without decoding, of which
+    /// `lost` were estimated lost before the packet. Follows the clock if the two differ by more than jitter.
+    ///
+    /// A clock that runs backwards, as where recordings were joined, loses no sound and repeats none.
+    mutating func place(of frame: Int64, counted: Int64, lost: Int64, usual: Int64, isSuspect: Bool) -> Int64 {
         timed += 1
         let base = base ?? (isSuspect ? 0 : frame - counted)
         self.base = base
         let step = frame - base - counted
+        defer { stepBack = min(0, step) }
         guard abs(step) > (isSuspect ? finest : slack(usual)) else {
             if learns { jitter = max(min(abs(step), usual / 4), jitter - jitter / 32) }
             return counted
         }
-        return counted + wholePackets(step, of: usual)
+        guard step < -lost else { return counted + wholePackets(step, of: usual) }
+        let place = counted - lost
+        // A single wrong time is no new beginning.
+        if stepBack < step / 2 { self.base = frame - place }
+        return place
     }
 
     /// How far a packet at `frame` is from directly following `decoded` frames.

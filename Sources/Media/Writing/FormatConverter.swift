@@ -14,6 +14,8 @@ struct FormatConverter: ~Copyable {
     private var input: SampleShape?
     private var way = Way.asItIs
     private var resampler: Resampler?
+    /// Whether a sample of the result depends on several of the input.
+    private var mixes = false
     private var converted: SampleBlock
     private var rounded: SampleBlock
     private var emitted: Int64 = 0
@@ -59,8 +61,11 @@ struct FormatConverter: ~Copyable {
             try prepare(for: shape)
         }
         clock.add(block.frameCount, rate: shape.sampleRateHz)
+        // A filter would spread such a sample over all within its reach, and a mix over all channels.
+        if mixes, !block.holdsNumbers { throw MediaError.notFinite }
         let used = shape.format.interleaved == .s32 ? block.usedBits : 0
         usedBits |= used
+        if shape.format.interleaved == .s16, countsShortSamples { usedBits |= block.usedBits }
         var isReady = way == .asItIs
         if way == .rounded { isReady = quantiser!.passes(block, used: used) }
         if isReady {
@@ -130,8 +135,14 @@ struct FormatConverter: ~Copyable {
         if sourceFormats.contains(.s32) {
             return Depth(bits: usedBits == 0 ? 0 : 32 - usedBits.trailingZeroBitCount, isFloat: false)
         }
-        return sourceFormats.contains(.s16) ? Depth(bits: 16, isFloat: false) : nil
+        guard sourceFormats.contains(.s16) else { return nil }
+        // A FLAC file of 8 bits, for example, has samples of 16 bits of which the lower half is empty.
+        let isCounted = countsShortSamples && usedBits != 0
+        return Depth(bits: isCounted ? 32 - usedBits.trailingZeroBitCount : 16, isFloat: false)
     }
+
+    /// Whether it matters how many bits samples of 16 bits use.
+    private var countsShortSamples: Bool { (quantiser?.bits ?? 0) < 16 }
 
     /// The sample type of a source.
     struct Depth {
@@ -165,6 +176,7 @@ struct FormatConverter: ~Copyable {
         case (false, false): way = .resampled
         case (false, true): way = .resampledAndRounded
         }
+        mixes = !staysInOrder
         guard !isSame else { return }
         do {
             resampler = try Resampler.open(from: shape, to: carrier, mix: mix, precision: precision)

@@ -29,6 +29,8 @@ final class PacketCopy {
     private var rawFrames: Int64 = 0
     private var trailingPadding = 0
     private var writtenPackets = 0
+    /// In 1/256 dB.
+    private let opusGain: Int
 
     private final class HeldPacket {
         var packet: Packet
@@ -51,6 +53,7 @@ final class PacketCopy {
         let traits = format.rules.copying(format.codec)
         self.traits = traits
         dropsADTSHeaders = source.demuxer.rules.packets.beginWithADTSHeaders && !traits.keepADTSHeaders
+        opusGain = OpusHeader.gain(of: source.demuxer.streams[source.track.index])
         self.muxer = muxer
         self.begin = begin
     }
@@ -80,6 +83,7 @@ final class PacketCopy {
 
     private func beginOutput(with packet: borrowing Packet) throws {
         try checkCarried(packet.skip)
+        if traits.loseOpusGain, opusGain != 0 { throw refusal("its header states a gain, which would be lost") }
         if packet.skip.start > 0, traits.marks == .eitherEnd { trimmedPacket = held.count }
         hasBegun = true
         if dropsADTSHeaders { configuration = try adtsHeader(of: packet).configuration }
@@ -99,7 +103,13 @@ final class PacketCopy {
         soundFrames += sound
         try mark(&packet, start, end)
         writtenPackets += 1
-        if configuration != nil { packet.dropFirst(try adtsHeader(of: packet).byteCount) }
+        if let configuration {
+            let header = try adtsHeader(of: packet)
+            guard header.configuration == configuration else {
+                throw refusal("its rate or its channels change in the middle, and the output states them once")
+            }
+            packet.dropFirst(header.byteCount)
+        }
         try muxer.write(&packet)
     }
 

@@ -88,7 +88,7 @@ struct Quantiser {
         run(block, shape, into: &rounded, Stored.self, start..<block.frameCount, dithers: dither != .rounding)
         guard beyond > 0 else { return }
         if !block.holdsNumbers {
-            throw MediaError(.encodeFailed, at: .encode, "the source has samples that are not finite (NaN or infinity)")
+            throw MediaError.notFinite
         }
         clippedSamples += beyond
         beyond = 0
@@ -189,9 +189,19 @@ struct Quantiser {
 }
 
 extension SampleBlock {
-    /// The bits that any of the samples uses; for 32-bit samples.
+    /// The bits that any of the samples uses; for samples of 32 bits, and of 16 as the upper half of 32.
     var usedBits: UInt32 {
         var used: Int32 = 0
+        if shape?.format.bytesPerSample == 2 {
+            for plane in 0..<planeCount {
+                used |= withPlane(plane) { bytes in
+                    var found: Int16 = 0
+                    for sample in bytes.bindMemory(to: Int16.self) { found |= sample }
+                    return Int32(found) << 16
+                }
+            }
+            return UInt32(bitPattern: used)
+        }
         for plane in 0..<planeCount {
             used |= withPlane(plane) { bytes in
                 var found: Int32 = 0
@@ -202,15 +212,28 @@ extension SampleBlock {
         return UInt32(bitPattern: used)
     }
 
-    /// Whether all samples are finite; for float samples.
+    /// Whether all samples are finite. Integers are.
     var holdsNumbers: Bool {
-        guard let format = shape?.format.interleaved else { return true }
+        guard let format = shape?.format, format.kind == .float else { return true }
         return (0..<planeCount).allSatisfy { plane in
             withPlane(plane) { bytes in
-                format == .f64
-                    ? bytes.bindMemory(to: Double.self).allSatisfy(\.isFinite)
-                    : bytes.bindMemory(to: Float.self).allSatisfy(\.isFinite)
+                // Differences of a number to itself, or NaN: the compiler vectorises such a loop.
+                if format.interleaved == .f64 {
+                    var sum = UInt64(0)
+                    for sample in bytes.bindMemory(to: Double.self) { sum |= (sample - sample).bitPattern }
+                    return sum == 0
+                }
+                var sum = UInt32(0)
+                for sample in bytes.bindMemory(to: Float.self) { sum |= (sample - sample).bitPattern }
+                return sum == 0
             }
         }
+    }
+}
+
+extension MediaError {
+    /// Samples that no processing and no integer can represent.
+    static var notFinite: MediaError {
+        MediaError(.encodeFailed, at: .encode, "the source has samples that are not finite (NaN or infinity)")
     }
 }

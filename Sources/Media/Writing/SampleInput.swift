@@ -102,7 +102,7 @@ final class SampleInput {
     private func encode(_ block: inout SampleBlock, padding: Int) throws {
         // Nothing else shares a queue's blocks, and every such encoder has a queue.
         if encoder.value.wantsBoundedFloats, blockFrames > 0, !block.boundFloats() {
-            throw MediaError(.encodeFailed, at: .encode, "the source has samples that are not finite (NaN or infinity)")
+            throw MediaError.notFinite
         }
         if let channelOrder { block.reorder(channelOrder) }
         try encoder.value.send(block, position: sentFrames - Int64(leadInFrames))

@@ -13,7 +13,13 @@ struct ASF: SourceRules {
     }
 
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
-        .about(demuxer.hasOneStream ? stated.near : 0, tolerance: Int64(stream.sampleRateHz), unlessZero: true)
+        // The stated length counts from zero, where the sound need not begin.
+        let start = (ASFEnd.start(of: demuxer.source) ?? 0) * Int64(stream.sampleRateHz) / 1000
+        return .about(
+            demuxer.hasOneStream ? stated.near - (start < stated.near ? start : 0) : 0,
+            tolerance: Int64(stream.sampleRateHz),
+            unlessZero: true
+        )
     }
 
     func lacksEnd(_ source: ByteSource) -> Bool { ASFEnd.isCut(source) }

@@ -88,7 +88,8 @@ extension CAF {
 
     /// All packets but the last have the same length.
     func copying(_ codec: Codec) -> CopyTraits {
-        Self.hasPacketTable(codec) ? CopyTraits(trims: .sixteenBits, needEqualPackets: true) : CopyTraits()
+        Self.hasPacketTable(codec)
+            ? CopyTraits(trims: .sixteenBits, needEqualPackets: true, loseOpusGain: true) : CopyTraits()
     }
 
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {

@@ -10,6 +10,8 @@ struct MP4: ContainerRules {
 
     let mayHaveItsIndexBehind = true
 
+    func headerPatches(in source: ByteSource) throws -> [SourcePatch] { MP4Edits.patches(in: source) }
+
     func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? {
         try PlainMovie(source, limits)
     }

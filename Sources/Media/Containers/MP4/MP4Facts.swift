@@ -22,7 +22,7 @@ enum MP4Facts {
         }
         let played: Played? = table.flatMap { packets(in: $0, stream, mediaScale) }
         let total = played?.frames ?? mediaLength * rate / mediaScale
-        let edits = edits(source, track).filter { $0.start >= 0 && $0.length > 0 }
+        let edits = MP4Edits(source, track).map { $0.lengths(upTo: mediaLength, mediaScale, movieScale) } ?? []
         let editStart = (edits.first?.start ?? 0) * rate / mediaScale
         // Opus decoders always drop their delay, whether the edit list states it or not.
         let start = max(editStart, Int64(stream.opusDelay))
@@ -126,7 +126,7 @@ enum MP4Facts {
 
     // MARK: Boxes
 
-    private static func track(_ id: Int, in source: ByteSource, _ movie: Range<Int64>) -> Range<Int64>? {
+    static func track(_ id: Int, in source: ByteSource, _ movie: Range<Int64>) -> Range<Int64>? {
         source.eachBox(in: movie) { name, content in
             guard name == "trak", let head = source.box("tkhd", in: content),
                 let bytes = source.bytes(at: head.lowerBound, count: 24), bytes.count == 24
@@ -137,32 +137,11 @@ enum MP4Facts {
     }
 
     /// Timescale and length from `mvhd` or `mdhd`, which begin alike.
-    private static func header(_ source: ByteSource, _ content: Range<Int64>) -> (scale: Int64, length: Int64)? {
+    static func header(_ source: ByteSource, _ content: Range<Int64>) -> (scale: Int64, length: Int64)? {
         guard let bytes = source.bytes(at: content.lowerBound, count: 32), bytes.count >= 20 else { return nil }
         if bytes[0] == 0 { return (bigEndian(bytes[12..<16]), bigEndian(bytes[16..<20])) }
         guard bytes.count == 32 else { return nil }
         let length = bigEndian(bytes[24..<32])
         return length >= 0 && length < 1 << 40 ? (bigEndian(bytes[20..<24]), length) : nil
-    }
-
-    /// The edits: first tick of the track (-1 for an empty edit), and length in ticks of the movie.
-    private static func edits(_ source: ByteSource, _ track: Range<Int64>) -> [(start: Int64, length: Int64)] {
-        guard let list = source.box("edts", in: track).flatMap({ source.box("elst", in: $0) }),
-            let bytes = source.bytes(at: list.lowerBound, count: Int(min(list.upperBound - list.lowerBound, 65_536))),
-            bytes.count >= 8
-        else { return [] }
-        let isWide = bytes[0] == 1
-        let count = min(Int(bigEndian(bytes[4..<8])), (bytes.count - 8) / (isWide ? 20 : 12))
-        return (0..<count).compactMap { number in
-            let place = 8 + number * (isWide ? 20 : 12)
-            guard isWide else {
-                let start = Int32(truncatingIfNeeded: bigEndian(bytes[(place + 4)..<(place + 8)]))
-                return (Int64(start), bigEndian(bytes[place..<(place + 4)]))
-            }
-            let length = bigEndian(bytes[place..<(place + 8)])
-            let start = bigEndian(bytes[(place + 8)..<(place + 16)])
-            // Values beyond a year of microseconds are not meaningful. Below that, nothing overflows.
-            return length >= 0 && length < 1 << 40 && start < 1 << 40 ? (start, length) : nil
-        }
     }
 }

@@ -18,7 +18,13 @@ struct Matroska: ContainerRules {
     // MARK: Facts and packets
 
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
-        .ofLongestTrack(in: demuxer, stream)
+        .ofLongestTrack(
+            in: demuxer,
+            stream,
+            from: MatroskaStart.ticks(demuxer.source).map {
+                stream.nearestFrames($0, rate: stream.sampleRateHz)
+            } ?? 0
+        )
     }
 
     /// A block states only the frames to drop at its end, and libav then ignores the delay of Opus itself.

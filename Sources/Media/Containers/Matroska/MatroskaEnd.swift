@@ -6,8 +6,12 @@ enum MatroskaEnd {
     private static let clusterParts: Set<UInt64> = [0xE7, 0xA3, 0xA0, 0xAB, 0xA7, 0x5854, 0xEC, 0xBF, 0xAF]
 
     /// Walks the top-level elements by their sizes, then the parts of the last cluster. `false` for a stream of
-    /// unknown size, which cannot be checked.
+    /// unknown size, which cannot be checked. Of a pipe, only the size of the whole can be compared.
     static func isBroken(_ source: ByteSource) -> Bool {
+        if !source.isSeekable {
+            guard let size = source.endSize, let end = MatroskaElement.segment(of: source)?.end else { return false }
+            return end > size
+        }
         guard let size = source.size, let whole = MatroskaElement.segment(of: source) else { return false }
         let end = min(whole.end ?? size, size)
         var place = whole.body

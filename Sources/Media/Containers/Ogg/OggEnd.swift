@@ -7,13 +7,14 @@ struct OggEnd {
 
     /// Searches the end of `source`. A page is at most 65,307 bytes long.
     init(of source: ByteSource) {
-        guard let size = source.size, let pages = OggPages(source) else {
+        guard let size = source.endSize else {
             (lastPage, isAfterPacket) = (nil, false)
             return
         }
+        let pages = OggPages(endOf: source)
         let count = Int(min(size, Int64(2 * OggPages.greatestPage)))
         let start = size - Int64(count)
-        let tail = source.bytes(at: start, count: count) ?? []
+        let tail = source.endBytes(at: start, count: count) ?? []
         var place = tail.count - 27
         while place >= 0 {
             if tail[place] == 0x4F, tail[place + 1] == 0x67, let page = pages.goodPage(at: start + Int64(place)) {
@@ -61,9 +62,9 @@ struct OggEnd {
     }
 
     /// Whether the last page ends its stream, or at least no data follows it: a recording of a broadcast may stop
-    /// anywhere. `true` for a pipe.
+    /// anywhere. `true` for a pipe that was not read to its end.
     static func isThere(in source: ByteSource) -> Bool {
-        if source.size == nil { return true }
+        if source.endSize == nil { return true }
         let end = OggEnd(of: source)
         return end.lastPage?.endsStream == true || end.isAfterPacket
     }

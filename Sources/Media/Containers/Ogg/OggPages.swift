@@ -19,6 +19,9 @@ final class OggPages {
         self.source = source
     }
 
+    /// For single pages, which may lie at the end of a pipe.
+    init(endOf source: ByteSource) { self.source = source }
+
     /// Whether a page that ends a stream was read.
     var hasEnded: Bool { lastPages.contains { $0.value.endsStream } }
 
@@ -165,14 +168,13 @@ final class OggPages {
 
     /// The page at `place`; `nil` unless it is complete and its checksum matches.
     func goodPage(at place: Int64) -> Page? {
-        let got = buffer.withUnsafeMutableBytes { source.read(into: .init(rebasing: $0[..<282]), at: place) }
+        let got = read(282, at: place)
         guard got >= 27, buffer.starts(with: [0x4F, 0x67, 0x67, 0x53, 0]) else { return nil }
         let segments = Int(buffer[26])
         guard got >= 27 + segments else { return nil }
         let bytes = 27 + segments + buffer[27..<(27 + segments)].reduce(0) { $0 + Int($1) }
         if bytes > got {
-            let all = buffer.withUnsafeMutableBytes { source.read(into: .init(rebasing: $0[..<bytes]), at: place) }
-            guard all == bytes else { return nil }
+            guard read(bytes, at: place) == bytes else { return nil }
         }
         let stated = little(22)
         for index in 22..<26 { buffer[index] = 0 }
@@ -188,6 +190,16 @@ final class OggPages {
             endsStream: buffer[5] & 4 != 0,
             isOpen: segments > 0 && buffer[26 + segments] == 255
         )
+    }
+
+    /// Reads up to `count` bytes into the buffer, and returns how many there were.
+    private func read(_ count: Int, at place: Int64) -> Int {
+        guard source.isSeekable else {
+            let bytes = source.endBytes(at: place, count: count) ?? []
+            buffer.replaceSubrange(..<bytes.count, with: bytes)
+            return bytes.count
+        }
+        return buffer.withUnsafeMutableBytes { source.read(into: .init(rebasing: $0[..<count]), at: place) }
     }
 
     /// Turns an impossible position into -1, the value of a page on which no packet ends.

@@ -22,8 +22,16 @@ struct W64: ContainerRules {
         )
     }
 
+    func headerPatches(in source: ByteSource) throws -> [SourcePatch] {
+        let place = Self.firstChunk + Self.headBytes
+        guard source.headBytes(at: Self.firstChunk, count: 4)?.elementsEqual("fmt ".utf8) == true,
+            let format = source.headBytes(at: place, count: 40), let right = WAVHeader.alignment(of: format)
+        else { return emptyPatches(in: source) }
+        return emptyPatches(in: source) + [SourcePatch(place: place + 12, bytes: right)]
+    }
+
     /// libav does not open a file whose data chunk holds nothing. It is shown a byte, which it cannot read.
-    func patchesOfEmpty(_ source: ByteSource) -> [SourcePatch] {
+    private func emptyPatches(in source: ByteSource) -> [SourcePatch] {
         guard provesEmpty(source), let data = dataChunk(in: source) else { return [] }
         return [SourcePatch(place: data.place + 16, bytes: bigEndianBytes(Self.headBytes + 1, count: 8).reversed())]
     }
@@ -37,7 +45,7 @@ struct W64: ContainerRules {
     }
 
     func pcmWidth(in source: ByteSource) -> PCMWidth? {
-        let format = source.bytes(at: Self.firstChunk, count: Int(Self.headBytes) + 2)
+        let format = source.headBytes(at: Self.firstChunk, count: Int(Self.headBytes) + 2)
         return PCMWidth(marksIntegers: format?.starts(with: "fmt ".utf8) == true && format?.suffix(2) == [0xFE, 0xFF])
     }
 
@@ -64,7 +72,7 @@ struct W64: ContainerRules {
     private func dataChunk(in source: ByteSource) -> (place: Int64, size: Int64)? {
         var place = Self.firstChunk
         for _ in 0..<Chunks.most {
-            guard let head = source.bytes(at: place, count: Int(Self.headBytes)), head.count == Int(Self.headBytes)
+            guard let head = source.headBytes(at: place, count: Int(Self.headBytes)), head.count == Int(Self.headBytes)
             else { return nil }
             let size = littleEndian(head[16..<24])
             if head.starts(with: Array("data".utf8)) { return (place, size) }

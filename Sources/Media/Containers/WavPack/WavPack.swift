@@ -4,6 +4,14 @@ import Conversion
 struct WavPack: ContainerRules {
     let packets = PacketTraits(clock: .frameNumbers, landing: .byByte)
 
+    /// libav decodes the first block while it opens the file.
+    func headerPatches(in source: ByteSource) throws -> [SourcePatch] {
+        guard let block = source.headBytes(at: 0, count: 64 * 1024),
+            let (place, bytes) = block.withUnsafeBytes(WavPackBlock.naming)
+        else { return [] }
+        return [SourcePatch(place: Int64(place), bytes: bytes)]
+    }
+
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
         .counted(stated)
     }
