@@ -87,7 +87,7 @@ extension WorkerState {
         let reason = HandBack(
             .handedBack,
             hold: hold,
-            message: "it ran when a worker was lost; such jobs run one at a time on each worker, and others are before it"
+            message: "it ran when a worker was lost; a worker runs such jobs one at a time, and others are before it"
         )
         handBackQueued(reason) { surplus.contains($0.fence) }
     }

@@ -38,7 +38,12 @@ import Testing
 
     @Test(arguments: makers) func emptySourceGivesAnEmptyOutput(name: String, line: String) throws {
         try shell(line)
-        #expect(try FFmpeg.decode(folder.path(name)).frames == 0)
+        // ffmpeg does not open W64 without frames; sox does.
+        if name.hasSuffix(".w64") {
+            try shell("test $(soxi -s \(name)) = 0")
+        } else {
+            #expect(try FFmpeg.decode(folder.path(name)).frames == 0)
+        }
         let outcome = try outcome(name)
         #expect(outcome.sourceFrames == 0 && outcome.damage.isEmpty && outcome.remarks.isEmpty)
         #expect(outcome.source.length == .exact(0))

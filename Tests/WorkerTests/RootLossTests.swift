@@ -150,7 +150,14 @@ struct RootLossTests {
         let lab = try await Self.lab()
         // Without root's privileges, too, the worker must reach the server's socket.
         try #require(chmod(lab.server.folder, 0o711) == 0)
-        let worker = try lab.worker("--slots", "2", roots: ["in", "out", "more"], behind: Sluice.withoutPrivilege)
+        let worker = try lab.worker(
+            "--slots",
+            "2",
+            "--sandbox",
+            "best-effort",
+            roots: ["in", "out", "more"],
+            behind: Sluice.withoutPrivilege
+        )
         try await worker.waits(for: "started")
         try #require(chmod(lab.path("more"), 0) == 0)
         try await Self.submit(20, from: "more", "denied", in: lab)

@@ -46,8 +46,10 @@ extension FailureSection {
                 [.ledger],
                 "The server does not know the user, or the user may not do this.",
                 cause: "another role than the one that is needed",
-                advice: "grant the user the role that it lacks: sluice_worker, sluice_viewer, sluice_submitter, sluice_operator, "
-                    + "or sluice_face for a coordinator that serves an API",
+                advice: """
+                    grant the user the role that it lacks: sluice_worker, sluice_viewer, sluice_submitter, \
+                    sluice_operator, or sluice_face for a coordinator that serves an API
+                    """,
                 exitCode: 6
             ),
             .ledgerMissing: .init(

@@ -42,35 +42,12 @@ struct CAF: ContainerRules {
         guard let place = Self.chunks.first("pakt", in: source)?.place,
             let table = source.bytes(at: place, count: 24), table.count == 24
         else { return nil }
-        let framesPerPacket = framesPerPacket(source)
-        // libav ends FLAC with an empty packet, and counts it like the others.
-        let valid = bigEndian(table[8..<16]) - (endsWithEmptyPacket(source) ? framesPerPacket : 0)
+        let valid = bigEndian(table[8..<16])
         let priming = Int(bigEndian(table[16..<20]))
         guard valid > 0, priming < 1 << 20 else { return nil }
         // Some writers, libav among them, count the last packet as a full packet.
         let padding = Int(bigEndian(table[20..<24]))
-        return ContainerFacts(
-            primingFrames: priming,
-            paddingFrames: padding,
-            soundFrames: valid,
-            tolerance: max(4096, framesPerPacket)
-        )
-    }
-
-    /// Zero if the packets differ. No packet of sound is longer than FLAC's.
-    private func framesPerPacket(_ source: ByteSource) -> Int64 {
-        guard let place = Self.chunks.first("desc", in: source)?.place,
-            let frames = source.bytes(at: place + 20, count: 4).map({ bigEndian($0) })
-        else { return 0 }
-        return frames <= 65_535 ? frames : 0
-    }
-
-    /// Whether the last size in the packet table is zero: a byte without a continued number before it.
-    private func endsWithEmptyPacket(_ source: ByteSource) -> Bool {
-        guard let table = Self.chunks.first("pakt", in: source), table.size > 25, table.size < 1 << 40,
-            let end = source.bytes(at: table.place + table.size - 2, count: 2)
-        else { return false }
-        return end.count == 2 && end[0] & 0x80 == 0 && end[1] == 0
+        return ContainerFacts(primingFrames: priming, paddingFrames: padding, soundFrames: valid, tolerance: 4096)
     }
 
     /// Length from the size of the data chunk.
