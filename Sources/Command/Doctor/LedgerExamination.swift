@@ -242,6 +242,10 @@ struct LedgerExamination: Sendable {
                 )
             )
         }
+        if let unsent = try await ledger.unsentDeliveries() {
+            let hint = "if one runs, see its log; a coordinator that sends webhooks logs in as a member of sluice_face"
+            findings.append(.warn("webhooks", unsent.note(at: status.time), hint))
+        }
         for line in try await ledger.unableLanes() where !troubles.contains(where: { $0.explains(line) }) {
             let missing = line.missing.isEmpty ? line.needs : line.missing
             findings.append(

@@ -40,12 +40,20 @@ extension JobLedger {
                     unable: try connection.rows("select * from \(schema).list_unable()", UnableLane.init),
                     chores: try connection.rows("select * from \(schema).list_chores()", ChoreRecord.init),
                     holds: try connection.rows("select * from \(schema).list_holds()", TenantHold.init),
-                    unsent: try connection.first(
-                        "select * from \(schema).unsent_deliveries()",
-                        UnsentDeliveries.init
-                    )
+                    unsent: try connection.unsentDeliveries(schema)
                 )
             }
         }
+    }
+
+    /// Deliveries to webhooks that no coordinator sends; `nil` if there are none.
+    public func unsentDeliveries() async throws -> UnsentDeliveries? {
+        try await look("look for unsent deliveries") { try $0.unsentDeliveries(schema) }
+    }
+}
+
+extension Connection {
+    fileprivate func unsentDeliveries(_ schema: SchemaName) throws -> UnsentDeliveries? {
+        try first("select * from \(schema).unsent_deliveries()", UnsentDeliveries.init)
     }
 }

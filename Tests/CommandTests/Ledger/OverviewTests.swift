@@ -212,8 +212,10 @@ struct OverviewTests {
         let record = try #require(try bench.records("status").first)
         #expect((record["notes"] as? [String])?.count == 1)
         #expect((record["unsentDeliveries"] as? [String: Any])?["count"] as? Int == 1)
+        #expect(try bench.run("doctor").outputText.contains("a webhook delivery waits for 5 min"))
         _ = try await bench.ledger.takeDeliveries(healthy: 1, failing: 1, lease: .seconds(60))
         #expect(try bench.run("status").checked().stderr.isEmpty)
+        #expect(!(try bench.run("doctor").outputText.contains("webhook delivery")))
     }
 
     @Test func ledgerThatIsNotMigratedSaysWhatToDo() async throws {
