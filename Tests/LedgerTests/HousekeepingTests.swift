@@ -321,7 +321,7 @@ struct HousekeepingTests {
         try await lab.set("span_size = 1000")
         try await withThrowingTaskGroup { group in
             for number in 0..<8 {
-                group.addTask { try await lab.submit(700, Submission(label: "\(number)")) }
+                group.addTask { try await lab.submit(700, Submission(label: "batch \(number)")) }
             }
             try await group.waitForAll()
         }

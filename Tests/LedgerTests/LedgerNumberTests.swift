@@ -91,7 +91,7 @@ struct LedgerNumberTests {
             try await withThrowingTaskGroup(of: Bool?.self) { group in
                 for number in 0..<6 {
                     group.addTask { () -> Bool? in
-                        try await lab.submit(20, Submission(label: "\(number)"))
+                        try await lab.submit(20, Submission(label: "batch \(number)"))
                         return nil
                     }
                 }

@@ -33,8 +33,8 @@ struct GuardInSQL: Sendable, CustomTestStringConvertible {
         GuardInSQL(
             .epochSurvivesRetry,
             "retry_jobs",
-            "n.new_lane, a.cost, 0, a.epoch, 0, 0, 0, t",
-            without: "n.new_lane, a.cost, 0, 0, 0, 0, 0, t"
+            "p.new_lane, p.cost, 0, p.epoch, 0, 0, 0, t",
+            without: "p.new_lane, p.cost, 0, 0, 0, 0, 0, t"
         ),
         GuardInSQL(.claimNeedsWorker, "claim", " or me.ended_at is not null", without: ""),
         GuardInSQL(.beatNeedsWorker, "beat", "beat.worker_id and w.ended_at is null", without: "beat.worker_id"),
