@@ -173,6 +173,11 @@ class HeldSound:
         self.bytes = header + wave * (size // len(wave))
         self.sent = 0
 
+    def hide_length(self):
+        """Makes the header one that was written before the length was known."""
+        unknown = b"\xff" * 4
+        self.bytes = self.bytes[:4] + unknown + self.bytes[8:40] + unknown + self.bytes[44:]
+
     def feed_to(self, seconds, terminal):
         """Feeds the sound up to `seconds`, as fast as the program in `terminal` reads it."""
         goal = min(len(self.bytes), 44 + int(seconds * self.RATE * 2))

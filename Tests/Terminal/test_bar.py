@@ -10,7 +10,6 @@ import pytest
 from terminal import SLUICE, Terminal
 
 PERCENT = re.compile(r"(\d+)%")
-# A FIFO has no length, but a part with an end has one.
 PART = "convert sound.wav out.flac --to 1:00"
 WORDS = [SLUICE, *PART.split()]
 
@@ -86,6 +85,7 @@ def test_bar_is_ascii_outside_utf8(folder, sound, variables):
 
 
 def test_bar_of_unknown_length_has_no_share(folder, sound):
+    sound.hide_length()
     with Terminal([SLUICE, "convert", "sound.wav", "out.flac"], folder) as terminal:
         sound.feed_to(30, terminal)
         terminal.wait(lambda: re.fullmatch(r"out\.flac  0:(2[7-9]|30)   \S+x", terminal.text()), "half a minute")
