@@ -1,5 +1,5 @@
--- Why: times that the ledger was told or showed, and did not keep to. A cancelled job that was put back ran before its `run_at`. The
--- oldest waiting job was looked for at the heads of lanes only, where a job that has just returned may stand. The use of a token was dated
+-- Why: the ledger did not keep to times that it was told, and showed wrong ones. A cancelled job that was put back ran before its `run_at`.
+-- The oldest waiting job was looked for at the heads of lanes only, where a job that has just returned may stand. The use of a token was dated
 -- when it was written. A hold was shown of tenants that have no waiting jobs, and nothing showed that no coordinator sends webhooks. Labels
 -- that read as numbers of batches could not be used.
 --
@@ -23,7 +23,7 @@ begin
         cross join lateral (select w.since from waiting w where w.lane = l.id order by w.since limit 1) h;
 end $$;
 
--- MARK: Webhooks that nobody sends
+-- MARK: Deliveries that no coordinator sends
 
 -- When a coordinator last looked for deliveries, to ten seconds.
 create table webhook_sender (

@@ -118,17 +118,23 @@ actor Doorkeeper {
         writing = Task {
             // `try?`: the sleep ends early only because `stop` cancels it, and then `stop` writes the uses.
             guard (try? await Task.sleep(for: Self.writingPause, clock: .continuous)) != nil else { return }
-            writing = nil
             await writeUses()
+            writing = nil
+            // Of requests that came meanwhile.
+            if !used.isEmpty { writeSoon() }
         }
     }
 
     private func writeUses() async {
         let now = ContinuousClock.now
-        let ages = used.mapValues { now - $0 }
+        let unwritten = used
         used = [:]
-        // `try?`: when a token was last used is not worth a request's failure.
-        try? await ledger.noteUses(ofTokens: ages)
+        do {
+            try await ledger.noteUses(ofTokens: unwritten.mapValues { now - $0 })
+        } catch {
+            // When a token was last used is not worth a request's failure. The next use writes this one, too.
+            used.merge(unwritten) { newer, _ in newer }
+        }
     }
 
     /// Writes what it remembers. Call it when no more requests come.

@@ -12,6 +12,12 @@ public enum LedgerRules {
     public static let notifiedWebhooks = 10
     /// In characters. The ledger takes 1000 bytes, and these are 800 at most.
     public static let batchNameLengths = 1...200
+    /// Whether a batch may have this label. Where a batch is named, a number or `last` means another one.
+    public static func mayBeLabel(_ text: String) -> Bool {
+        let digits = text.first == "+" || text.first == "-" ? text.dropFirst() : text[...]
+        return text != "last" && (digits.isEmpty || !digits.allSatisfy { "0"..."9" ~= $0 })
+    }
+
     /// In bytes.
     public static let keyLengths = 1...1_000
     /// Of logins and of the accounts of tokens, in characters.

@@ -41,7 +41,8 @@ extension WorkerState {
     /// How many jobs to claim now.
     private func wanted(at now: Moment) -> Int {
         guard unpublished < settings.unpublishedLimit else { return 0 }
-        // Held-up suspects do not keep other jobs from idle slots. There are few of them: see `shareSuspects`.
+        // Held-up suspects do not keep other jobs from idle slots. `shareSuspects` keeps them few; a worker that ends
+        // when it is idle stops claiming instead.
         let heldUp = queue.heldUp
         guard heldUp <= settings.slots else { return 0 }
         return planner.wanted(
@@ -52,9 +53,6 @@ extension WorkerState {
     }
 
     // MARK: - Answers
-
-    /// How long the ledger keeps a suspect that a worker handed back because it has enough of them.
-    private static let turnOfSuspects: Duration = .seconds(10)
 
     mutating func hearClaim(_ claims: [Claim], _ worker: Int64, isEmpty: Bool, at now: Moment) {
         isAsking = false
@@ -74,6 +72,9 @@ extension WorkerState {
             handBackQueued(HandBack(.draining))
         }
     }
+
+    /// How long the ledger keeps a suspect that a worker handed back because it has enough of them.
+    private static let turnOfSuspects: Duration = .seconds(10)
 
     /// Hands back suspects that would wait here for many others. Other workers can take them, and this one takes other
     /// jobs, because the ledger keeps them for a while.

@@ -191,7 +191,7 @@ struct HostileSubmitterTests {
         _ = try await submitter.submit(Submission(queue: "q4"), recipes: [LedgerLab.recipe("a")])
     }
 
-    /// A name that cannot be used is named, and the words of the table's constraint reach nobody.
+    /// The refusal says which name cannot be used, and does not show the constraint of the table.
     @Test func namesThatCannotBeAreToldInWords() async throws {
         let lab = try await LedgerLab()
         func text(_ body: () async throws -> Void) async throws -> String {

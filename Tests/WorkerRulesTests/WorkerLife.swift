@@ -43,6 +43,16 @@ struct WorkerLife {
         register(as: 7)
     }
 
+    /// A worker of one slot whose job 1 has taken so little time that the slot prepares others meanwhile.
+    static func afterAShortJob(pipelines: Int) -> WorkerLife {
+        var life = WorkerLife(slots: 1, pipelines: pipelines)
+        life.claim(1)
+        life.now += .milliseconds(10)
+        life.report(.ended(fence(1), .output))
+        life.report(.workSignalled)
+        return life
+    }
+
     mutating func register(as worker: Int64) {
         let entry = WorkerEntry(worker: worker, leaseLength: Self.lease, sentAt: now)
         report(.registered(entry, abilities: state.abilities))

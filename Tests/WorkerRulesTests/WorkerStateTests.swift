@@ -170,11 +170,7 @@ struct WorkerStateTests {
     }
 
     @Test func jobsThatWaitInASlotForALongOneGoBack() throws {
-        var life = WorkerLife(slots: 1, pipelines: 3)
-        life.claim(1)
-        life.now += .milliseconds(10)
-        life.report(.ended(WorkerLife.fence(1), .output))
-        life.report(.workSignalled)
+        var life = WorkerLife.afterAShortJob(pipelines: 3)
         // The last job was short, so that the slot takes three at once.
         life.claim(2, 3, 4)
         #expect(life.started.map(\.fence.job) == [1, 2, 3, 4])
@@ -192,11 +188,7 @@ struct WorkerStateTests {
     }
 
     @Test func laterPipelinesPrepareOnlyShortJobs() {
-        var life = WorkerLife(slots: 1, pipelines: 2)
-        life.claim(1)
-        life.now += .milliseconds(10)
-        life.report(.ended(WorkerLife.fence(1), .output))
-        life.report(.workSignalled)
+        var life = WorkerLife.afterAShortJob(pipelines: 2)
         life.claim(2, 3, 4)
         #expect(life.started.map(\.pipeline.number) == [0, 0, 1])
     }

@@ -56,10 +56,9 @@ extension ValueType where Value == BatchName {
 }
 
 extension ValueType where Value == String {
-    /// A label for a new batch. Where a batch is named, a number or "last" names another one.
+    /// A label for a new batch.
     static let label = ValueType(placeholder: ValueType.text.placeholder) { text throws(Misfit) in
-        let digits = text.first == "+" || text.first == "-" ? text.dropFirst() : text[...]
-        if text == "last" || !digits.isEmpty && digits.allSatisfy({ "0"..."9" ~= $0 }) {
+        guard LedgerRules.mayBeLabel(text) else {
             throw Misfit(why: "must not be a number or \"last\", because that would name another batch")
         }
         return try ValueType.text(LedgerRules.batchNameLengths).read(text)

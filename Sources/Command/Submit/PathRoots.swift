@@ -34,10 +34,10 @@ struct PathRoots: Sendable {
         let reader = PathRoots([], home: home, here: here)
         var roots: [Root] = []
         for word in words {
-            guard let sign = word.firstIndex(of: "="), sign != word.startIndex,
-                word.index(after: sign) != word.endIndex
-            else { throw UsageError("--root \(word): \(Misfit.noRoot.why)", hint: Misfit.noRoot.hint) }
-            let name = String(word[..<sign])
+            let (name, path): (String, String)
+            do throws(Misfit) { (name, path) = try Self.parts(of: word) } catch {
+                throw UsageError("--root \(word): \(error.why)", hint: error.hint)
+            }
             do {
                 // Storage defines the rules for names.
                 _ = try Location("\(name):file")
@@ -45,14 +45,21 @@ struct PathRoots: Sendable {
                 throw UsageError("--root \(word): \(error.detail)")
             }
             if roots.contains(where: { $0.name == name }) { throw UsageError("--root \(name) is given twice") }
-            let path = reader.absolute(String(word[word.index(after: sign)...]))
-            roots.append(Root(name: name, path: path == "/" ? "" : path))
+            let folder = reader.absolute(path)
+            roots.append(Root(name: name, path: folder == "/" ? "" : folder))
         }
         // Add each root's real path as well: the current folder, for one, is known by its real path.
         let real = roots.compactMap { root in
             Self.realPath(root.path).map { Root(name: root.name, path: $0 == "/" ? "" : $0) }
         }
         self.init(roots + real.filter { !roots.contains($0) }, home: home, here: here)
+    }
+
+    /// The parts of `NAME=PATH`, neither of which may be empty: without a path, the root would be the current folder.
+    fileprivate static func parts(of word: String) throws(Misfit) -> (name: String, path: String) {
+        guard let sign = word.firstIndex(of: "="), sign != word.startIndex, word.index(after: sign) != word.endIndex
+        else { throw Misfit(why: "must be NAME=PATH", hint: "as in --root podcasts=/srv/podcasts") }
+        return (String(word[..<sign]), String(word[word.index(after: sign)...]))
     }
 
     private static func currentFolder() throws -> String {
@@ -197,15 +204,9 @@ extension String {
     }
 }
 
-extension Misfit {
-    fileprivate static let noRoot = Misfit(why: "must be NAME=PATH", hint: "as in --root podcasts=/srv/podcasts")
-}
-
 extension ValueType where Value == String {
-    /// `NAME=PATH`, neither of which may be empty: without a path, the root would be the current folder.
     static let rootWord = ValueType(placeholder: "NAME=PATH", completion: .namedFolders) { text throws(Misfit) in
-        guard let sign = text.firstIndex(of: "="), sign != text.startIndex, text.index(after: sign) != text.endIndex
-        else { throw .noRoot }
+        _ = try PathRoots.parts(of: text)
         return text
     }
 }

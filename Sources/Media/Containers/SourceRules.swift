@@ -22,7 +22,7 @@ protocol SourceRules: Sendable {
     /// The header of a source of `size` bytes, if it was written before the length was known; otherwise `nil`.
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader?
 
-    /// Whether the places of the packets may follow the packets, so that a pipe cannot be read.
+    /// Whether the index of the packets may lie behind them, so that a pipe cannot be read.
     var mayHaveItsIndexBehind: Bool { get }
 
     /// What libav must see in place of a header that it would misread. Throws if no header makes it read all sound.

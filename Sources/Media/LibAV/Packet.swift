@@ -106,7 +106,6 @@ public struct Packet: ~Copyable {
             || (data[0] == 0x41 && data[1] == 0x50 && data[2] == 0x45)
     }
 
-    /// The header of a FLAC packet; `nil` for other packets.
     /// Where `mark` begins in `bytes`, from `start` on.
     static func place(of mark: [UInt8], in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
         guard let base = bytes.baseAddress, let first = mark.first else { return nil }
@@ -119,6 +118,7 @@ public struct Packet: ~Copyable {
         return nil
     }
 
+    /// The header of a FLAC packet; `nil` for other packets.
     var flacHeader: FLACFrameHeader? { withBytes { FLACFrameHeader($0) } }
 
     /// Calls `body` with the headers of the further FLAC frames in a packet that begins with `first`. After damage,

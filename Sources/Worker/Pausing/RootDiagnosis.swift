@@ -14,9 +14,9 @@ struct RootDiagnosis: Sendable {
 
     /// Diagnoses a file error by checking the roots concerned. Blocks.
     ///
-    /// On a lost mount every source appears missing or broken, in a folder that this worker may not enter all are denied, and a file system that is full before a job writes to
-    /// it says nothing about the job, so such failures spend no attempt. If a whole root lies on the one full file
-    /// system, the root itself is full.
+    /// On a lost mount every source appears missing or broken, below a folder that this worker may not enter every file
+    /// is denied, and a file system that is full before a job writes to it says nothing about the job. Such failures
+    /// spend no attempt. If a whole root lies on the one full file system, the root itself is full.
     static func of(
         _ failure: Failure,
         of job: Claim,

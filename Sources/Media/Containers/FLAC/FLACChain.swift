@@ -46,7 +46,7 @@ struct FLACChain {
     private mutating func add(_ head: [UInt8]) {
         (isJoined, startsAnew) = (true, true)
         guard head.count == Self.headBytes else {
-            // The end of the source cuts the header, and nobody writes a header for no sound at all.
+            // The source ends inside the header. Encoders write a header in front of sound, so that at least a frame is missing.
             promisedFrames = promisedFrames.map { $0 + 1 }
             return
         }

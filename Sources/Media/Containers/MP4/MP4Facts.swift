@@ -126,7 +126,7 @@ enum MP4Facts {
 
     // MARK: Boxes
 
-    static func track(_ id: Int, in source: ByteSource, _ movie: Range<Int64>) -> Range<Int64>? {
+    private static func track(_ id: Int, in source: ByteSource, _ movie: Range<Int64>) -> Range<Int64>? {
         source.eachBox(in: movie) { name, content in
             guard name == "trak", let head = source.box("tkhd", in: content),
                 let bytes = source.bytes(at: head.lowerBound, count: 24), bytes.count == 24

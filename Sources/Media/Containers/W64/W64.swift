@@ -23,11 +23,16 @@ struct W64: ContainerRules {
     }
 
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] {
+        alignmentPatches(in: source) + emptyPatches(in: source)
+    }
+
+    /// The right size of a frame, where the header states a wrong one.
+    private func alignmentPatches(in source: ByteSource) -> [SourcePatch] {
         let place = Self.firstChunk + Self.headBytes
         guard source.headBytes(at: Self.firstChunk, count: 4)?.elementsEqual("fmt ".utf8) == true,
             let format = source.headBytes(at: place, count: 40), let right = WAVHeader.alignment(of: format)
-        else { return emptyPatches(in: source) }
-        return emptyPatches(in: source) + [SourcePatch(place: place + 12, bytes: right)]
+        else { return [] }
+        return [SourcePatch(place: place + 12, bytes: right)]
     }
 
     /// libav does not open a file whose data chunk holds nothing. It is shown a byte, which it cannot read.
