@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build install deb tarball image test-packages test-image lint format docs bench bench-scale bench-fleet
+.PHONY: help demo check test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build install deb tarball image test-packages test-image lint format docs bench bench-scale bench-fleet
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,16 @@ help: ## list these commands
 demo: ## build and run the demonstration; ARGS=formats, damage or edits shows more
 	@scripts/prepare build demo
 	swift run -c release demo $(ARGS)
+
+# The words after `make check` are modules.
+ifeq (check,$(firstword $(MAKECMDGOALS)))
+modules := $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+$(eval $(modules): ;@:)
+endif
+
+check: ## build and run the quick tests, in a few minutes; make check Ledger runs those of one module
+	@scripts/prepare build test python
+	@scripts/check $(modules)
 
 test: ## build and run all tests
 	@scripts/prepare build test drill demo python
@@ -62,7 +72,7 @@ fuzz: ## fuzz the text parsers and the pump room, guided by coverage; ARGS=600 r
 fuzz-api: ## make requests from the description of the HTTP API; ARGS=5000 makes as many for each operation instead of 500
 	@scripts/prepare build test python
 	swift build --build-tests
-	SLUICE_API_EXAMPLES=$(or $(ARGS),500) .build/python/bin/python -m pytest -p no:cacheprovider Tests/Face/test_schema.py
+	SLUICE_API_EXAMPLES=$(or $(ARGS),500) .build/python/bin/python -m pytest -p no:cacheprovider Tests/HTTP/test_schema.py
 
 fuzz-files: ## convert 10,000 corrupt files in sandboxed rooms
 	@scripts/prepare build test
@@ -120,7 +130,7 @@ bench: ## run the benchmarks, with a release build
 	swift build -c release --product bench-ours --static-swift-stdlib
 	swift build -c release --product sluice --static-swift-stdlib
 	swift build -c release --product poisoned-sluice --static-swift-stdlib
-	swift build -c release --product slot-process --static-swift-stdlib
+	swift build -c release --product test-program --static-swift-stdlib
 	swift build -c release --product bench
 	.build/release/bench $(ARGS)
 

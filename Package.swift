@@ -4,6 +4,10 @@ import PackageDescription
 // Warnings are errors in CI and in `make lint`, where they would otherwise go unread.
 let warningsAreErrors = Context.environment["CI"] != nil || Context.environment["SLUICE_STRICT"] != nil
 
+// How many partial solutions of an expression the type checker may try, which takes it about 150 ms; an expression that
+// needs more needs types. It is a count because a busy machine takes several times as long for the same expression.
+let mostTypeCheckerScopes = 10_000
+
 // Set by `make fuzz`, which builds in a separate folder because every module is instrumented.
 let isFuzzed = Context.environment["SLUICE_FUZZ"] != nil
 
@@ -14,7 +18,12 @@ let tool: [SwiftSetting] =
         .enableUpcomingFeature("InternalImportsByDefault"),
         .enableUpcomingFeature("ExistentialAny"),
         .enableUpcomingFeature("MemberImportVisibility"),
-    ] + (warningsAreErrors ? [.treatAllWarnings(as: .error)] : [])
+    ]
+    + (warningsAreErrors
+        ? [
+            .treatAllWarnings(as: .error),
+            .unsafeFlags(["-Xfrontend", "-solver-scope-threshold=\(mostTypeCheckerScopes)"]),
+        ] : [])
 
 let house = tool + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
@@ -91,16 +100,22 @@ let package = Package(
             swiftSettings: house
         ),
         .target(name: "Console", dependencies: ["Conversion", "System"], swiftSettings: house),
-        .target(name: "Records", dependencies: ["Console", "Ledger", "Conversion"], swiftSettings: house),
+        .target(name: "HTTPServer", dependencies: ["System", "CMicroHTTPD"], swiftSettings: house),
         .target(
-            name: "Face",
-            dependencies: ["Records", "Console", "Storage", "Ledger", "Conversion", "System", "CMicroHTTPD"],
+            name: "API",
+            dependencies: ["HTTPServer", "Storage", "Ledger", "Conversion", "System"],
+            swiftSettings: house
+        ),
+        .target(
+            name: "LedgerClient",
+            dependencies: ["API", "WebClient", "Ledger", "Conversion", "System"],
             swiftSettings: house
         ),
         .target(
             name: "Command",
             dependencies: [
-                "Face", "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger",
+                "LedgerClient", "API", "HTTPServer", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom",
+                "Storage", "Ledger",
                 "WebClient", "Conversion", "System",
             ],
             swiftSettings: house
@@ -126,62 +141,39 @@ let package = Package(
             path: "Demo",
             swiftSettings: house + optimised
         ),
-        // Programs that tests run: one conversion in a separate process, and one that counts malloc's allocations.
+        // What tests do in separate processes, which they kill, lock or measure, or which a trap may end.
         .executableTarget(
-            name: "media-process",
-            dependencies: ["Media", "Conversion", "TestSupport"],
-            path: "Tests/Programs/MediaProcess",
-            swiftSettings: house
-        ),
-        // Does what every command does with a file that it reads, in a process that a trap may end.
-        .executableTarget(
-            name: "reading-process",
-            dependencies: ["Media", "Conversion", "TestSupport"],
-            path: "Tests/Programs/ReadingProcess",
-            swiftSettings: house
-        ),
-        // The parsers of untrusted text with their invariants: for fuzzing, and for a process that a trap may end.
-        .target(
-            name: "FuzzedTexts",
-            dependencies: ["Command", "Face", "PumpRoom", "Storage", "Ledger", "Conversion", "TestSupport"],
-            path: "Tests/Programs/FuzzedTexts",
+            name: "test-program",
+            dependencies: ["Command", "PumpRoom", "Conversion", "FuzzedTexts", "HostileActions", "TestSupport"],
+            path: "Tests/Programs/TestProgram",
             swiftSettings: house
         ),
         .executableTarget(
-            name: "text-process",
-            dependencies: ["FuzzedTexts"],
-            path: "Tests/Programs/TextProcess",
+            name: "media-program",
+            dependencies: ["Media", "Conversion", "AllocationCounter", "TestSupport"],
+            path: "Tests/Programs/MediaProgram",
             swiftSettings: house
         ),
-        .target(name: "AllocationCounter", path: "Tests/Programs/AllocationCounter"),
-        .executableTarget(
-            name: "pump-allocations",
-            dependencies: ["Media", "Conversion", "AllocationCounter"],
-            path: "Tests/Programs/PumpAllocations",
-            swiftSettings: house
-        ),
-        // Publishes one output in a separate process, which tests kill at every system call.
+        // Tests start it a thousand times and count its system calls, so it links little.
         .executableTarget(
             name: "storage-process",
             dependencies: ["Storage", "Conversion"],
             path: "Tests/Programs/StorageProcess",
             swiftSettings: house
         ),
-        // Runs a slot in a separate process: tests kill it, stop it, and count its resources.
-        .executableTarget(
-            name: "slot-process",
-            dependencies: ["PumpRoom", "Conversion", "TestSupport"],
-            path: "Tests/Programs/SlotProcess",
+        // The parsers of untrusted text with their invariants: for fuzzing, and for a process that a trap may end.
+        .target(
+            name: "FuzzedTexts",
+            dependencies: [
+                "Command", "API", "HTTPServer", "PumpRoom", "Storage", "Ledger", "Conversion", "TestSupport",
+            ],
+            path: "Tests/Programs/FuzzedTexts",
             swiftSettings: house
         ),
+        // Counts malloc's allocations.
+        .target(name: "AllocationCounter", path: "Tests/Programs/AllocationCounter"),
         // What a compromised decoder would try, in a process that is locked like a room. No product links it.
         .target(name: "HostileActions", path: "Tests/Programs/HostileActions"),
-        .executableTarget(
-            name: "hostile-process",
-            dependencies: ["PumpRoom", "HostileActions"],
-            path: "Tests/Programs/HostileProcess",
-            swiftSettings: house
-        ),
         // The command with breakable rooms: a marker in a file's samples has the effect of a fault in a decoder.
         .target(name: "PoisonedReads", path: "Tests/Programs/PoisonedReads"),
         .executableTarget(
@@ -210,11 +202,43 @@ let package = Package(
             name: "PumpRoomTests",
             dependencies: [
                 "PumpRoom", "Storage", "Ledger", "Media", "Conversion", "System", "TestSupport", "sluice",
-                "slot-process",
-                "hostile-process",
+                "test-program",
             ],
             swiftSettings: house
         ),
+        .testTarget(
+            name: "HTTPServerTests",
+            dependencies: ["HTTPServer", "System", "TestSupport"],
+            swiftSettings: house
+        ),
+        .testTarget(
+            name: "APITests",
+            dependencies: ["API", "HTTPServer", "Ledger", "Conversion", "TestSupport"],
+            swiftSettings: house
+        ),
+        .testTarget(
+            name: "LedgerClientTests",
+            dependencies: ["LedgerClient", "API", "Ledger", "Conversion", "TestSupport"],
+            swiftSettings: house
+        ),
+        .testTarget(
+            name: "ConsoleTests",
+            dependencies: ["Console", "Conversion", "TestSupport"],
+            swiftSettings: house
+        ),
+        .testTarget(
+            name: "LocalClusterTests",
+            dependencies: ["LocalCluster", "TestSupport", "sluice"],
+            swiftSettings: house
+        ),
+        .testTarget(
+            name: "PublishingTests",
+            dependencies: ["Publishing", "Ledger", "Storage", "Conversion"],
+            swiftSettings: house
+        ),
+        .testTarget(name: "CoordinatorTests", dependencies: ["Coordinator", "WebClient"], swiftSettings: house),
+        .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: house),
+        .testTarget(name: "SystemTests", dependencies: ["System", "TestSupport"], swiftSettings: house),
         .testTarget(name: "WebClientTests", dependencies: ["WebClient", "TestSupport"], swiftSettings: house),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion", "TestSupport"], swiftSettings: house),
         // Millions of steps of a model: optimised in debug builds too, which reduces a minute to two seconds.
@@ -235,14 +259,15 @@ let package = Package(
         ),
         .testTarget(
             name: "MediaTests",
-            dependencies: ["Media", "System", "TestSupport", "media-process", "reading-process", "pump-allocations"],
+            dependencies: ["Media", "System", "TestSupport", "media-program"],
             swiftSettings: house + optimised
         ),
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "Command", "Face", "Records", "Console", "LocalCluster", "Ledger", "PumpRoom", "Storage", "Conversion",
-                "TestSupport", "FuzzedTexts", "sluice", "text-process",
+                "Command", "LedgerClient", "API", "Console", "LocalCluster", "Ledger", "PumpRoom", "Storage",
+                "Conversion",
+                "TestSupport", "FuzzedTexts", "sluice", "test-program",
             ],
             exclude: ["Golden"],
             swiftSettings: house
@@ -286,7 +311,11 @@ if isFuzzed {
     ]
 }
 
-// The modules of tests to build, where a few are enough: tests take most of a build's time. Unset, all are built.
+// The modules of tests to build, where a few are enough: tests take most of a build's time. Unset, all are built. Programs
+// that none of them runs are left out as well.
 if let names = Context.environment["SLUICE_TEST_MODULES"]?.split(separator: " ").map(String.init) {
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+    var unused: Set = ["demo", "bench", "bench-ours"]
+    if !names.contains("WorkerTests") { unused.insert("poisoned-sluice") }
+    package.targets.removeAll { unused.contains($0.name) }
 }

@@ -238,9 +238,10 @@ class Cluster:
 
     def ensure_work(self):
         """Submits jobs until enough are open, and waits until some run."""
+        # Counted first: short jobs may end as soon as they are submitted.
+        ended = self.ended_jobs()
         while self.open_jobs() < CLIPS:
             self.submit()
-        ended = self.ended_jobs()
         wait_until(
             "jobs run",
             lambda: self.pair.query("select count(*) >= 2 from sluice.running") == "t" or self.ended_jobs() > ended,
@@ -249,9 +250,10 @@ class Cluster:
 
     def wait_for_recovery(self):
         """Waits until every worker has a live lease and jobs end again."""
+        # Counted first, as above.
+        before = self.ended_jobs()
         while self.open_jobs() < 8:
             self.submit()
-        before = self.ended_jobs()
         alive = (
             "select count(distinct name) from sluice.worker where ended_at is null and lease_until > clock_timestamp()"
         )

@@ -42,7 +42,7 @@ public enum FFmpeg {
     public static func run(
         _ arguments: [String],
         input: Run.Input = .nothing,
-        limit: Duration? = .seconds(120)
+        limit: Duration? = .seconds(600)
     ) throws -> Run {
         try start("ffmpeg", ["-hide_banner", "-nostdin", "-v", "error"] + arguments, input: input, limit: limit)
     }
@@ -60,7 +60,7 @@ public enum FFmpeg {
         _ name: String,
         _ arguments: [String],
         input: Run.Input = .nothing,
-        limit: Duration? = .seconds(120)
+        limit: Duration? = .seconds(600)
     ) throws -> Run {
         let run: Run
         do {

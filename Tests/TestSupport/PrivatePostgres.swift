@@ -286,7 +286,7 @@ public final class PrivatePostgres: Sendable {
             until start_once; do
                 tries=$((tries + 1))
                 [ $tries -lt "$1" ] || return 1
-                # The processes of a killed server are no children of this shell, so it cannot wait for their end.
+                # The processes of a killed server are not children of this shell, so it cannot wait for their end.
                 sleep 0.05
             done
         }

@@ -45,7 +45,9 @@ public enum RareFile {
     }
 
     private static func turned(_ byte: UInt8) -> UInt8 {
-        (0..<8).reduce(0) { $0 | (byte >> UInt8($1) & 1) << UInt8(7 - $1) }
+        var reversed: UInt8 = 0
+        for place: UInt8 in 0..<8 { reversed |= (byte >> place & 1) << (7 - place) }
+        return reversed
     }
 
     // MARK: Music

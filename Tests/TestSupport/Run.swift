@@ -57,7 +57,7 @@ public struct Run: Sendable {
         input: Input = .nothing,
         environment: [String: String]? = nil,
         folder: String? = nil,
-        limit: Duration? = .seconds(120),
+        limit: Duration? = .seconds(600),
         keepsLoaded: Bool = false
     ) throws -> Run {
         let command = ([name] + arguments).joined(separator: " ")

@@ -27,7 +27,7 @@ public enum Sluice {
             input: input,
             environment: environment(more),
             folder: folder?.path,
-            limit: .seconds(200),
+            limit: .seconds(600),
             keepsLoaded: true
         )
     }
@@ -45,7 +45,7 @@ public enum Sluice {
             ["-c", line],
             environment: environment(["SLUICE": path].merging(more) { $1 }),
             folder: folder.path,
-            limit: .seconds(200)
+            limit: .seconds(600)
         )
     }
 

@@ -104,7 +104,7 @@ final class WorkerProcess {
         /// Whether it no longer waits for an answer. Used without the guard `unansweredIsKept`.
         var isGivenUp = false
         var linked: [FenceOfJob] = []
-        var others: [FenceOfJob: JobResult] = [:]
+        var others: [FenceOfJob: Setback] = [:]
         var answers: [FenceOfJob: JobAnswer?] = [:]
         var results: [FenceOfJob: WorkerState.Completion] = [:]
     }

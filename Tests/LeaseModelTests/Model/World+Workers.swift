@@ -40,10 +40,10 @@ extension World {
             me.linked.remove(job.fence)
             me.orders[job.fence] = nil
             me.reasons[job.fence] = nil
-        case .tell(.leaseLost):
+        case .report(.leaseLost):
             tell { _ in "#\(me.number) gives up its jobs" }
             if !guards.stand(.unansweredIsKept) { me.publishing?.isGivenUp = true }
-        case .tell: break
+        case .report: break
         case .end:
             for place in calls.indices.reversed() where calls[place].process == me.number {
                 calls[place].isAwaited = false
@@ -208,7 +208,7 @@ extension World {
             guard asking.released < fences.count else { return answer(.straysReleased, me) }
             let id = call(.release(Fence(fences[asking.released])), from: me.number)
             me.asking?.call = id
-        case .tellAbilities(let abilities, let worker): answer(.abilitiesTold(abilities, worker: worker), me)
+        case .reportAbilities(let abilities, let worker): answer(.abilitiesReported(abilities, worker: worker), me)
         case .checkRoots: answer(.rootsChecked, me)
         }
     }
@@ -309,6 +309,6 @@ extension World {
         case .refused: reply.isAlive = false
         default: return report(.beatUnanswered(worker: beating.worker), to: me)
         }
-        report(.beatAnswered(reply, worker: beating.worker, told: beating.told), to: me)
+        report(.beatAnswered(reply, worker: beating.worker, reported: beating.told), to: me)
     }
 }

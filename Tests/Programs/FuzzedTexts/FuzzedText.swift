@@ -1,9 +1,9 @@
+import API
 import Command
 import Conversion
-import Face
+import HTTPServer
 import Ledger
 import PumpRoom
-import Records
 import Storage
 
 /// The readers of outside text, with the invariants that hold for any text.

@@ -1,21 +1,19 @@
-// Plays a decoder that was taken over: locks itself as a room does, and then tries what the lock must prevent. Each
-// attack runs in a separate process, because most of them end it.
 import Glibc
 import HostileActions
 import PumpRoom
 
-@main
-struct HostileProcess {
-    static let usage = """
-        usage: hostile-process list
-               hostile-process locked|open ACTION FOLDER SOCKET PORT
+/// Plays a decoder that was taken over: locks itself as a room does, and then tries what the lock must prevent. Each
+/// attack runs in a separate process, because most of them end it.
+enum HostileAction {
+    private static let usage = """
+        usage: test-program hostile list
+               test-program hostile locked|open ACTION FOLDER SOCKET PORT
         """
 
-    static func main() {
-        let words = CommandLine.arguments
+    static func run(_ words: [String]) {
         switch words.count {
-        case 2 where words[1] == "list": list()
-        case 6: attempt(words)
+        case 1 where words[0] == "list": list()
+        case 5: attempt(words)
         default:
             say(usage)
             exit(64)
@@ -29,22 +27,22 @@ struct HostileProcess {
     }
 
     private static func attempt(_ words: [String]) {
-        guard let place = (0..<hostile_count()).first(where: { String(cString: hostile_name($0)) == words[2] }) else {
-            say("there is no action \(words[2])")
+        guard let place = (0..<hostile_count()).first(where: { String(cString: hostile_name($0)) == words[1] }) else {
+            say("there is no action \(words[1])")
             exit(64)
         }
-        let file = open("\(words[3])/open", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        let (folder, socket) = (strdup(words[3]), strdup(words[4]))
+        let file = open("\(words[2])/open", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let (folder, socket) = (strdup(words[2]), strdup(words[3]))
         var aim = hostile_aim(
             folder: folder,
             socket: socket,
-            port: Int32(words[5]) ?? 0,
+            port: Int32(words[4]) ?? 0,
             file: file,
             parent: getppid()
         )
         // As in a room: writing beyond the file size limit is an error of that call.
         signal(SIGXFSZ, SIG_IGN)
-        if words[1] == "locked" {
+        if words[0] == "locked" {
             let level = RoomLock.close()
             say(level.isComplete ? "locked" : "not locked: \(level)")
         }

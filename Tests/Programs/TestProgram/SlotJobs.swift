@@ -1,45 +1,57 @@
-// A slot in a separate process, for tests of what happens when that process is killed or stopped, and of what it
-// holds after thousands of jobs. Also measures what a job costs in a room and without one.
 import Conversion
+import Dispatch
 import Glibc
 import PumpRoom
 import TestSupport
 
-@main
-struct SlotProcess {
-    static let usage = """
-        usage: slot-process hold|hold-second SLUICE SOURCE DESTINATION STALL-MILLISECONDS
-               slot-process many|unlocked|here SLUICE SOURCE DESTINATION COUNT
-               slot-process one|one-unlocked SLUICE SOURCE DESTINATION 1
-               slot-process start SLUICE SOURCE DESTINATION COUNT
-               slot-process replace SLUICE SOURCE DESTINATION COUNT
-               slot-process crash SLUICE SOURCE DESTINATION COUNT
+/// A slot, for tests of what happens when its process is killed or stopped, and of what that process holds after
+/// thousands of jobs. Also measures what a job costs in a room and without one.
+enum SlotJobs {
+    private static let usage = """
+        usage: test-program slot hold|hold-second SLUICE SOURCE DESTINATION STALL-MILLISECONDS
+               test-program slot many|unlocked|here SLUICE SOURCE DESTINATION COUNT
+               test-program slot one|one-unlocked SLUICE SOURCE DESTINATION 1
+               test-program slot start SLUICE SOURCE DESTINATION COUNT
+               test-program slot replace SLUICE SOURCE DESTINATION COUNT
+               test-program slot crash SLUICE SOURCE DESTINATION COUNT
         """
 
-    static func main() async throws {
-        let words = CommandLine.arguments
-        guard words.count == 6, let number = Int(words[5]) else {
+    static func run(_ words: [String]) -> Never {
+        Task {
+            do {
+                try await carryOut(words)
+            } catch {
+                // Ends the process like an error that `main` throws.
+                fatalError("\(error)")
+            }
+            exit(0)
+        }
+        dispatchMain()
+    }
+
+    private static func carryOut(_ words: [String]) async throws {
+        guard words.count == 5, let number = Int(words[4]) else {
             say(usage)
             exit(64)
         }
         var configuration = RoomConfiguration()
-        configuration.executable = words[2]
-        let (source, destination) = (words[3], words[4])
-        switch words[1] {
+        configuration.executable = words[1]
+        let (source, destination) = (words[2], words[3])
+        switch words[0] {
         case "hold", "hold-second":
             configuration.stallLimit = .milliseconds(number)
             let slot = RoomSlot(1, configuration: configuration)
-            if words[1] == "hold-second" { try await loseRoom(slot, source, destination) }
+            if words[0] == "hold-second" { try await loseRoom(slot, source, destination) }
             await hold(slot, try Work(source, destination))
         case "start": try await start(configuration, source, destination, number)
         case "replace": try await replace(configuration, source, destination, number)
         case "many", "unlocked":
-            if words[1] == "unlocked" { configuration.sandbox = .off }
+            if words[0] == "unlocked" { configuration.sandbox = .off }
             // Keep one room, which would otherwise be replaced before anything could accumulate in it.
             configuration.jobsPerRoom = 1_000_000
             try await many(RoomSlot(1, configuration: configuration), source, destination, number)
         case "one", "one-unlocked":
-            if words[1] == "one-unlocked" { configuration.sandbox = .off }
+            if words[0] == "one-unlocked" { configuration.sandbox = .off }
             configuration.usualLimits = Recipe.Limits()
             try await one(RoomSlot(1, configuration: configuration), source, destination)
         case "here": try here(source, destination, number)
@@ -74,7 +86,7 @@ struct SlotProcess {
                         for _ in 0..<count / lanes {
                             let work = try Work(source, "\(destination)\(lane)")
                             let outcome = await slot.run(work.room)
-                            guard case .converted = outcome else { throw SupportError("convert", code(outcome)) }
+                            guard case .done = outcome else { throw SupportError("convert", code(outcome)) }
                         }
                     }
                 }
@@ -100,7 +112,7 @@ struct SlotProcess {
         let work = try Work(source, destination)
         let start = ContinuousClock.now
         let outcome = await slot.run(work.room)
-        guard case .converted = outcome else { throw SupportError("convert", code(outcome)) }
+        guard case .done = outcome else { throw SupportError("convert", code(outcome)) }
         say("microseconds-per-job \(Int((ContinuousClock.now - start) / .microseconds(1)))")
         await slot.close()
     }
@@ -117,7 +129,7 @@ struct SlotProcess {
             let work = try Work(source, destination)
             let start = ContinuousClock.now
             let outcome = await slot.run(work.room)
-            guard case .converted = outcome else { throw SupportError("convert", code(outcome)) }
+            guard case .done = outcome else { throw SupportError("convert", code(outcome)) }
             return Int((ContinuousClock.now - start) / .microseconds(1))
         }
         for (name, sandbox) in [("locked", RoomSandbox.require), ("unlocked", .off)] {
@@ -151,7 +163,7 @@ struct SlotProcess {
             for _ in 0..<count {
                 let work = try Work(source, destination)
                 let outcome = await slot.run(work.room)
-                guard case .converted = outcome else { throw SupportError("convert", code(outcome)) }
+                guard case .done = outcome else { throw SupportError("convert", code(outcome)) }
             }
             await slot.close()
             say("\(name)-microseconds-per-room \((Holding.processorMicroseconds() - before) / count)")
@@ -207,9 +219,9 @@ struct SlotProcess {
         precondition(write(1, bytes, bytes.count) == bytes.count, "standard output takes short lines whole")
     }
 
-    private static func code(_ outcome: RoomOutcome) -> String {
+    private static func code(_ outcome: RoomOutcome<[ConversionReport]>) -> String {
         switch outcome {
-        case .converted: "converted"
+        case .done: "converted"
         case .failed(let failure): failure.failure.code
         case .handedBack: "handed_back"
         }
@@ -218,7 +230,7 @@ struct SlotProcess {
 
 /// One job with its open files.
 private final class Work: Sendable {
-    let room: RoomWork
+    let room: RoomWork<[ConversionReport]>
     let recipe: Recipe
     let source: OpenFile
     let destination: OpenFile
