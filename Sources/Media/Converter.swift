@@ -125,7 +125,7 @@ public struct Converter: Sendable {
         try convert(source, to: [destination], report)[0]
     }
 
-    /// Converts a source that is no timeline into a destination for each format.
+    /// Converts a source that is not a timeline into a destination for each format.
     func convert(_ source: Int32, to destinations: [Int32], _ report: Pump.Report?) throws -> [Outcome] {
         let cpuAtStart = BudgetWatch.now()
         try refuseUnknownAlbum()
@@ -210,7 +210,7 @@ public struct Converter: Sendable {
         return (reader, track, try resolved(for: track.shape(in: request.ranges), stream: track.index))
     }
 
-    /// Measures a source that is no timeline, and writes nothing.
+    /// Measures a source that is not a timeline, and writes nothing.
     func measureTrack(_ source: Int32, _ report: Pump.Report?) throws -> TrackMeasure {
         let cpuAtStart = BudgetWatch.now()
         let (reader, _, formats) = try opened(source)

@@ -187,7 +187,8 @@ import System
         let beside = await #expect(throws: MediaError.self) { try await other.value }
         let later = #expect(throws: MediaError.self) { try writer.appendImmediately(block) }
         let last = await #expect(throws: MediaError.self) { try await writer.finish() }
-        #expect([beside, later, last].map { $0?.code } == [.cancelled, .cancelled, .cancelled])
+        let codes: [FailureCode?] = [beside, later, last].map { $0?.code }
+        #expect(codes == [.cancelled, .cancelled, .cancelled])
     }
 
     @Test func cancellingFinishLeavesNoOutput() async throws {

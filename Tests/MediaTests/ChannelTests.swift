@@ -104,7 +104,9 @@ import Testing
             let chunk = try #require(Bytes.find(container == .caf ? "chan" : "CHAN", in: bytes))
             let body = chunk + (container == .caf ? 12 : 8)
             // Bits of the speakers, in the order of WAVE.
-            #expect(Array(bytes[body..<(body + 8)]) == [0, 1, 0, 0, 0, 0, 6, UInt8(mask & 0xFF)])
+            let expected: [UInt8] = [0, 1, 0, 0, 0, 0, 6, UInt8(mask & 0xFF)]
+            let speakers: [UInt8] = Array(bytes[body..<(body + 8)])
+            #expect(speakers == expected)
             #expect(try Decoded.file(path).track.channelMask == UInt64(mask))
         }
     }

@@ -53,7 +53,9 @@ import Testing
             #expect(told.kind.isLoss)
             // Clipped at full scale, within one and a half quantisation steps of dither.
             let peak = try FFmpeg.decode(path, to: .f64).samples(channel: 0)[100]
-            #expect(abs(peak - (value > 0 ? 1 : -1)) < 3 / Double(1 << (way.bits - 1)), "\(peak)")
+            let fullScale: Double = value > 0 ? 1 : -1
+            let tolerance: Double = 3 / Double(1 << (way.bits - 1))
+            #expect(abs(peak - fullScale) < tolerance, "\(peak)")
         }
     }
 
@@ -86,7 +88,8 @@ import Testing
         let float = AudioFormat(container: .wav, sampleRateHz: 44_100, bitDepth: 32, sampleKind: .float)
         let floats = folder.path("floats.wav")
         #expect(try Converted.file(path, to: floats, as: float).remarks.isEmpty)
-        let beyond = try WAVFile.read(path: floats).samples(channel: 0).count { abs($0) > 1 + 0.5 / 32_768 }
+        let largest: Double = 1 + 0.5 / 32_768
+        let beyond: Int = try WAVFile.read(path: floats).samples(channel: 0).count { abs($0) > largest }
         #expect(beyond > 1_000)
         #expect(outcome.remarks.first { $0.kind == .samplesClipped }?.count == Int64(beyond))
     }

@@ -68,7 +68,8 @@ struct CompatibilityTests {
         let forecast = Converter.compatibility(of: format, with: track, ranges: [range, range]).forecast
         // 20 002 frames are 7256.99 at 16 kHz.
         #expect(forecast?.frames == 7257)
-        #expect(forecast?.size == .init(bytes: 80 + 7257 * 2, exactness: .exact))
+        let size = Forecast.Size(bytes: 80 + 7257 * 2, exactness: .exact)
+        #expect(forecast?.size == size)
         let open = try MediaTimeRange(startingAt: MediaTime(frames: 44_000, rate: 44_100))
         #expect(Converter.compatibility(of: format, with: track, ranges: [open]).forecast?.frames == 37)
     }

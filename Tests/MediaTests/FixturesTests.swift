@@ -17,7 +17,8 @@ import Testing
     @Test func rampVisitsEveryLowByteAndSurvivesTwentyFourBits() throws {
         let ramp = Signal.ramp24(rate: 48_000, frames: 1_000, channels: 2)
         let values = ramp.integers(bits: 24)
-        #expect(Set(values[0].prefix(256).map { $0 & 0xFF }).count == 256)
+        let lowBytes = Set(values[0].prefix(256).map { value in value & 0xFF })
+        #expect(lowBytes.count == 256)
         #expect(values[0] != values[1])
         #expect(ramp.pcm(.s24).signal == ramp)
         #expect(ramp.pcm(.s32).signal == ramp)
@@ -281,7 +282,8 @@ import Testing
         defer { close(inherited) }
         let run = try Run.program("ls", ["/proc/self/fd"]).checked()
         // Descriptor 3 is the directory that ls itself reads.
-        #expect(run.outputText.split(separator: "\n") == ["0", "1", "2", "3"])
+        let descriptors: [Substring] = run.outputText.split(separator: "\n")
+        #expect(descriptors == ["0", "1", "2", "3"])
     }
 
     @Test func ffmpegIsPresentAndTellsItsErrors() throws {

@@ -122,8 +122,10 @@ extension PCM {
     /// Every `step`th frame, which is enough for sounds that are low for the rate.
     fileprivate func everyFrame(_ step: Int) -> PCM {
         guard step > 1 else { return self }
-        let kept = stride(from: 0, to: frames, by: step).flatMap { frame in
-            bytes[frame * bytesPerFrame..<(frame + 1) * bytesPerFrame]
+        var kept: [UInt8] = []
+        for frame in stride(from: 0, to: frames, by: step) {
+            let start: Int = frame * bytesPerFrame
+            kept += bytes[start..<start + bytesPerFrame]
         }
         return PCM(rate: rate / step, channels: channels, format: format, bytes: kept)
     }

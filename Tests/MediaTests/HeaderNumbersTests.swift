@@ -42,7 +42,8 @@ import Testing
     /// Changes fields of two, four and eight bytes in either byte order, most of them in the first kilobyte.
     @Test(arguments: SampleFile.Kind.allCases) func fieldsAtTheirEndsAreSoundOrACode(_ kind: SampleFile.Kind) throws {
         let bytes = try SampleFile.of(kind).bytes.prefix(24_000)
-        var generator = SeededGenerator(seed: UInt64(kind.fileName.utf8.reduce(7) { $0 &* 31 &+ Int($1) } & 0xFFFF))
+        let seed: Int = kind.fileName.utf8.reduce(7) { (sum: Int, byte: UInt8) in sum &* 31 &+ Int(byte) }
+        var generator = SeededGenerator(seed: UInt64(seed & 0xFFFF))
         let paths = try (0..<Self.count).map { number in
             var changed = Array(bytes)
             for _ in 0..<Int.random(in: 1...2, using: &generator) {

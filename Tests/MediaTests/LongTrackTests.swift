@@ -100,10 +100,7 @@ import Testing
         var peaks: [Int] = []
         for seconds in [600, 36_000] {
             let count = try looped(seconds: seconds, to: folder.path("long.m4a"))
-            let run = try Run.program(
-                MediaProcess.path,
-                [folder.path("long.m4a"), folder.path("out.aac"), "adts", "copy"]
-            ).checked()
+            let run = try MediaProcess.run([folder.path("long.m4a"), folder.path("out.aac"), "adts", "copy"]).checked()
             peaks.append(try #require(Int(run.errorText.split(separator: " ").last?.dropLast() ?? "")))
             // Each packet follows a header of seven bytes.
             #expect(try Bytes.size(of: folder.path("out.aac")) > count * 8)

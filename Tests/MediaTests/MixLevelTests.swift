@@ -76,7 +76,8 @@ import Testing
         let rest = Signal.silence(rate: 48_000, frames: Self.frames, channels: 5)
         try WAVFile.write(Signal.stacked([one, rest]).pcm(.s16), to: front)
         try Converted.file(front, to: path, as: format)
-        let wanted = 20 * log10(0.9 * 0.5.squareRoot() / (2 + 2.0.squareRoot()))
+        let root: Double = 2.0.squareRoot()
+        let wanted: Double = 20 * log10(0.9 / root / (2 + root))
         let alone = try levels(path)
         #expect(alone.allSatisfy { abs($0 - wanted) < output.tolerance }, "\(alone)")
     }

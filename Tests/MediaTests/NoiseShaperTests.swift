@@ -89,11 +89,12 @@ import Testing
         // Levinson and Durbin's recursion.
         var (found, error) = ([Double](), correlation[0])
         for order in 0..<NoiseShaper.order {
-            let sum = found.enumerated().reduce(correlation[order + 1]) {
-                $0 - $1.element * correlation[order - $1.offset]
-            }
-            let reflection = sum / error
-            found = found.enumerated().map { $0.element - reflection * found[order - 1 - $0.offset] } + [reflection]
+            var sum: Double = correlation[order + 1]
+            for (place, one) in found.enumerated() { sum -= one * correlation[order - place] }
+            let reflection: Double = sum / error
+            let before: [Double] = found
+            for place in before.indices { found[place] -= reflection * before[order - 1 - place] }
+            found.append(reflection)
             error *= 1 - reflection * reflection
         }
         let used = try #require(NoiseShaper.coefficients(atRate: rate))

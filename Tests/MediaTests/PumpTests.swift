@@ -11,12 +11,13 @@ import Testing
         let source = folder.path("source.wav")
         try WAVFile.write(Signal.noise(seed: 1, rate: 44_100, frames: 44_100 * 20, channels: 2).pcm(.s16), to: source)
         // A release build, as shipped: without optimisation, Swift allocates for every closure.
-        let program = BuiltProgram.releasePath("pump-allocations")
+        let program = BuiltProgram.releasePath("media-program")
         let `extension` = try Preset.named(preset).format(forExtension: nil).container.fileExtensions[0]
-        let run = try Run.program(program, [source, folder.path("out.\(`extension`)"), preset, `extension`]).checked()
-        let words = run.outputText.split(separator: " ")
-        #expect(words.first == "0", "\(run.outputText)")
-        #expect(try #require(Int(words[3])) > 20)
+        let words = ["allocations", source, folder.path("out.\(`extension`)"), preset, `extension`]
+        let run = try Run.program(program, words).checked()
+        let said = run.outputText.split(separator: " ")
+        #expect(said.first == "0", "\(run.outputText)")
+        #expect(try #require(Int(said[3])) > 20)
         #expect(run.outputText.contains("control 1"))
     }
 

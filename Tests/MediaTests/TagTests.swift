@@ -139,11 +139,15 @@ import Testing
         try WAVFile.write(Signal.sweep(rate: 44_100, frames: frames).pcm(.s16), to: wav)
         try Converted.file(wav, to: m4a, as: AudioFormat(container: .m4a))
         let text = try #require(try FFmpeg.probe(m4a).tags["iTunSMPB"])
-        let numbers = text.split(separator: " ").map { Int($0, radix: 16) }
+        let words: [Substring] = text.split(separator: " ")
+        let numbers: [Int?] = words.map { word in Int(word, radix: 16) }
         let packets = (1024 + frames + 1023) / 1024
         #expect(numbers.count == 12)
-        #expect(Array(numbers.prefix(4)) == [0, 1024, packets * 1024 - 1024 - frames, frames])
-        #expect(text.split(separator: " ").map(\.count) == [8, 8, 8, 16] + Array(repeating: 8, count: 8))
+        let padding: Int = packets * 1024 - 1024 - frames
+        let wanted: [Int?] = [0, 1024, padding, frames]
+        #expect(Array(numbers.prefix(4)) == wanted)
+        let widths: [Int] = [8, 8, 8, 16, 8, 8, 8, 8, 8, 8, 8, 8]
+        #expect(words.map(\.count) == widths)
     }
 
     // MARK: Choosing

@@ -4,7 +4,7 @@ import Testing
 
 /// Programs that stay loaded: a start of theirs does what any start does.
 struct WarmStartTests {
-    private func shell(_ script: String, input: Run.Input = .nothing, limit: Duration = .seconds(60)) throws -> Run {
+    private func shell(_ script: String, input: Run.Input = .nothing, limit: Duration = .seconds(300)) throws -> Run {
         try Run.program("sh", ["-c", script], input: input, limit: limit, keepsLoaded: true)
     }
 

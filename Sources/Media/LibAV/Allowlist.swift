@@ -34,3 +34,25 @@ enum Allowlist {
     /// Whether a demuxer is allowed, given libav's full name for it. That name may list several formats.
     static func allows(demuxer name: String) -> Bool { demuxers.contains(name) }
 }
+
+extension Allowlist {
+    /// Whether the allowlist has a decoder for a codec, given libav's name for the codec.
+    static func decodes(codec name: String) -> Bool {
+        avcodec_descriptor_get_by_name(name).flatMap { decoder(of: $0.pointee.id) } != nil
+    }
+
+    /// The allowed decoder for a codec; `nil` if there is none.
+    ///
+    /// libav's default decoder is not always allowed: its default for MP2 computes in integers.
+    static func decoder(of codec: AVCodecID) -> UnsafePointer<AVCodec>? {
+        var state: UnsafeMutableRawPointer?
+        while let candidate = av_codec_iterate(&state) {
+            if candidate.pointee.id == codec, av_codec_is_decoder(candidate) != 0,
+                decoders.contains(String(cString: candidate.pointee.name))
+            {
+                return candidate
+            }
+        }
+        return nil
+    }
+}

@@ -206,13 +206,17 @@ struct PacketLength: ~Copyable {
             count: Int(parameters.pointee.extradata_size)
         )
         guard header.count >= 68, header.starts(with: Array("Speex   ".utf8)) else { return nil }
-        func word(_ place: Int) -> Int { (0..<4).reduce(0) { $0 | Int(header[place + $1]) << (8 * $1) } }
-        let (size, count) = (word(56), max(1, word(64)))
+        let (size, count) = (littleEndianWord(header, at: 56), max(1, littleEndianWord(header, at: 64)))
         return (1...640).contains(size) && count <= 64 ? size * count : nil
     }
 
     private func wavPack(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard bytes.count >= 32, bytes.prefix(4).elementsEqual("wvpk".utf8) else { return nil }
-        return (0..<4).reduce(0) { $0 | Int(bytes[20 + $1]) << (8 * $1) }
+        return littleEndianWord(bytes, at: 20)
+    }
+
+    /// The number in the four bytes from `place` on.
+    private func littleEndianWord(_ bytes: UnsafeRawBufferPointer, at place: Int) -> Int {
+        Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self)))
     }
 }

@@ -15,7 +15,7 @@ extension Converter {
     /// Opens anew what would be encoded, for each pass that measures it.
     typealias OpenedSound = () throws -> (any SampleOutput, BudgetWatch)
 
-    /// The requested part of a source that is no timeline. The result throws if the source cannot be read twice.
+    /// The requested part of a source that is not a timeline. The result throws if the source cannot be read twice.
     func sound(
         _ source: Int32,
         like first: Reader,

@@ -27,7 +27,7 @@ public struct Budget: Sendable, Hashable {
         self.openSeconds = openSeconds
     }
 
-    /// The decoded bytes allowed for a source of any size: a few seconds of silence are no decompression bomb.
+    /// The decoded bytes allowed for a source of any size: a few seconds of silence are not a decompression bomb.
     static let freeBytes: Int64 = 256 << 20
 }
 

@@ -39,7 +39,7 @@ extension LengthPromise {
             return
         }
         if let facts, let sound = facts.soundFrames {
-            // A length that no track has is no promise, and the arithmetic below is not made for it.
+            // A length that no track has does not count as a promise, and the arithmetic below is not made for it.
             guard (0...Plausible.frames).contains(sound) else {
                 self = .none
                 return

@@ -1,6 +1,6 @@
 import Conversion
 
-/// Endings that look like a loss and are none.
+/// Endings that look like a loss but lose nothing.
 extension PacketFeed {
     /// Estimates the frames of sound in the whole source from the `frames` heard so far, at the same frames per byte.
     func heardFrames(_ frames: Int64, isAtEnd: Bool) -> Int64 {

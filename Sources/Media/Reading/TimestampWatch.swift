@@ -85,7 +85,7 @@ struct TimestampWatch {
         }
         guard step < -lost else { return counted + wholePackets(step, of: usual) }
         let place = counted - lost
-        // A single wrong time is no new beginning.
+        // A single wrong time is not a new beginning.
         if stepBack < step / 2 { self.base = frame - place }
         return place
     }
@@ -106,7 +106,7 @@ struct TimestampWatch {
         return abs(whole - frames) <= finest ? whole : frames
     }
 
-    /// The allowed deviation. A gap is at least one packet, so half a packet is no reason to distrust a clock.
+    /// The allowed deviation. A gap is at least one packet, so half a packet does not make a clock wrong.
     private func slack(_ usual: Int64) -> Int64 {
         guard learns, timed > Self.learningPackets else { return coarsest }
         return min(coarsest, max(finest, 4 * jitter, usual / 2))

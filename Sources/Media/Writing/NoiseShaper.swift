@@ -41,7 +41,7 @@ struct NoiseShaper {
     /// Rounds `count` samples of one channel, `stride` apart. `scale` brings a sample to steps. Noise numbers are as in
     /// `SampleRounding`. Returns how many samples are beyond full scale by more than half a step, or NaN.
     ///
-    /// A sample beyond full scale is clipped, and what clipping takes away is no error to feed back: the noise does
+    /// A sample beyond full scale is clipped, and what clipping takes away is not an error to feed back: the noise does
     /// not grow with it.
     mutating func round<Source: ShapedSample, Stored: RoundedSample>(
         channel: Int,

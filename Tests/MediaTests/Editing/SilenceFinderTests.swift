@@ -49,7 +49,7 @@ import Testing
         let places = (0..<50).map { $0 * 20 }
         let clicks = signal(places.map { $0...$0 }, frames: 1_000)
         #expect(try middles(clicks, "-60dB/0.01s").count == 49)
-        let first = (0..<11).map { Int64($0 * 20 + 10) }
+        let first: [Int64] = (0..<11).map { (place: Int64) in place * 20 + 10 }
         #expect(try middles(clicks, "-60dB/0.01s", most: 10) == first)
     }
 }

@@ -90,7 +90,10 @@ struct BlockyFLAC {
         if number < 0x80 { return [UInt8(number)] }
         var length = 2
         while number >= 1 << (5 * length + 1) { length += 1 }
-        let rest = (0..<(length - 1)).reversed().map { UInt8(0x80 | number >> (6 * $0) & 0x3F) }
+        let rest: [UInt8] = (0..<(length - 1)).reversed().map { (place: Int) -> UInt8 in
+            let bits: Int = (number >> (6 * place)) & 0x3F
+            return UInt8(0x80 | bits)
+        }
         let lead = UInt8(truncatingIfNeeded: 0xFF00 >> length)
         return [lead | UInt8(truncatingIfNeeded: number >> (6 * (length - 1)))] + rest
     }

@@ -4,9 +4,13 @@ import TestSupport
 
 @testable import Media
 
-/// Conversions in a separate process, by the program `media-process`, which is built next to the tests.
+/// Conversions in a separate process, by `media-program convert`.
 enum MediaProcess {
-    static let path = BuiltProgram.path("media-process")
+    /// The program and its subcommand.
+    static let command = [BuiltProgram.path("media-program"), "convert"]
+
+    /// Runs the program with `words` and waits for its end.
+    static func run(_ words: [String]) throws -> Run { try Run.program(command[0], command.dropFirst() + words) }
 
     /// The error of a conversion in a process that may use only this many kilobytes more memory than at its start.
     static func errorWithAddressSpace(
@@ -15,7 +19,7 @@ enum MediaProcess {
         _ destination: String,
         _ format: String
     ) throws -> MediaError {
-        let run = try Run.program(path, ["--address-space", "\(kilobytes)", source, destination, format, format])
+        let run = try run(["--address-space", "\(kilobytes)", source, destination, format, format])
         let words = run.errorText.split(separator: "\n").first.map { $0.split(separator: " ", maxSplits: 2) } ?? []
         guard words.count == 3, let code = FailureCode(rawValue: String(words[0])),
             let stage = Failure.Stage(rawValue: String(words[1]))
@@ -29,9 +33,9 @@ enum MediaProcess {
         if let kilobytes {
             // Without the trap, SIGXFSZ would kill the process before the write could fail.
             let script = "trap '' XFSZ; ulimit -f \(kilobytes * 2); exec \"$@\""
-            run = try Run.program("sh", ["-c", script, "sh", path] + words)
+            run = try Run.program("sh", ["-c", script, "sh"] + command + words)
         } else {
-            run = try Run.program(path, words)
+            run = try self.run(words)
         }
         return run.outputText.trimmingCharacters(in: .whitespacesAndNewlines)
     }

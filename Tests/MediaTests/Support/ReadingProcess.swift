@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// Runs `reading-process`, which `make test` builds for release, so that numbers overflow as they would for users.
+/// Runs `media-program read`, which `make test` builds for release, so that numbers overflow as they would for users.
 enum ReadingProcess {
     /// The result of each step with a file, and the processor time that it took, in hundredths of a second.
     struct Answer: Sendable {
@@ -13,10 +13,10 @@ enum ReadingProcess {
     static func read(
         _ paths: [String],
         steps: [String]? = nil,
-        limit: Duration = .seconds(300)
+        limit: Duration = .seconds(600)
     ) throws -> [Answer] {
         let choice = steps.map { ["--steps", $0.joined(separator: ",")] } ?? []
-        let run = try Run.program(BuiltProgram.releasePath("reading-process"), choice + paths, limit: limit)
+        let run = try Run.program(BuiltProgram.releasePath("media-program"), ["read"] + choice + paths, limit: limit)
         let lines = run.outputText.split(separator: "\n", omittingEmptySubsequences: true)
         guard run.succeeded else {
             throw SupportError(

@@ -1,3 +1,9 @@
+/// AC-3 and E-AC-3 without a container.
+struct AC3: SourceRules {
+    let frameSyntax: FrameSyntax? = .ac3
+    let statesTimes = false
+}
+
 /// Frames of AC-3 and E-AC-3, ETSI TS 102 366.
 extension FrameSyntax {
     private static let ac3SampleRates = [48_000, 44_100, 32_000, 0]

@@ -76,3 +76,43 @@ extension CAF {
 
     private static func hasPacketTable(_ codec: Codec) -> Bool { codec == .opus || codec == .alac }
 }
+
+/// Corrects CAF's packet table: libav counts whole packets as sound there, and writes no priming.
+enum CAFPatch {
+    static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        guard let table = try CAF.chunks.first("pakt", in: sink) else { throw sink.malformed("no packet table in CAF") }
+        let head = try sink.bytes(at: table, count: 24)
+        guard head.count == 24 else { throw sink.malformed("CAF's packet table is truncated") }
+        let scale = format.codec == .opus ? Int64(OpusHeader.rateHz / format.sampleRateHz) : 1
+        let (sound, priming) = (facts.frames * scale, Int64(facts.delay) * scale)
+        let coded = bigEndian(head[8..<16])
+        guard coded >= sound + priming else {
+            throw sink.malformed("CAF's packets hold fewer frames than were encoded")
+        }
+        try sink.patch(
+            bigEndianBytes(sound, count: 8) + bigEndianBytes(priming, count: 4)
+                + bigEndianBytes(coded - sound - priming, count: 4),
+            at: table + 8
+        )
+    }
+}
+
+/// Caps the strings of CAF by lowering their count.
+extension TagCap {
+    /// Pairs of strings after their count.
+    mutating func capCAF() {
+        var place: Int64 = 8
+        for _ in 0..<4096 {
+            guard let head = source.bytes(at: place, count: 16), head.count == 16 else { return }
+            let length = bigEndian(head[4..<12])
+            guard length >= 0, length <= size else { return }
+            if head.starts(with: Array("info".utf8)), length >= 4, place + 12 + length <= size {
+                let stated = bigEndian(head[12..<16])
+                var count: Int64 = 0
+                while count < stated, count <= Int64(TagBudget.mostTags), budget.takes() { count += 1 }
+                if count < stated { patch(place + 12, bigEndianBytes(count, count: 4)) }
+            }
+            place += 12 + length
+        }
+    }
+}
