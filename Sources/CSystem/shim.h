@@ -69,6 +69,7 @@ static const int32_t SLUICE_O_PATH = 010000000;
 static const int32_t SLUICE_F_SETSIG = 10;
 static const int32_t SLUICE_F_SETLEASE = 1024;
 static const int32_t SLUICE_SEEK_HOLE = 4;
+static const int32_t SLUICE_FNM_CASEFOLD = 16;
 static const uint32_t SLUICE_RENAME_NOREPLACE = 1;
 static const uint32_t SLUICE_SYNC_FILE_RANGE_WAIT_BEFORE = 1;
 

@@ -32,6 +32,20 @@ package enum SystemCall {
         fgetxattr(descriptor, name, &bytes, bytes.count)
     }
 
+    /// The number of the group `name`; `nil` if there is none on this machine.
+    package static func groupNumber(of name: String) -> UInt32? {
+        var entry = group()
+        var found: UnsafeMutablePointer<group>?
+        // Names of a directory service may come with many members.
+        var space = [CChar](repeating: 0, count: 1 << 20)
+        return getgrnam_r(name, &entry, &space, space.count, &found) == 0 ? found?.pointee.gr_gid : nil
+    }
+
+    /// Whether an open file or folder has an access list (ACL) besides its mode.
+    package static func hasAccessList(_ descriptor: Int32) -> Bool {
+        fgetxattr(descriptor, "system.posix_acl_access", nil, 0) > 0
+    }
+
     package static func setAttribute(_ name: String, of descriptor: Int32, to bytes: [UInt8]) -> Int32 {
         fsetxattr(descriptor, name, bytes, bytes.count, 0)
     }
@@ -53,7 +67,7 @@ package enum SystemCall {
     package static func columns(of scalar: Unicode.Scalar) -> Int { Int(wcwidth(wchar_t(scalar.value))) }
 }
 
-/// Flags of system calls that Swift's Glibc module lacks.
+/// Flags of calls that Swift's Glibc module lacks.
 package enum SystemFlag {
     /// O_TMPFILE: a file without a name.
     package static let unnamedFile = SLUICE_O_TMPFILE
@@ -63,4 +77,6 @@ package enum SystemFlag {
     package static let setSignal = SLUICE_F_SETSIG
     package static let setLease = SLUICE_F_SETLEASE
     package static let seekHole = SLUICE_SEEK_HOLE
+    /// FNM_CASEFOLD: `fnmatch` takes capitals for small letters.
+    package static let anyCase = SLUICE_FNM_CASEFOLD
 }

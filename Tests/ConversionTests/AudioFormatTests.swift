@@ -63,8 +63,9 @@ import Testing
     @Test func littleEndianAIFFIsRefusedInOneSentence() throws {
         let refusal = try refusal(AudioFormat(container: .aiff, endianness: .little))
         #expect(refusal.description == "endian little: AIFF is big-endian; allowed: big")
-        #expect(refusal.reasons[0].hint?.contains("WAV") == true)
-        #expect(refusal.reasons[0].hint?.contains("AIFC") == true)
+        let hint: String = try #require(refusal.reasons[0].hint)
+        #expect(hint.contains("WAV"))
+        #expect(hint.contains("AIFC"))
     }
 
     @Test func everyWrongFieldIsNamedAtOnce() throws {

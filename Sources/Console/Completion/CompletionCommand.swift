@@ -6,7 +6,7 @@ package enum CompletionCommand {
         completion: .words(Shell.allCases.map { Completion.Candidate(word: $0.rawValue) })
     )
 
-    package static let value = Subcommand(
+    package static let value: Subcommand = Subcommand(
         name: "completion",
         summary: "print a shell completion script",
         discussion: [

@@ -15,9 +15,11 @@ package struct HelpPage {
             [paint(title, .strong) + heading[0].dropFirst(title.count)] + heading.dropFirst() + ["", "  " + usage]
         if !command.examples.isEmpty { lines += section("Examples", examples(), paint) }
         for paragraph in command.discussion { lines += [""] + paragraph.wrapped(to: width) }
-        let children = command.children.filter { !$0.isHidden }
-        if !children.isEmpty {
-            lines += section("Commands", rows(children.map { ($0.name, $0.summary) }, width), paint)
+        // One width for all groups.
+        let longest = command.groups.flatMap(\.shown).map(\.name.displayWidth).max() ?? 0
+        for group in command.groups where !group.shown.isEmpty {
+            let members = group.shown.map { ($0.name, $0.summary) }
+            lines += section(group.title, rows(members, width, longest: longest), paint)
         }
         if !command.arguments.isEmpty {
             lines += section("Arguments", rows(command.arguments.map { ($0.name, $0.summary) }, width), paint)
@@ -50,15 +52,16 @@ package struct HelpPage {
     }
 
     /// Two columns: names and their meanings.
-    private func rows(_ rows: [(name: String, meaning: String)], _ width: Int) -> [String] {
-        let column = min(26, width / 3, rows.reduce(0) { max($0, $1.name.displayWidth) })
+    private func rows(_ rows: [(name: String, meaning: String)], _ width: Int, longest: Int = 0) -> [String] {
+        let column = min(26, width / 3, rows.reduce(longest) { max($0, $1.name.displayWidth) })
         return rows.flatMap { row in
-            let meaning = row.meaning.wrapped(to: max(20, width - column - 4))
+            let meaning: [String] = row.meaning.wrapped(to: max(20, width - column - 4))
             let indent = String(repeating: " ", count: column + 4)
+            let indented: [String] = meaning.map { indent + $0 }
             guard row.name.displayWidth <= column else {
-                return ["  " + row.name] + meaning.map { indent + $0 }
+                return ["  \(row.name)"] + indented
             }
-            return ["  \(row.name.padded(to: column))  \(meaning[0])"] + meaning.dropFirst().map { indent + $0 }
+            return ["  \(row.name.padded(to: column))  \(meaning[0])"] + indented.dropFirst()
         }
     }
 }

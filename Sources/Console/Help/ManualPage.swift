@@ -17,8 +17,10 @@ struct ManualPage {
         if !command.discussion.isEmpty {
             lines += [".SH DESCRIPTION"] + command.discussion.flatMap { [".PP", $0.roff] }
         }
-        if !command.children.isEmpty {
-            lines += [".SH COMMANDS"] + command.children.filter { !$0.isHidden }.flatMap { item($0.name, $0.summary) }
+        if !command.groups.isEmpty { lines.append(".SH COMMANDS") }
+        for group in command.groups where !group.shown.isEmpty {
+            if command.groups.count > 1 { lines.append(".SS \(group.title.roff)") }
+            lines += group.shown.flatMap { item($0.name, $0.summary) }
         }
         if !command.arguments.isEmpty {
             lines += [".SH ARGUMENTS"] + command.arguments.flatMap { item($0.name, $0.summary) }

@@ -9,11 +9,18 @@ package struct CommandOutput: Sendable {
     /// Whether standard error is the journal, which learns the priority of a line from its prefix.
     private let isJournal: Bool
 
-    package init(colour: Outlet.ColourChoice = .auto, showsDebug: Bool = false, environment: [String: String]) {
-        data = Outlet(descriptor: STDOUT_FILENO, colour: colour, environment: environment)
-        talk = Outlet(descriptor: STDERR_FILENO, colour: colour, environment: environment)
+    /// Writes to the standard streams, or to the descriptors of the caller.
+    package init(
+        data: Int32 = STDOUT_FILENO,
+        talk: Int32 = STDERR_FILENO,
+        colour: Outlet.ColourChoice = .auto,
+        showsDebug: Bool = false,
+        environment: [String: String]
+    ) {
+        self.data = Outlet(descriptor: data, colour: colour, environment: environment)
+        self.talk = Outlet(descriptor: talk, colour: colour, environment: environment)
         self.showsDebug = showsDebug
-        isJournal = LogPriority.isJournal(STDERR_FILENO, environment)
+        isJournal = LogPriority.isJournal(talk, environment)
     }
 
     /// Prints one or more lines of data.
@@ -36,16 +43,16 @@ package struct CommandOutput: Sendable {
 
     /// Prints an error with its details and a hint.
     package func complain(_ message: String, details: [String] = [], hint: String? = nil) {
-        tell("error:", .bad, message, .error)
-        for detail in details { tell("", .faint, detail, .error) }
-        if let hint { tell("hint:", .strong, hint, .error) }
+        write("error:", .bad, message, .error)
+        for detail in details { write("", .faint, detail, .error) }
+        if let hint { write("hint:", .strong, hint, .error) }
     }
 
     /// Prints a note about something that is not a failure.
-    package func warn(_ message: String) { tell("note:", .careful, message, .warning) }
+    package func warn(_ message: String) { write("note:", .careful, message, .warning) }
 
     /// A label, with text in a second column.
-    private func tell(_ label: String, _ ink: Ink, _ text: String, _ priority: LogPriority) {
+    private func write(_ label: String, _ ink: Ink, _ text: String, _ priority: LogPriority) {
         let margin = 7
         let paragraphs = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let lines = talk.hasWidth ? paragraphs.flatMap { $0.wrapped(to: max(20, talk.width - margin)) } : paragraphs

@@ -39,24 +39,6 @@ extension String {
         return shortened(to: width - String(kept).displayWidth, unicode: unicode) + kept
     }
 
-    /// One line of JSON that is safe to show. JSON permits 8-bit control characters and direction marks, which
-    /// terminals obey. Their escapes mean the same to a program.
-    var printableAsJSON: String {
-        guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
-        var text = ""
-        for scalar in unicodeScalars {
-            if scalar.isUnprintable {
-                for unit in String(scalar).utf16 {
-                    let digits = String(unit, radix: 16)
-                    text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-                }
-            } else {
-                text.unicodeScalars.append(scalar)
-            }
-        }
-        return text
-    }
-
     /// The text, safe to show: control characters, direction marks and invisible characters are escaped.
     ///
     /// Names and tags come from other people's files. Unescaped, they could move the cursor, forge a line, or look

@@ -1,3 +1,4 @@
+import Conversion
 import Synchronization
 
 /// What a command can say about its progress at one moment.

@@ -106,9 +106,10 @@ package struct SettingsFile: Sendable {
 }
 
 extension Invocation {
-    /// The same with the settings of `file` for options that neither the command line nor the environment sets.
-    package func filled(from file: SettingsFile) -> Invocation {
-        adding(file.settings)
+    /// The same with the settings of `file`, `besides` some, for options that neither the command line nor the
+    /// environment sets.
+    package func filled(from file: SettingsFile, besides left: [OptionForm] = []) -> Invocation {
+        adding(file.settings.filter { setting in !left.contains { $0.name == setting.key } })
     }
 }
 

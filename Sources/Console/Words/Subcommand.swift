@@ -13,8 +13,8 @@ package struct Subcommand: Sendable {
     /// What to do instead of using one of them; `nil`: it is said where they belong.
     package let leavesOutHint: String?
     package let examples: [Example]
-    /// The commands below this one. With any, the command itself only runs if it `standsAlone`.
-    package let children: [Subcommand]
+    /// The commands below this one, as help shows them. With any, the command itself only runs if it `standsAlone`.
+    package let groups: [Group]
     /// Whether the command runs if none of its children is named.
     package let standsAlone: Bool
     /// For internal use; help does not list it.
@@ -33,6 +33,7 @@ package struct Subcommand: Sendable {
         leavesOutHint: String? = nil,
         examples: [Example] = [],
         children: [Subcommand] = [],
+        groups: [Group] = [],
         standsAlone: Bool = false,
         isHidden: Bool = false,
         habits: Habits? = nil,
@@ -41,9 +42,22 @@ package struct Subcommand: Sendable {
         (self.name, self.summary, self.discussion) = (name, summary, discussion)
         (self.arguments, self.options, self.leavesOut) = (arguments, options, leavesOut)
         (self.leavesOutHint, self.examples) = (leavesOutHint, examples)
-        (self.children, self.standsAlone, self.isHidden) = (children, standsAlone, isHidden)
+        self.groups = groups + (children.isEmpty ? [] : [Group("Commands", children)])
+        (self.standsAlone, self.isHidden) = (standsAlone, isHidden)
         (self.habits, self.run) = (habits, run)
     }
+
+    /// Commands under one heading.
+    package struct Group: Sendable {
+        package let title: String
+        package let commands: [Subcommand]
+
+        package init(_ title: String, _ commands: [Subcommand]) { (self.title, self.commands) = (title, commands) }
+
+        var shown: [Subcommand] { commands.filter { !$0.isHidden } }
+    }
+
+    package var children: [Subcommand] { groups.flatMap(\.commands) }
 }
 
 extension [Subcommand] {

@@ -64,6 +64,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     case destinationExists = "destination_exists"
     case destinationIsSource = "destination_is_source"
     case permissionDenied = "permission_denied"
+    case folderDenied = "folder_denied"
     case readOnly = "read_only"
     case invalidPath = "invalid_path"
     case invalidLocation = "invalid_location"
@@ -120,6 +121,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     case neighbourCrashed = "neighbour_crashed"
     case fileSystemMissing = "file_system_missing"
     case fileSystemFull = "file_system_full"
+    case rootNotWritable = "root_not_writable"
     case albumWaits = "album_waits"
     case unable
 

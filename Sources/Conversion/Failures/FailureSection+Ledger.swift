@@ -21,8 +21,8 @@ extension FailureSection {
             .ledgerCannotReach: .init(
                 .infrastructure,
                 [.ledger],
-                "No server accepted a connection in time.",
-                cause: "PostgreSQL is down, a firewall",
+                "No server accepted a connection in time, or the server stopped answering.",
+                cause: "PostgreSQL is down, a firewall, an unplugged cable",
                 advice: "check that PostgreSQL runs there and that this machine may connect to it",
                 exitCode: 5
             ),
@@ -160,7 +160,7 @@ extension FailureSection {
             .coordinatorUnexpectedAnswer: .init(
                 .permanent,
                 [.ledger],
-                "What answers at the coordinator's URL is no coordinator, or one whose answer cannot be read.",
+                "What answers at the coordinator's URL is not a coordinator, or its answer cannot be read.",
                 cause: "a wrong URL, a proxy's page, a coordinator of another version",
                 advice: "check SLUICE_URL, and that the coordinator has the version of this command",
                 exitCode: 5
@@ -258,6 +258,13 @@ extension FailureSection {
                 "The file system of the output is full. The message names it.",
                 cause: "other files on it, a quota",
                 advice: "free space on that file system; jobs that wait for it continue automatically"
+            ),
+            .rootNotWritable: .init(
+                .infrastructure,
+                [.release],
+                "The worker's user may not write to the root of the output. The message names it.",
+                cause: "a folder of another user, a file system that is mounted read-only",
+                advice: "let the worker's user write to the root's folder; jobs that wait for it continue automatically"
             ),
             .unable: .init(
                 .infrastructure,

@@ -50,7 +50,16 @@ extension FailureSection {
                 [.open, .publish],
                 "The system denies access.",
                 cause: "another owner, another mode",
-                advice: "let the worker's user read the sources and write to the folders of the outputs",
+                advice:
+                    "the user that runs the conversion must be able to read the sources and to write to the outputs' folders",
+                exitCode: 6
+            ),
+            .folderDenied: .init(
+                .transient,
+                [.open, .publish],
+                "The worker's user may not write to the folder of the output. It may write to the root's own folder.",
+                cause: "a folder of another user, another mode",
+                advice: "let the worker's user write to that folder",
                 exitCode: 6
             ),
             .readOnly: .init(

@@ -1,4 +1,4 @@
-/// How audio is encoded. `copy` is no codec: it passes the source's packets through untouched.
+/// How audio is encoded. `copy` is not a codec: it passes the source's packets through untouched.
 public enum Codec: String, Sendable, Codable, CaseIterable {
     case pcm, ulaw, alaw, flac, alac, aac, mp3, vorbis, opus, wavpack, copy
 

@@ -57,7 +57,7 @@ public struct SourceExtras: Sendable, Hashable {
     }
 
     public init(_ source: SourceReport) {
-        // Of more tags than fit, a report says how many in a tag that is none.
+        // Of more tags than fit, a report says how many in an entry that is not a tag.
         self.init(
             tags: source.tags.filter { !$0.isTechnical }.map(\.name),
             hasCover: source.cover != nil,

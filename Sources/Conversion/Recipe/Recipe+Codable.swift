@@ -5,7 +5,7 @@ extension Recipe: Codable {
 
     /// Decodes strictly: throws on a newer version, an unknown field or a wrong type.
     public init(from decoder: any Decoder) throws {
-        // The version comes first: a newer version may have fields that this code does not know, and they are no error.
+        // The version comes first: fields of a newer version, which this code does not know, are not errors.
         let container = try decoder.container(keyedBy: Field.self)
         guard let version = try container.strictlyDecode(Int.self, at: .version) else {
             throw DecodingError.keyNotFound(

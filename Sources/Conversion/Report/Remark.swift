@@ -20,7 +20,7 @@ public struct Remark: Sendable, Hashable, Codable {
         case chapters
         /// The source's cover is not in the output.
         case cover
-        /// The source ends in an incomplete frame that holds none of the sound its header promises.
+        /// The source ends in an incomplete frame that does not belong to the sound that its header promises.
         case partialFrame = "partial_frame"
         /// The source's header states no usable length, so all the sound in the file was converted.
         case headerLengthIgnored = "header_length_ignored"

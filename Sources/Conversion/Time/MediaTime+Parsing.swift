@@ -5,7 +5,7 @@ extension MediaTime {
         public enum Code: String, Sendable, Hashable {
             /// The text is empty.
             case empty
-            /// The text has none of the allowed forms.
+            /// The text does not have an allowed form.
             case malformed
             /// Minutes or seconds of 60 or more after a higher unit.
             case fieldTooLarge

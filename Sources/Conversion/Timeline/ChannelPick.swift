@@ -81,7 +81,7 @@ extension ChannelPick: CustomStringConvertible {
 extension ChannelPick: Codable {
     /// Decodes one of the words, or a list of channel numbers.
     public init(from decoder: any Decoder) throws {
-        // `try?`: what is no text can still be a list.
+        // `try?`: what is not a text can still be a list.
         if let text = try? decoder.singleValueContainer().decode(String.self) {
             guard let known = Self.words.first(where: { $0.word == text }) else {
                 throw DecodingError(EditTextError(text, "allowed: \(Self.allowedForms)"), in: decoder)

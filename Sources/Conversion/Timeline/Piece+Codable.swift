@@ -104,7 +104,7 @@ private enum FadeFieldName: String, CodingKey, CaseIterable {
 
 extension FadeField {
     init(from decoder: any Decoder) throws {
-        // `try?`: what is no text can still be an object. A text that is not a time is refused by the time.
+        // `try?`: what is not a text can still be an object. A text that is not a time is refused by the time.
         guard (try? decoder.singleValueContainer().decode(String.self)) == nil else {
             self.init(fade: Fade(try MediaTime(from: decoder), curve: Self.usualCurve))
             return

@@ -43,11 +43,12 @@ import Testing
 
     @Test func panTurnsOneSideDown() throws {
         let positions: [Double] = [-1, -0.5, 0, 0.25, 1]
-        let amplitudes = try positions.map { position in
+        let amplitudes: [[Double]] = try positions.map { position in
             let pan = try #require(Pan(position))
             return [pan.leftAmplitude, pan.rightAmplitude]
         }
-        #expect(amplitudes == [[1, 0], [1, 0.5], [1, 1], [0.75, 1], [0, 1]])
+        let expected: [[Double]] = [[1, 0], [1, 0.5], [1, 1], [0.75, 1], [0, 1]]
+        #expect(amplitudes == expected)
         #expect(Pan(1.01) == nil)
         #expect(Pan(.nan) == nil)
     }

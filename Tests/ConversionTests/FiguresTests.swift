@@ -1,7 +1,6 @@
 import Testing
 
-@testable import Command
-@testable import Console
+@testable import Conversion
 
 /// Human-readable numbers, at the ends of their ranges.
 struct FiguresTests {

@@ -1,6 +1,5 @@
 import Testing
 
-@testable import Command
 @testable import Console
 
 /// Each frame is painted over the last one.

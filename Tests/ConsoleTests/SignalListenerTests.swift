@@ -1,7 +1,6 @@
 import Glibc
 import Testing
 
-@testable import Command
 @testable import Console
 
 struct SignalListenerTests {

@@ -1,7 +1,7 @@
+import Conversion
 import Foundation
 import Testing
 
-@testable import Command
 @testable import Console
 
 /// Human-readable times, parsed and printed.

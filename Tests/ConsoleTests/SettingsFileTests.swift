@@ -1,6 +1,5 @@
 import Testing
 
-@testable import Command
 @testable import Console
 
 /// The grammar of `sluice.conf`, and what it refuses.
@@ -80,16 +79,5 @@ struct SettingsFileTests {
         #expect(try read(["go", "--level", "5"])[Self.level] == 5)
         // A list on the command line replaces the list of the file.
         #expect(try read(["go", "--word", "c"]).all(Self.word) == ["c"])
-    }
-
-    @Test func everyOptionOfTheServicesIsAKeyButNotTheOnesAboutTheUser() {
-        let names = ServiceFile.forms.map(\.name)
-        #expect(Set(names).count == names.count)
-        #expect(!names.contains("context") && !names.contains("config"))
-        // A switch concerns one run.
-        #expect(!names.contains("until-idle"))
-        for name in ["database", "database-file", "root", "slots", "queue", "name", "sandbox", "room-memory", "grace"] {
-            #expect(names.contains(name), "\(name)")
-        }
     }
 }

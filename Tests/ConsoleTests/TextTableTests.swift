@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-@testable import Command
 @testable import Console
 
 /// Tables at common terminal widths.

@@ -1,6 +1,5 @@
 import Testing
 
-@testable import Command
 @testable import Console
 
 /// When output uses colour and Unicode if the stream is not a terminal.

@@ -1,6 +1,5 @@
 import Testing
 
-@testable import Command
 @testable import Console
 
 /// The number of columns that text occupies, and the escapes that keep it harmless on a terminal.
@@ -32,7 +31,7 @@ struct DisplayWidthTests {
         for width in 0...9 { #expect("a講b演c".shortened(to: width).displayWidth <= width) }
     }
 
-    @Test(arguments: [
+    private static let escapedTexts: [(String, String)] = [
         ("plain", "plain"), ("two\nlines", "two\\u{a}lines"), ("\u{1B}[31mred", "\\u{1b}[31mred"),
         ("bell\u{7}", "bell\\u{7}"), ("\r", "\\u{d}"), ("\r\n", "\\u{d}\\u{a}"), ("\u{9B}2J", "\\u{9b}2J"),
         ("\u{7F}", "\\u{7f}"), ("gpj\u{202E}.exe", "gpj\\u{202e}.exe"), ("\u{2066}x\u{2069}", "\\u{2066}x\\u{2069}"),
@@ -41,7 +40,9 @@ struct DisplayWidthTests {
         ("a\u{200D}b\u{200C}", "a\\u{200d}b\\u{200c}"), ("می\u{200C}خواهم", "می\u{200C}خواهم"),
         ("x\u{E0041}", "x\\u{e0041}"),
         ("👩\u{200D}🚀", "👩\u{200D}🚀"), ("e\u{301}", "e\u{301}"), ("tab\t", "tab\\u{9}"),
-    ])
+    ]
+
+    @Test(arguments: escapedTexts)
     func whatCouldForgeALineIsEscaped(text: String, shown: String) {
         #expect(text.printable == shown)
     }

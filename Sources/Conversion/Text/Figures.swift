@@ -1,5 +1,3 @@
-import Conversion
-
 /// Numbers for people: with units, and without meaningless digits.
 package enum Figures {
     /// `8,488,368`
