@@ -57,7 +57,8 @@ enum Drain {
         guard getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage) == 0 else {
             throw SupportError("ask for our own times", errno: errno)
         }
-        return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1_000_000 }
+        func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1_000_000 }
+        return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
     private static func work(

@@ -41,8 +41,8 @@ enum LockBench {
                 for mode in work.count > 1 ? ["many", "unlocked"] : ["one", "one-unlocked"] {
                     runs[mode.hasSuffix("unlocked") ? "unlocked" : "locked", default: []].append(
                         try MeasuredProgram.run(
-                            bench.built("slot-process"),
-                            [mode, bench.sluice, work.source, work.output, "\(work.count)"],
+                            bench.built("test-program"),
+                            ["slot", mode, bench.sluice, work.source, work.output, "\(work.count)"],
                             core: nil
                         )
                     )
@@ -103,8 +103,8 @@ enum LockBench {
         let clip = "\(folder)/clip.wav"
         try WAVFile.write(Signal.speechLike(seed: 1, rate: 8_000, seconds: 1).pcm(.s16), to: clip)
         let run = try MeasuredProgram.run(
-            bench.built("slot-process"),
-            [mode, bench.sluice, clip, "\(folder)/out.wav", "\(rooms)"],
+            bench.built("test-program"),
+            ["slot", mode, bench.sluice, clip, "\(folder)/out.wav", "\(rooms)"],
             core: nil
         )
         return try String(decoding: run.output, as: UTF8.self).split(separator: "\n").map { line in

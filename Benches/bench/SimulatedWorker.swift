@@ -98,9 +98,9 @@ actor SimulatedWorker {
         case .digest(let fence): report(.digested(fence, nil))
         case .publisher(.link(let fences)): report(.linked(fences, not: [:]))
         case .publisher(let step): Task { report(await carryOut(step)) }
-        case .tell(.leaseOverdue): measurement.count { $0.overdueLeases += 1 }
-        case .tell(.leaseLost): measurement.count { $0.lostLeases += 1 }
-        case .giveUpFileCalls, .discard, .close, .tell, .end: break
+        case .report(.leaseOverdue): measurement.count { $0.overdueLeases += 1 }
+        case .report(.leaseLost): measurement.count { $0.lostLeases += 1 }
+        case .giveUpFileCalls, .discard, .close, .report, .end: break
         }
     }
 
@@ -194,9 +194,9 @@ actor SimulatedWorker {
         case .releaseStrays(let fences):
             _ = try await ledger.release(fences)
             return .straysReleased
-        case .tellAbilities(let abilities, let worker):
+        case .reportAbilities(let abilities, let worker):
             try await ledger.setAbilities(abilities, of: worker)
-            return .abilitiesTold(abilities, worker: worker)
+            return .abilitiesReported(abilities, worker: worker)
         case .checkRoots: return .rootsChecked
         }
     }
@@ -273,7 +273,7 @@ actor SimulatedWorker {
             repeat {
                 await sleep(until: min(due, .now + pause), since: seen)
                 noteProgress()
-            } while .now < due && pokes == seen && !state.hasNews(after: Self.patience, at: .now)
+            } while .now < due && pokes == seen && !state.hasChanged(after: Self.patience, at: .now)
             seen = pokes
             guard let beat = state.beat(at: .now) else {
                 due = .now + .seconds(1)
@@ -298,7 +298,7 @@ actor SimulatedWorker {
         do {
             let limit = min(.seconds(10), max(interval, .milliseconds(200)))
             let reply = try await heartbeat.beat(beat.worker, beat.jobs, status: status, within: limit)
-            report(.beatAnswered(reply, worker: beat.worker, told: beat.jobs))
+            report(.beatAnswered(reply, worker: beat.worker, reported: beat.jobs))
             return reply.sentAt + interval
         } catch {
             measurement.note(error)

@@ -8,7 +8,7 @@ public import FoundationEssentials
 public struct JobLedger: Sendable {
     let source: ConnectionSource
     /// Notifications about new work that are not sent yet.
-    let news = WorkNews()
+    let jobNotifier = JobNotifier()
     /// Submissions of one job that share calls.
     let singles: SingleSubmissions
     /// Reads of one job that share calls.

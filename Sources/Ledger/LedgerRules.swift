@@ -26,6 +26,7 @@ public enum LedgerRules {
     public static let queueName = NameRule(longest: 63, marks: "._-")
     public static let tenantName = NameRule(longest: 50, marks: "._@+-")
     public static let tokenName = NameRule(longest: 50, marks: "._@+-", mayBeDigits: false)
+    public static let loginName = NameRule(longest: 63, marks: "._-", mayBeginWithDigit: false)
     public static let webhookName = NameRule(longest: 64, marks: "._-", mayBeginWithDigit: false)
 }
 

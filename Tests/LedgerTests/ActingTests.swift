@@ -8,7 +8,7 @@ import Testing
 /// Calls on behalf of others: who may make them, with which rights, and under which name.
 struct ActingTests {
     /// A ledger over a login that may act for others and has no other right.
-    private static func face(_ lab: LedgerLab) throws -> JobLedger {
+    private static func api(_ lab: LedgerLab) throws -> JobLedger {
         try lab.ledger(as: GrantTests.user("sluice_face", on: lab.lab.server))
     }
 
@@ -29,7 +29,7 @@ struct ActingTests {
     func anActingCallerHasTheRightsOfItsRoleAlone(role: AccessRole) async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)
-        let ledger = try Self.face(lab).acting(for: Principal(name: "t", role: role))
+        let ledger = try Self.api(lab).acting(for: Principal(name: "t", role: role))
         // A token creates no tokens: they would outlive it.
         let allowed = try #require(GrantTests.functions[role.databaseRole])
             .subtracting(["create_token", "revoke_token", "create_tenant", "limit_tenant"])
@@ -43,11 +43,11 @@ struct ActingTests {
 
     @Test func callsDoWhatTheRolePermitsAndNothingElse() async throws {
         let lab = try await LedgerLab()
-        let face = try Self.face(lab)
-        let viewer = try face.acting(for: Principal(name: "v", role: .viewer))
-        let submitter = try face.acting(for: Principal(name: "s", role: .submitter))
-        let other = try face.acting(for: Principal(name: "o", role: .submitter))
-        let steward = try face.acting(for: Principal(name: "p", role: .operator))
+        let api = try Self.api(lab)
+        let viewer = try api.acting(for: Principal(name: "v", role: .viewer))
+        let submitter = try api.acting(for: Principal(name: "s", role: .submitter))
+        let other = try api.acting(for: Principal(name: "o", role: .submitter))
+        let steward = try api.acting(for: Principal(name: "p", role: .operator))
 
         // One job, and many by COPY into a temporary table.
         _ = try await submitter.submit(recipes: [LedgerLab.recipe("one")])
@@ -83,12 +83,12 @@ struct ActingTests {
             { _ = try await steward.keepHouse() },
             { _ = try await steward.register(WorkerRegistration(name: "w", host: "h", build: "1", slots: 1)) },
             // The login itself has no right but those of a coordinator.
-            { _ = try await face.status() }, { _ = try await face.submit(recipes: [LedgerLab.recipe("x")]) },
-            { try await face.apply(.cancel, to: JobFilter()) },
+            { _ = try await api.status() }, { _ = try await api.submit(recipes: [LedgerLab.recipe("x")]) },
+            { try await api.apply(.cancel, to: JobFilter()) },
         ] {
             #expect(try await failure(of: refused).code == .ledgerPermissionDenied)
         }
-        #expect(try await face.keepHouse().chores.allSatisfy { $0.error == nil })
+        #expect(try await api.keepHouse().chores.allSatisfy { $0.error == nil })
         let truth = try await lab.truth()
         #expect(truth == ["waiting": 2_501])
     }
@@ -174,7 +174,7 @@ struct ActingTests {
 
     @Test func aTenantHasNoOperators() async throws {
         #expect(throws: LedgerError.self) { try Principal(name: "a", role: .operator, tenant: "b") }
-        // Nor does the ledger believe a face that says so.
+        // Nor does the ledger believe a api that says so.
         let lab = try await LedgerLab()
         let own = try await lab.ledger.submit(recipes: [LedgerLab.recipe("a")])
         let opening = TransactionOpening(settings: [("role", "sluice_operator"), ("sluice.acting_for", "tenant:b")])

@@ -29,11 +29,14 @@ struct AlbumTests {
             )
             #expect(try await lab.ledger.album(of: claim.fence) == .open(isMeasured: true))
             if index < 2 {
-                try await lab.ledger.release([claim.fence], because: .albumWaits, after: .seconds(1_000_000))
+                try await lab.ledger.release([claim.fence], because: .albumWaits)
                 #expect(try await lab.close() == 0)
             }
         }
-        // Two wait, and the third still runs.
+        // Two wait, and the third still runs. Nothing but the end of the third wakes them.
+        let waiting = try await lab.ledger.jobs(matching: JobFilter(states: [.delayed])).jobs
+        #expect(waiting.count == 2 && waiting.allSatisfy { $0.readyAt == nil && $0.code == "album_waits" })
+        #expect(try await lab.value("select count(*) from \(lab.schema).delayed where ready_at = 'infinity'") == 2)
         #expect(try await lab.close() == 2)
         guard case .closed(let album) = try await lab.ledger.album(of: claims[2].fence) else {
             Issue.record("the album is open")
@@ -43,7 +46,7 @@ struct AlbumTests {
         #expect(album.measure.truePeakDBTP == 0)
         #expect(album.track == Self.measure(step: 400, peak: -2).report)
         // It began before the album was closed, and hands itself back only now.
-        try await lab.ledger.release([claims[2].fence], because: .albumWaits, after: .seconds(1_000_000))
+        try await lab.ledger.release([claims[2].fence], because: .albumWaits)
         #expect(try await lab.close() == 1)
         #expect(try await lab.close() == 0)
         #expect(try await lab.value("select is_awaited from \(lab.schema).album") == false)

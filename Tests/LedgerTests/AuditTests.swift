@@ -43,7 +43,7 @@ struct AuditTests {
         _ = try await steward.apply(.prioritize(3), to: JobFilter(batch: batch))
         _ = try await steward.apply(.cancel, to: JobFilter(batch: batch))
         _ = try await steward.apply(.retryWithDamage(.conceal, concealSeconds: 2), to: JobFilter(batch: batch))
-        let webhook = try await steward.createWebhook(at: "https://example.com/a?b", for: .all).id
+        let webhook = try await steward.createWebhook(NewWebhook(at: "https://example.com/a?b", for: .all)).id
         let test = try await steward.testWebhook(webhook)
         let dead: Int = try await lab.value(
             "update \(lab.schema).webhook_delivery set outcome = 'dead', ended_at = now() returning 1"
@@ -67,7 +67,9 @@ struct AuditTests {
         #expect(all[3].details.contains("https://example.com\"") && !all.contains { $0.details.contains("/a") })
         let records = all.filter { !$0.what.contains("webhook") && $0.what != "retry_deliveries" }
         #expect(records[0].details.contains("\"damage\": \"conceal\"") && records[0].details.contains("\(batch)"))
-        #expect(records.map(\.id) == records.map(\.id).sorted(by: >))
+        let ids: [Int64] = records.map(\.id)
+        let newestFirst: [Int64] = ids.sorted(by: >)
+        #expect(ids == newestFirst)
         // Every function that changes something for people is among these, submits, belongs to an upload, which
         // `QuotaTests` has, or to a bulk change, whose pages are changes of these.
         let changing = Set(all.map(\.what)).union([
@@ -77,10 +79,11 @@ struct AuditTests {
         ])
         let known = GrantTests.functions["sluice_operator"]!.union(GrantTests.functions["sluice_submitter"]!)
         let looking = GrantTests.looking.union([
-            "list_tokens", "list_tenants", "list_audit", "find_batch", "find_earlier", "ledger_metrics",
+            "list_tokens", "list_logins", "list_tenants", "list_audit", "find_batch", "find_earlier", "ledger_metrics",
             "oldest_snapshot_age", "list_webhooks", "list_deliveries",
         ])
-        #expect(known.subtracting(looking).subtracting(changing) == [])
+        let forgotten: Set<String> = known.subtracting(looking).subtracting(changing)
+        #expect(forgotten == [])
     }
 
     @Test func whatChangesNothingOrFailsLeavesNoRow() async throws {

@@ -29,7 +29,7 @@ struct BeatTests {
         #expect((summary.frames, summary.totalFrames, summary.slot, summary.worker) == (480, 960, 2, "w"))
         let known = try #require(try await lab.ledger.workers().first)
         #expect(known.status == WorkerStatus(busySlots: 2, pausedBecause: "the disk is full"))
-        #expect(known.holds == 2)
+        #expect((known.holds, known.begun) == (2, 1))
         #expect(known.abilities == ["recipe:1", "recipe:2", "recipe:3"])
         #expect(try await lab.claim(1, for: worker).isEmpty)
     }

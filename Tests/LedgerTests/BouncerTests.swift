@@ -18,7 +18,7 @@ struct BouncerTests {
             try connection.execute("create schema \(schema)")
             try connection.execute("create table \(schema).job (id bigint primary key, name text)")
         }
-        try await withThrowingTaskGroup { group in
+        try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<16 {
                 group.addTask {
                     for turn in 0..<20 {
@@ -35,11 +35,13 @@ struct BouncerTests {
                                 try $0["name"]
                             }
                         }
-                        #expect(names == ids.map { "job \($0)" })
-                        let counts = try await source.run("pipeline") { connection in
+                        let expected: [String] = ids.map { (id: Int) -> String in "job \(id)" }
+                        #expect(names == expected)
+                        let counts: [Int] = try await source.run("pipeline") { connection in
                             try connection.pipeline(ids.map { "update \(schema).job set name = null where id = \($0)" })
                         }
-                        #expect(counts.reduce(0, +) == 100)
+                        let changed: Int = counts.reduce(0, +)
+                        #expect(changed == 100)
                     }
                 }
             }

@@ -23,7 +23,10 @@ struct EarlierJobTests {
         let first = try await lab.ledger.submit(Submission(), recipes.map { JobRequest($0, stamp: Self.stamp) })
         let waiting = try await lab.ledger.earlierJobs(at: places.reversed() + ["out:other"])
         #expect(waiting.last == .some(nil))
-        #expect(waiting.dropLast().reversed().compactMap(\.self).map(\.job) == Array(first.firstJob...first.lastJob))
+        let known: [EarlierJob] = waiting.dropLast().reversed().compactMap { $0 }
+        let ids: [Int64] = known.map(\.job)
+        let submitted: [Int64] = Array(first.firstJob...first.lastJob)
+        #expect(ids == submitted)
         #expect(waiting.dropLast().allSatisfy { $0?.state == .waiting && $0?.stamp == Self.stamp })
         #expect(try waiting.dropLast().reversed().map { $0?.work } == recipes.map(number))
         // A later job replaces it, also from another queue.

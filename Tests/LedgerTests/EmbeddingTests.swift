@@ -2,12 +2,18 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The build tool that embeds the migrations into the binary.
+/// The build tool that embeds the steps and the functions of the ledger into the binary.
 struct EmbeddingTests {
-    /// Runs the tool on files with these names and texts. Returns the run and the source that it made.
-    private func embed(_ files: [String: String]) throws -> (run: Run, source: String) {
+    /// Runs the tool on steps and files of functions with these names and texts. Returns the run and the source that
+    /// it made.
+    private func embed(_ steps: [String: String], functions: [String: String] = [:]) throws -> (
+        run: Run, source: String
+    ) {
         let folder = try TemporaryFolder.create()
-        for (name, text) in files { try Data(text.utf8).write(to: URL(filePath: folder.path(name))) }
+        for (part, files) in [("tables", steps), ("functions", functions)] {
+            try FileManager.default.createDirectory(atPath: folder.path(part), withIntermediateDirectories: false)
+            for (name, text) in files { try Data(text.utf8).write(to: URL(filePath: folder.path("\(part)/\(name)"))) }
+        }
         let output = folder.path("Made.swift")
         let run = try Run.program(Self.program, [folder.path, output])
         let made = FileManager.default.contents(atPath: output) ?? Data()
@@ -41,7 +47,7 @@ struct EmbeddingTests {
     func aLineAboutEarlierBinariesThatWouldNotBeReadEndsTheBuild(line: String) throws {
         let (run, source) = try embed(["0001_a.sql": "select 1;\n\(line)\nselect 2;"])
         #expect(run.status == .exited(1))
-        #expect(run.outputText.contains("0001_a.sql:\(line.contains("\n") ? 3 : 2): error: "))
+        #expect(run.outputText.contains("tables/0001_a.sql:\(line.contains("\n") ? 3 : 2): error: "))
         #expect(source.isEmpty)
         #expect(try embed(["0001_a.sql": "select 1;\n-- Compatible from: 1\n"]).run.succeeded)
     }
@@ -52,6 +58,29 @@ struct EmbeddingTests {
         #expect(run.succeeded)
         #expect(source.contains("###\"\"\"\n\(text)\nselect 2;\n\"\"\"###"))
         #expect(!source.contains("README"))
+    }
+
+    @Test(arguments: [
+        ["A.sql": ""], ["a-b.sql": ""], ["a.sql": "-- A.\nselect 1;\ncreate or replace view a as select 1;"],
+        ["a.sql": "create function a() returns integer language sql return 1;"], ["a.sql": "\u{1}"],
+    ])
+    func aFileThatHasNoFunctionsEndsTheBuildByName(files: [String: String]) throws {
+        let (run, source) = try embed(["0001_a.sql": ""], functions: files)
+        #expect(run.status == .exited(1))
+        #expect(run.outputText.contains("/functions/") && run.outputText.contains(".sql"))
+        #expect(run.outputText.contains(": error: "))
+        #expect(source.isEmpty)
+    }
+
+    @Test func functionsAreEmbeddedBesideTheSteps() throws {
+        let text = "-- A.\n\ncreate or replace view a as select 1;\n"
+        let (run, source) = try embed(["0001_a.sql": "select 2;"], functions: ["b.sql": text, "a.sql": "-- Empty."])
+        #expect(run.succeeded)
+        #expect(source.contains("version: 1,") && source.contains("select 2;"))
+        let list = try #require(source.split(separator: "extension LedgerFunctions").last)
+        #expect(list.contains("name: \"b\",") && list.contains("\n\(text)\n"))
+        let (first, second) = (try #require(list.firstRange(of: "\"a\"")), try #require(list.firstRange(of: "\"b\"")))
+        #expect(first.lowerBound < second.lowerBound)
     }
 
     @Test func noMigrationsAreAnEmptyList() throws {

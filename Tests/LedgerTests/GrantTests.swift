@@ -35,14 +35,14 @@ struct GrantTests {
         ]),
         "sluice_operator": looking.union(webhooks).union([
             "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue",
-            "weigh_submitter", "wish_worker", "create_token", "list_tokens", "revoke_token", "create_tenant",
-            "list_tenants", "list_audit", "limit_tenant", "ledger_metrics", "oldest_snapshot_age", "start_change",
-            "wish_change", "step_change", "fail_change",
+            "weigh_submitter", "wish_worker", "create_token", "list_tokens", "list_logins", "revoke_token",
+            "create_tenant", "list_tenants", "list_audit", "limit_tenant", "ledger_metrics", "oldest_snapshot_age",
+            "start_change", "wish_change", "step_change", "fail_change",
         ]),
         "sluice_viewer": looking.union(["ledger_metrics", "oldest_snapshot_age"]),
         "sluice_face": [
             "ledger_time", "begin_tick", "do_chore", "shrink_chore", "take_unfinished", "finish", "fail",
-            "standing_fences", "find_token", "touch_tokens", "note_token_uses", "take_changes", "take_deliveries",
+            "standing_fences", "find_token", "note_token_uses", "take_changes", "take_deliveries",
             "record_delivery",
         ],
     ]

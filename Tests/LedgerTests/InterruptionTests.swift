@@ -1,4 +1,5 @@
 import Conversion
+import Glibc
 import TestSupport
 import Testing
 
@@ -40,6 +41,22 @@ struct InterruptionTests {
             )
         }
         #expect(running == 0)
+    }
+
+    /// As behind an unplugged cable: not even the request to end the statement has an answer.
+    @Test func aServerThatStopsAnsweringCannotBeReached() async throws {
+        let lab = try await Lab {
+            $0.connectionLimit = 1
+            $0.cancelGrace = .milliseconds(200)
+        }
+        let backend: Int = try await lab.run { try $0.value("select pg_backend_pid()") }
+        try #require(kill(pid_t(backend), SIGSTOP) == 0)
+        defer { kill(pid_t(backend), SIGCONT) }
+        let error = try await failure {
+            try await lab.source.run("look", within: .milliseconds(500)) { try $0.execute("select 1") }
+        }
+        #expect(error.code == .ledgerCannotReach)
+        #expect(error.detail.hasSuffix("does not answer any more"))
     }
 
     @Test func aTaskThatIsCancelledAlreadySendsNothing() async throws {

@@ -54,10 +54,13 @@ struct JobLifeTests {
         // The first report stands.
         #expect(try await lab.ledger.finish(fences.prefix(3).map { FinishedJob($0, .adopted) }).allSatisfy(\.stands))
         let jobs = try await lab.ledger.jobs(matching: JobFilter(ids: fences.map(\.job))).jobs.reversed()
-        #expect(jobs.map(\.placement) == [.published, .adopted, .skipped, nil])
+        let placements: [Placement?] = jobs.map(\.placement)
+        #expect(placements == [.published, .adopted, .skipped, nil])
         // A skipped job has no digest.
-        #expect(jobs.map { $0.digest == nil } == [false, false, true, false])
-        #expect(jobs.map(\.bytes) == [1_234, 1_234, nil, 1_234])
+        let haveDigests: [Bool] = jobs.map { $0.digest != nil }
+        #expect(haveDigests == [true, true, false, true])
+        let sizes: [Int64?] = jobs.map(\.bytes)
+        #expect(sizes == [1_234, 1_234, nil, 1_234])
         for (fence, placement) in zip(fences, Placement.allCases) {
             #expect(try await lab.ledger.story(of: fence.job)?.summary.placement == placement)
         }

@@ -24,12 +24,15 @@ struct LedgerNumberTests {
             let lab = try await lab(number)
             #expect(try await self.number(of: lab) == LedgerNumber(value: number, isFree: true))
             let receipts = [try await lab.submit(300), try await lab.submit(1)]
-            let ids = try await lab.ledger.jobs(ofBatch: receipts[0].batch) + [receipts[1].firstJob]
+            let ids: [Int64] = try await lab.ledger.jobs(ofBatch: receipts[0].batch) + [receipts[1].firstJob]
             let own = LedgerNumber.ids(of: number)
-            #expect(ids == Array(own.prefix(301)))
-            #expect(receipts.map(\.batch) == Array(own.prefix(2)))
+            let expectedIds: [Int64] = Array(own.prefix(301))
+            #expect(ids == expectedIds)
+            let batchIds: [Int64] = receipts.map(\.batch)
+            let expectedBatchIds: [Int64] = Array(own.prefix(2))
+            #expect(batchIds == expectedBatchIds)
             jobs += ids
-            batches += receipts.map(\.batch)
+            batches += batchIds
             #expect(try await self.number(of: lab)?.isFree == false)
         }
         #expect(Set(jobs).count == jobs.count && Set(batches).count == batches.count)

@@ -75,14 +75,15 @@ struct ListingTests {
             for limit: Int32 in [3, 100] {
                 let jobs = try await all(lab, filter, limit: limit)
                 #expect(jobs.count == count, "\(filter)")
-                #expect(Set(jobs.map(\.job)).count == jobs.count)
+                let ids: [Int64] = jobs.map(\.job)
+                #expect(Set(ids).count == jobs.count)
                 if filter.sourcePrefix == nil {
-                    #expect(jobs.map(\.job) == jobs.map(\.job).sorted(by: >))
+                    let newestFirst: [Int64] = ids.sorted(by: >)
+                    #expect(ids == newestFirst)
                 } else {
-                    #expect(
-                        jobs.map(\.source)
-                            == jobs.map(\.source).sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
-                    )
+                    let sources: [String] = jobs.map(\.source)
+                    let sorted: [String] = sources.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+                    #expect(sources == sorted)
                 }
             }
         }
@@ -221,6 +222,9 @@ struct ListingTests {
         let status = try await lab.ledger.status()
         #expect((status.workers, status.slots, status.quietWorkers) == (1, 4, 0))
         #expect((status.completedLately, status.audioLately) == (2, .seconds(2)))
+        #expect((status.completedLastMinute, status.audioLastMinute) == (2, .seconds(2)))
+        let span = try #require(status.lastMinuteSpan)
+        #expect(span > .zero && span <= .seconds(120))
         #expect(status.jobs.waiting == 5 && status.jobs.completed == 2)
         #expect(status.oldestWaiting != nil && status.keptHouseAt != nil)
         let paces = try await lab.ledger.paces(since: status.time - 3_600)
@@ -230,5 +234,9 @@ struct ListingTests {
         #expect(paces.map(\.began) == first.attempts.map(\.startedAt))
         #expect(try await lab.ledger.chores().map(\.name).count == 13)
         #expect(try await lab.ledger.chores().allSatisfy { $0.error == nil && $0.dueAt != nil })
+        try await lab.age(by: .seconds(180))
+        let later = try await lab.ledger.status()
+        #expect((later.completedLastMinute, later.audioLastMinute, later.lastMinuteSpan) == (0, .zero, nil))
+        #expect(later.completedLately == 2)
     }
 }

@@ -147,7 +147,11 @@ struct MetricsTests {
             one.worker,
             status: WorkerStatus(busySlots: 3, pausedBecause: "not mounted", pausedRoots: ["archive"])
         )
-        _ = try await lab.heartbeat.beat(other.worker, status: WorkerStatus(busySlots: 99, pausedBecause: "full"))
+        let denied = UnwritableRoot(name: "out", path: "/srv/out", reason: "permission_denied", seconds: 5)
+        _ = try await lab.heartbeat.beat(
+            other.worker,
+            status: WorkerStatus(busySlots: 99, pausedBecause: "full", unwritableRoots: [denied])
+        )
         try await lab.age(by: .seconds(90))
         let metrics = try await lab.ledger.metrics()
         #expect(metrics[.jobs, "default", "waiting"] == 2 && metrics[.jobs, "empty", "publishing"] == 1)
@@ -158,7 +162,7 @@ struct MetricsTests {
         #expect(metrics[.workers, "run"] == 1 && metrics[.workers, "paused"] == 1 && metrics[.workers, "quiet"] == 0)
         // No worker has more busy slots than slots.
         #expect(metrics[.slots, "busy"] == 7 && metrics[.slots, "free"] == 1)
-        #expect(metrics[.pausedRoots, "archive"] == 1)
+        #expect(metrics[.pausedRoots, "archive"] == 1 && metrics[.pausedRoots, "out"] == 1)
         #expect(metrics[.deadRows, "waiting"] != nil)
         #expect(metrics[.housekeeping] == nil)
         try await keepHouse(lab)

@@ -314,12 +314,23 @@ struct MigratorTests {
 
     @Test func theBinaryCarriesTheFilesOfTheRepository() async throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations")
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".sql") }
-        #expect(Migration.embedded.map(\.description) == files.sorted())
-        for migration in Migration.embedded {
-            let text = try String(contentsOf: folder.appending(path: migration.description), encoding: .utf8)
-            #expect(migration.sql == text)
+        func files(in part: String) throws -> [String: String] {
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.appending(path: part).path)
+                .filter { $0.hasSuffix(".sql") }
+            return try Dictionary(
+                uniqueKeysWithValues: names.map { name in
+                    (name, try String(contentsOf: folder.appending(path: "\(part)/\(name)"), encoding: .utf8))
+                }
+            )
         }
+        let steps = try files(in: "tables")
+        #expect(Migration.embedded.map(\.description) == steps.keys.sorted())
+        for migration in Migration.embedded { #expect(migration.sql == steps[migration.description]) }
+        let functions = try files(in: "functions")
+        let embedded = LedgerFunctions.current.files
+        #expect(embedded.map { "\($0.name).sql" }.sorted() == functions.keys.sorted())
+        #expect(embedded.last?.name == "grants")
+        for file in embedded { #expect(file.sql == functions["\(file.name).sql"]) }
         let configuration = try configuration()
         #expect(try await Migrator(configuration).run().applied == Migration.embedded)
         try await Migrator(configuration).check()

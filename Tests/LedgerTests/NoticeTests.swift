@@ -63,8 +63,11 @@ struct NoticeTests {
     @Test(arguments: [1, 3, 2_000])
     func onlyTheBatchesThatNameAWebhookAreTold(jobs: Int) async throws {
         let lab = try await LedgerLab()
-        let studio = try await lab.ledger.createWebhook(at: Self.url, for: .all, named: "studio", onNotify: true).id
-        let other = try await lab.ledger.createWebhook(at: Self.url, for: .submitter(nil), onNotify: true).id
+        let studio = try await lab.ledger.createWebhook(
+            NewWebhook(at: Self.url, for: .all, named: "studio", onNotify: true)
+        ).id
+        let other = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .submitter(nil), onNotify: true))
+            .id
         let submission = named("studio", "\(other)", "studio")
         let receipt = try await lab.ledger.submit(submission, LedgerLab.requests(jobs))
         #expect(receipt.jobCount == jobs && !receipt.isRepetition)
@@ -83,7 +86,7 @@ struct NoticeTests {
 
     @Test func aWebhookThatIsToldAnywayIsToldOnce() async throws {
         let lab = try await LedgerLab()
-        let mine = try await lab.ledger.createWebhook(at: Self.url, for: .submitter(nil), named: "mine").id
+        let mine = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .submitter(nil), named: "mine")).id
         _ = try await lab.ledger.submit(named("mine"), LedgerLab.requests(2))
         try await lab.ledger.apply(.cancel, to: JobFilter())
         try await keepHouse(lab)
@@ -92,7 +95,7 @@ struct NoticeTests {
 
     @Test func aNameThatIsUnknownSubmitsNothing() async throws {
         let lab = try await LedgerLab()
-        _ = try await lab.ledger.createWebhook(at: Self.url, for: .all, named: "studio", onNotify: true)
+        _ = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .all, named: "studio", onNotify: true))
         for jobs in [1, 3, 2_000] {
             let error = try await failure(of: {
                 _ = try await lab.ledger.submit(named("studio", "nobody"), LedgerLab.requests(jobs))
@@ -109,7 +112,7 @@ struct NoticeTests {
 
     @Test func aRepetitionIsOneSubmissionAndAnotherWebhookAnotherRequest() async throws {
         let lab = try await LedgerLab()
-        _ = try await lab.ledger.createWebhook(at: Self.url, for: .all, named: "studio", onNotify: true)
+        _ = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .all, named: "studio", onNotify: true))
         var submission = named("studio")
         submission.key = "k"
         let requests = LedgerLab.requests(2)
@@ -129,17 +132,23 @@ struct NoticeTests {
         let tenant = try lab.ledger.acting(for: Principal(name: "ci", role: .submitter, tenant: "radio"))
         let other = try lab.ledger.acting(for: Principal(name: "o", role: .submitter))
         let steward = try lab.ledger.acting(for: Principal(name: "p", role: .operator))
-        let shared = try await steward.createWebhook(at: Self.url, for: .all, named: "studio", onNotify: true).id
-        _ = try await steward.createWebhook(at: Self.url, for: .all, named: "global")
-        let granted = try await steward.createWebhook(
-            at: Self.url,
-            for: .submitter("tenant:radio"),
-            named: "desk",
-            onNotify: true
+        let shared = try await steward.createWebhook(
+            NewWebhook(at: Self.url, for: .all, named: "studio", onNotify: true)
         ).id
-        let own = try await other.createWebhook(at: Self.url, for: .submitter(nil), named: "mine", onNotify: true).id
+        _ = try await steward.createWebhook(NewWebhook(at: Self.url, for: .all, named: "global"))
+        let granted = try await steward.createWebhook(
+            NewWebhook(
+                at: Self.url,
+                for: .submitter("tenant:radio"),
+                named: "desk",
+                onNotify: true
+            )
+        ).id
+        let own = try await other.createWebhook(
+            NewWebhook(at: Self.url, for: .submitter(nil), named: "mine", onNotify: true)
+        ).id
         // Another's name hides nothing of theirs.
-        _ = try await tenant.createWebhook(at: Self.url, for: .submitter(nil), named: "mine")
+        _ = try await tenant.createWebhook(NewWebhook(at: Self.url, for: .submitter(nil), named: "mine"))
 
         func may(_ ledger: JobLedger, _ word: String) async throws -> Bool {
             do {
@@ -163,34 +172,34 @@ struct NoticeTests {
         #expect(try await failure(of: { _ = try await other.testWebhook(shared) }).code == .ledgerRefused)
         #expect(try await tenant.webhooks().map(\.name) == ["desk", "mine"])
         // The caller's own before that of all.
-        let mine = try await other.createWebhook(at: Self.url, for: .submitter(nil), named: "studio").id
+        let mine = try await other.createWebhook(NewWebhook(at: Self.url, for: .submitter(nil), named: "studio")).id
         _ = try await other.submit(named("studio"), LedgerLab.requests(1))
         #expect(try await lab.value("select max(webhook) from \(lab.schema).webhook_notice") == Int(mine))
     }
 
     @Test func namesAreOfOne() async throws {
         let lab = try await LedgerLab()
-        _ = try await lab.ledger.createWebhook(at: Self.url, for: .all, named: "studio")
+        _ = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .all, named: "studio"))
         let batch = try await lab.submit(1).batch
         for name in ["", "1", "-x", "a b", "a,b", "é", String(repeating: "x", count: 65), "studio"] {
             let error = try await failure(of: {
-                _ = try await lab.ledger.createWebhook(at: Self.url, for: .all, named: name)
+                _ = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .all, named: name))
             })
             #expect(error.code == .ledgerRefused, "\(name)")
         }
         for scope in [Webhook.Scope.batch(batch), .queue("default")] {
             let error = try await failure(of: {
-                _ = try await lab.ledger.createWebhook(at: Self.url, for: scope, named: "x", onNotify: true)
+                _ = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: scope, named: "x", onNotify: true))
             })
             #expect(error.code == .ledgerRefused)
         }
         try await lab.ledger.removeWebhook(1)
-        #expect(try await lab.ledger.createWebhook(at: Self.url, for: .all, named: "studio").id > 1)
+        #expect(try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .all, named: "studio")).id > 1)
     }
 
     @Test func noticesAreDroppedLongAfterTheEnd() async throws {
         let lab = try await LedgerLab()
-        _ = try await lab.ledger.createWebhook(at: Self.url, for: .all, named: "studio", onNotify: true)
+        _ = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .all, named: "studio", onNotify: true))
         _ = try await lab.ledger.submit(named("studio"), LedgerLab.requests(1))
         _ = try await lab.ledger.submit(named("studio"), LedgerLab.requests(1))
         try await lab.ledger.apply(.cancel, to: JobFilter(batch: 1))
@@ -209,12 +218,14 @@ struct NoticeTests {
     @Test func theFailuresOfANamingBatchAreToldOnceUntilTheyHaveFallen() async throws {
         let lab = try await LedgerLab()
         let studio = try await lab.ledger.createWebhook(
-            at: Self.url,
-            for: .all,
-            events: [.failuresHigh],
-            failurePercent: 20,
-            named: "studio",
-            onNotify: true
+            NewWebhook(
+                at: Self.url,
+                for: .all,
+                events: [.failuresHigh],
+                failurePercent: 20,
+                named: "studio",
+                onNotify: true
+            )
         ).id
         let worker = try await lab.worker()
         let batch = try await lab.ledger.submit(named("studio"), LedgerLab.requests(400)).batch
@@ -240,7 +251,7 @@ struct NoticeTests {
     @Test func theFailuresOfAQueueAreItsOwn() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1, Submission(queue: "nightly"))
-        let nightly = try await lab.ledger.createWebhook(at: Self.url, for: .queue("nightly")).id
+        let nightly = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .queue("nightly"))).id
         let worker = try await lab.worker()
         try await lab.submit(30)
         let all = try await lab.claim(31, for: worker)
@@ -262,7 +273,8 @@ struct NoticeTests {
             }
         )
         #expect(
-            try await failure(of: { _ = try await lab.ledger.createWebhook(at: Self.url, for: .queue("x")) }).code
+            try await failure(of: { _ = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .queue("x"))) }
+            ).code
                 == .ledgerRefused
         )
     }
@@ -271,7 +283,9 @@ struct NoticeTests {
         let lab = try await LedgerLab()
         _ = try await lab.ledger.createTenant("radio")
         let tenant = try lab.ledger.acting(for: Principal(name: "ci", role: .submitter, tenant: "radio"))
-        let hook = try await tenant.createWebhook(at: Self.url, for: .submitter(nil), events: [.failuresHigh]).id
+        let hook = try await tenant.createWebhook(
+            NewWebhook(at: Self.url, for: .submitter(nil), events: [.failuresHigh])
+        ).id
         let worker = try await lab.worker()
         try await lab.submit(30)
         try await work(lab, worker, failing: 30, completing: 0)
@@ -302,7 +316,7 @@ struct NoticeTests {
     /// A webhook with dead deliveries, the first of which is `first`.
     private func lab(dead: Int) async throws -> (lab: LedgerLab, webhook: Int32) {
         let lab = try await LedgerLab()
-        let webhook = try await lab.ledger.createWebhook(at: Self.url, for: .all, named: "studio").id
+        let webhook = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .all, named: "studio")).id
         _ = try await lab.ledger.testWebhook(webhook)
         try await lab.lab.run { connection in
             _ = try connection.script(
@@ -364,7 +378,7 @@ struct NoticeTests {
         #expect(try await lab.ledger.takeDeliveries(healthy: 9, failing: 9, lease: .seconds(60)).isEmpty)
         #expect(try await failure(of: { try await lab.ledger.removeWebhook(webhook) }).code == .ledgerRefused)
         #expect(try await failure(of: { _ = try await lab.ledger.testWebhook(webhook) }).code == .ledgerRefused)
-        let next = try await lab.ledger.createWebhook(at: Self.url, for: .all, named: "studio").id
+        let next = try await lab.ledger.createWebhook(NewWebhook(at: Self.url, for: .all, named: "studio")).id
         try await lab.submit(1)
         try await lab.ledger.apply(.cancel, to: JobFilter())
         try await keepHouse(lab)

@@ -124,7 +124,8 @@ struct OneJobTests {
         let lab = try await LedgerLab()
         #expect(try await submitEach([], lab) == [])
         try await lab.submit(1)
-        let requests = ["d", "b", "c", "a"].map { Self.request($0, $0) }
+        let keys: [String] = ["d", "b", "c", "a"]
+        let requests: [String] = keys.map { Self.request($0, $0) }
         let answers = try await submitEach(requests, lab)
         let sources: [String] = try await lab.lab.run { [schema = lab.schema] connection in
             try connection.rows(
@@ -135,7 +136,11 @@ struct OneJobTests {
                 """
             ) { try $0[0] }
         }
-        #expect(Array(sources.suffix(4)) == zip(answers, ["d", "b", "c", "a"]).map { "\($0) \($1) \($1)" })
+        let expected: [String] = zip(answers, keys).map { (answer: String, key: String) -> String in
+            "\(answer) \(key) \(key)"
+        }
+        let last: [String] = Array(sources.suffix(4))
+        #expect(last == expected)
         // The same call again, and another with a digest that differs.
         #expect(try await submitEach(requests, lab) == answers.map { $0.replacing("t t", with: "f t") })
         let other = Self.request("d", "d").replacing("\"digest\": \"64\"", with: "\"digest\": \"65\"")

@@ -29,7 +29,8 @@ struct OpenMetricsTextTests {
     }
 
     @Test func onlyOpenMetricsHasAnEnd() {
-        #expect(text([], .openMetrics).suffix(2) == ["# EOF", ""])
+        let end: ArraySlice<Substring> = text([], .openMetrics).suffix(2)
+        #expect(end == ["# EOF", ""])
         #expect(!text([], .prometheus).contains("# EOF"))
     }
 
@@ -68,11 +69,13 @@ struct OpenMetricsTextTests {
     @Test func thePageDescribesEveryMetric() throws {
         let url = URL(filePath: #filePath).appending(path: "../../../docs/metrics.md").standardizedFileURL
         let page = String(decoding: try Bytes.read(url.path), as: UTF8.self)
-        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `sluice_") }
-        let declared = MetricFamily.allCases.map(\.declaration).map { family in
+        let lines: [Substring] = page.split(separator: "\n")
+        let rows: [String] = lines.filter { $0.hasPrefix("| `sluice_") }.map { String($0) }
+        let families: [MetricFamily.Declaration] = MetricFamily.allCases.map(\.declaration)
+        let declared: [String] = families.map { (family: MetricFamily.Declaration) -> String in
             let labels = family.labels.map { "`\($0)`" }.joined(separator: ", ")
             return "| `\(family.queryName)` | \(family.kind) | \(labels.isEmpty ? "-" : labels) | \(family.help) |"
         }
-        #expect(rows.map(String.init) == declared)
+        #expect(rows == declared)
     }
 }

@@ -257,4 +257,27 @@ struct RetryTests {
         let none = try await lab.ledger.failures(queue: "default")
         #expect(none.reduce(0) { $0 + $1.jobs } <= 1)
     }
+
+    /// The group says what the story of its example says.
+    @Test func aGroupHasTheHintOfItsExample() async throws {
+        let (lab, worker, job) = try await lab()
+        let claim = try #require(try await lab.claim(1, for: worker).first)
+        var failure = LedgerLab.failure(.permanent, code: "source_missing")
+        failure.hint = "mount the archive"
+        try await lab.ledger.fail([AttemptFailure(claim.fence, failure)])
+        let batch = try #require(try await lab.ledger.batches().first).batch
+        for groups in [try await lab.ledger.failures(), try await lab.ledger.failures(batch: batch)] {
+            #expect(groups.map(\.example) == [job])
+            #expect(groups.map(\.hint) == ["mount the archive"])
+        }
+    }
+
+    /// A failure without a hint of its own has the advice of its code.
+    @Test func aGroupHasTheAdviceOfItsCode() async throws {
+        let (lab, worker, _) = try await lab()
+        let claim = try #require(try await lab.claim(1, for: worker).first)
+        try await lab.ledger.fail([AttemptFailure(claim.fence, LedgerLab.failure(.permanent, code: "truncated"))])
+        let advice = try #require(FailureCode(rawValue: "truncated")?.advice)
+        #expect(try await lab.ledger.failures().map(\.hint) == [advice])
+    }
 }

@@ -42,8 +42,10 @@ struct SharedCallTests {
             return (submission, JobRequest(LedgerLab.recipe("\(number)"), needs: needs))
         }
         let receipts = try await submitAtOnce(requests, lab.ledger).map { try $0.get() }
-        #expect(Set(receipts.map(\.batch)).count == 300)
-        #expect(Set(receipts.map(\.firstJob)).count == 300)
+        let batches: Set<Int64> = Set(receipts.map(\.batch))
+        #expect(batches.count == 300)
+        let jobs: Set<Int64> = Set(receipts.map(\.firstJob))
+        #expect(jobs.count == 300)
         #expect(
             receipts.allSatisfy {
                 !$0.isRepetition && $0.isSameRequest && $0.jobCount == 1 && $0.firstJob == $0.lastJob
@@ -119,7 +121,8 @@ struct SharedCallTests {
         }
         let receipts = try await submitAtOnce(requests, lab.ledger).map { try $0.get() }
         try await killing.value
-        #expect(Set(receipts.map(\.firstJob)).count == 200)
+        let jobs: Set<Int64> = Set(receipts.map(\.firstJob))
+        #expect(jobs.count == 200)
         #expect(receipts.allSatisfy { !$0.isRepetition })
         #expect(try await lab.truth() == ["waiting": 200])
     }

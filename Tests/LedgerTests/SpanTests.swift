@@ -181,13 +181,13 @@ struct SpanTests {
         let expected: [Int64] = (1...95_000).reversed().filter { (970..<995).contains($0 % 1_000) }
         #expect(failed == expected)
         let live = try await all(JobFilter(states: [.waiting, .running, .publishing]), 700).map(\.job)
-        #expect(live == (95_001...98_000).reversed())
+        let newest: [Int64] = (95_001...98_000).reversed()
+        #expect(live == newest)
         // Shows of 200 jobs cross the boundaries of spans, and their names are not sorted as numbers.
         let shows = try await all(JobFilter(states: [.cancelled], sourcePrefix: "past:show-1"), 30)
-        let wanted = (1...95_000).filter { $0 % 1_000 >= 995 && "\($0 / 200)".hasPrefix("1") }
-            .map { "past:show-\($0 / 200)/\($0).wav" }.sorted {
-                Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8))
-            }
+        let cancelled: [Int] = (1...95_000).filter { $0 % 1_000 >= 995 && String($0 / 200).hasPrefix("1") }
+        let wanted: [String] = cancelled.map { (number: Int) -> String in "past:show-\(number / 200)/\(number).wav" }
+            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         #expect(shows.map(\.source) == wanted)
         #expect(try await lab.ledger.count(matching: JobFilter(codes: ["truncated"])) == failed.count { $0 % 3 == 0 })
         #expect(
@@ -195,11 +195,10 @@ struct SpanTests {
                 96_003, 94_003, 3,
             ]
         )
-        let stories = try await lab.ledger.stories(of: (1...90).map { $0 * 1_000 + 3 })
-        #expect(
-            stories.map(\.summary.job) == (1...90).map { $0 * 1_000 + 3 }
-                && stories.allSatisfy { $0.attempts.count == 1 }
-        )
+        let ids: [Int64] = (1...90).map { $0 * 1_000 + 3 }
+        let stories = try await lab.ledger.stories(of: ids)
+        let found: [Int64] = stories.map(\.summary.job)
+        #expect(found == ids && stories.allSatisfy { $0.attempts.count == 1 })
     }
 
     @Test func aClaimTellsEachJobsOwnRecipeWhicheverSpansTheyLieIn() async throws {

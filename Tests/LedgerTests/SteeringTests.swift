@@ -54,6 +54,17 @@ struct SteeringTests {
         #expect(counts["a"]?.waiting == 1_500 && counts["a"]?.running == 1_000 && counts["a"]?.cancelled == 0)
     }
 
+    @Test func jobsRememberWhoRetriedThem() async throws {
+        let lab = try await LedgerLab()
+        let receipt = try await lab.submit(2)
+        try await lab.ledger.apply(.cancel, to: JobFilter())
+        try await lab.ledger.apply(.retry, to: JobFilter(ids: [receipt.firstJob]))
+        let user: String = try await lab.value("select current_user::text")
+        let jobs = try await lab.ledger.jobs(matching: JobFilter()).jobs.sorted { $0.job < $1.job }
+        #expect(jobs.map(\.retriedBy) == [user, nil])
+        #expect(try await lab.ledger.story(of: receipt.firstJob)?.summary.retriedBy == user)
+    }
+
     @Test func aChangeIsForTheStatesThatTheFilterNames() async throws {
         let lab = try await LedgerLab()
         let worker = try await lab.worker()

@@ -52,6 +52,43 @@ struct SubmittingTests {
         #expect(try await lab.ledger.batches(limit: 1).map(\.name) == ["3"])
     }
 
+    @Test(arguments: [1, 3, 1_000])
+    func aPreviewRefusesWhatASubmissionWouldAndAddsNothing(count: Int) async throws {
+        let lab = try await LedgerLab()
+        func submit(_ change: (inout Submission) -> Void) async throws -> SubmissionReceipt {
+            var submission = Submission(queue: "new", label: "big")
+            submission.isPreview = true
+            change(&submission)
+            return try await lab.submit(count, submission)
+        }
+        #expect(try await submit { _ in }.jobCount == count)
+        let wrong: [(why: String, change: (inout Submission) -> Void)] = [
+            ("a number as the label of a batch", { $0.label = "3" }),
+            ("a webhook that does not exist", { $0.notify = ["nobody"] }),
+            ("a priority above 100", { $0.priority = 1_000 }), ("a weight of 0", { $0.weight = 0 }),
+        ]
+        for (why, change) in wrong {
+            let dry = try await failure(of: { _ = try await submit(change) })
+            let real = try await failure(of: {
+                _ = try await submit { submission in
+                    change(&submission)
+                    submission.isPreview = false
+                }
+            })
+            #expect((dry.code, dry.detail) == (real.code, real.detail), "\(why)")
+        }
+        for table in ["batch", "job", "lane", "share", "count_delta"] {
+            let rows: Int = try await lab.value("select count(*) from \(lab.schema).\(name: table)")
+            #expect(rows == 0, "\(table)")
+        }
+        #expect(try await !lab.ledger.queues().contains { $0.name == "new" })
+        // A key that is in use adds nothing.
+        try await lab.submit(count, Submission(key: "k"))
+        var repetition = Submission(key: "k")
+        repetition.isPreview = true
+        #expect(try await lab.submit(count, repetition).isRepetition)
+    }
+
     @Test(arguments: [3, 1_000])
     func theSameKeyAnswersTheSameBatchAlsoWhenItIsDone(count: Int) async throws {
         let lab = try await LedgerLab()
@@ -84,7 +121,8 @@ struct SubmittingTests {
         }
         #expect(receipts.count { !$0.isRepetition } == 1)
         #expect(receipts.allSatisfy { $0.isSameRequest && $0.batch == receipts[0].batch })
-        #expect(Set(receipts.map(\.firstJob)).count == 1)
+        let firstJobs: Set<Int64> = Set(receipts.map(\.firstJob))
+        #expect(firstJobs.count == 1)
         #expect(try await lab.truth() == ["waiting": count])
     }
 

@@ -154,7 +154,9 @@ struct TenantSightTests {
         let filtered = Self.filtered.flatMap { name in
             Self.filters.map { "\(name)('\($0)')" } + [#"\#(name)('{"batch": $batch}')"#]
         }
-        let webhook = try await scene.bravo.ledger.createWebhook(at: "https://bravo.example/", for: .submitter(nil)).id
+        let webhook = try await scene.bravo.ledger.createWebhook(
+            NewWebhook(at: "https://bravo.example/", for: .submitter(nil))
+        ).id
         _ = try await scene.bravo.ledger.testWebhook(webhook)
         #expect(try await scene.lab.ledger.setLimits(TenantLimits(outputBytes: 1), of: "bravo"))
         _ = try await scene.lab.ledger.keepHouse()

@@ -59,11 +59,11 @@ struct TokenTests {
         let lab = try await LedgerLab()
         let ledger = lab.ledger
         let token = try await ledger.createToken(named: "ci", role: .submitter, queue: "q", validFor: .seconds(600))
-        let face = try lab.ledger(as: GrantTests.user("sluice_face", on: lab.lab.server))
-        let found = try #require(try await face.find(token))
+        let api = try lab.ledger(as: GrantTests.user("sluice_face", on: lab.lab.server))
+        let found = try #require(try await api.find(token))
         #expect(found.state == .valid && found.name == "ci" && found.role == .submitter && found.queue == "q")
         #expect(try found.principal() == Principal(name: "ci", role: .submitter, queue: "q"))
-        #expect(try await face.find(AccessToken()) == nil)
+        #expect(try await api.find(AccessToken()) == nil)
         #expect(try await ledger.tokens().map(\.name) == ["ci"])
 
         // The ledger holds the secret in no table.
@@ -73,47 +73,47 @@ struct TokenTests {
         #expect(rows.contains("ci") && !rows.contains(token.text.dropFirst(4).prefix(64)))
 
         try await lab.age(by: .seconds(601))
-        #expect(try await face.find(token)?.state == .expired)
+        #expect(try await api.find(token)?.state == .expired)
         #expect(try await ledger.tokens().isEmpty)
         #expect(try await ledger.tokens(withEnded: true).map(\.state) == [.expired])
 
         let other = try await ledger.createToken(named: "other", role: .viewer)
-        #expect(try await face.find(other)?.expiresAt == nil)
+        #expect(try await api.find(other)?.expiresAt == nil)
         #expect(try await ledger.revokeToken("other")?.state == .revoked)
-        #expect(try await face.find(other)?.state == .revoked)
+        #expect(try await api.find(other)?.state == .revoked)
         #expect(try await ledger.revokeToken("other")?.state == .revoked)
         #expect(try await ledger.revokeToken("nothing") == nil)
         #expect(try await ledger.revokeToken("\(found.id)")?.name == "ci")
         // The name is free again.
         let next = try await ledger.createToken(named: "ci", role: .viewer)
-        #expect(try await face.find(next)?.state == .valid)
-        #expect(try await face.find(token)?.state == .revoked)
+        #expect(try await api.find(next)?.state == .valid)
+        #expect(try await api.find(token)?.state == .revoked)
     }
 
     @Test func useIsRecordedToTheMinuteAndWrittenOnce() async throws {
         let lab = try await LedgerLab()
         let token = try await lab.ledger.createToken(named: "t", role: .viewer)
-        let face = try lab.ledger(as: GrantTests.user("sluice_face", on: lab.lab.server))
-        let id = try #require(try await face.find(token)).id
-        #expect(try await face.find(token)?.usedAt == nil)
+        let api = try lab.ledger(as: GrantTests.user("sluice_face", on: lab.lab.server))
+        let id = try #require(try await api.find(token)).id
+        #expect(try await api.find(token)?.usedAt == nil)
         // In the middle of a minute, so that the next seconds belong to it.
         let second: Double = try await lab.value("select extract(second from \(lab.schema).ledger_time())::float8")
         try await lab.age(by: .seconds(second < 20 ? 0 : 61 - second))
         func version() async throws -> String {
             try await lab.value("select xmin::text from \(lab.schema).token where id = \(id)")
         }
-        try await face.noteUses(ofTokens: [id: .zero, 999: .zero])
-        let used = try #require(try await face.find(token)?.usedAt)
+        try await api.noteUses(ofTokens: [id: .zero, 999: .zero])
+        let used = try #require(try await api.find(token)?.usedAt)
         #expect(used.timeIntervalSince1970.truncatingRemainder(dividingBy: 60) == 0)
         let first = try await version()
-        try await face.noteUses(ofTokens: [id: .seconds(300)])
+        try await api.noteUses(ofTokens: [id: .seconds(300)])
         #expect(try await version() == first)
         try await lab.age(by: .seconds(60))
         // Written in the next minute, and yet a use of this one.
-        try await face.noteUses(ofTokens: [id: .seconds(60)])
+        try await api.noteUses(ofTokens: [id: .seconds(60)])
         #expect(try await version() == first)
-        try await face.noteUses(ofTokens: [id: .zero])
-        #expect(try await face.find(token)?.usedAt == used + 60)
+        try await api.noteUses(ofTokens: [id: .zero])
+        #expect(try await api.find(token)?.usedAt == used + 60)
     }
 
     @Test func whatIsNoTokenIsRefused() async throws {

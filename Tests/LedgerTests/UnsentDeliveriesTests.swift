@@ -12,7 +12,7 @@ struct UnsentDeliveriesTests {
 
     @Test func deliveriesThatNoCoordinatorSendsAreTold() async throws {
         let lab = try await LedgerLab()
-        let hook = try await lab.ledger.createWebhook(at: "https://example.com/", for: .all).id
+        let hook = try await lab.ledger.createWebhook(NewWebhook(at: "https://example.com/", for: .all)).id
         func unsent() async throws -> UnsentDeliveries? { try await lab.ledger.overview().unsent }
         func gauge() async throws -> Double? { try await lab.ledger.metrics()[.unsentDeliveries] }
         _ = try await take(lab)

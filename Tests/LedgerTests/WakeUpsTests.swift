@@ -13,7 +13,7 @@ struct WakeUpsTests {
         let start = ContinuousClock.now
         for text in ["one", "two"] {
             try await lab.run { try $0.execute("select pg_notify(\(channel), \(text))") }
-            #expect(await wakeUps.next() == .told([text]))
+            #expect(await wakeUps.next() == .notified([text]))
         }
         #expect(ContinuousClock.now - start < Lab.farTooLong)
     }
@@ -29,14 +29,14 @@ struct WakeUpsTests {
         var texts: Set<String> = []
         var count = 0
         while !texts.contains("100") {
-            if case .told(let more) = await wakeUps.next() { texts.formUnion(more) }
+            if case .notified(let more) = await wakeUps.next() { texts.formUnion(more) }
             count += 1
         }
         #expect(count <= 100)
         // Merging loses none of them.
         #expect(texts == Set((1...100).map { "\($0)" }))
         try await lab.run { try $0.execute("select pg_notify(\(channel), \("end"))") }
-        #expect(await wakeUps.next() == .told(["end"]))
+        #expect(await wakeUps.next() == .notified(["end"]))
     }
 
     @Test func withoutNewsTheClockWakes() async throws {
@@ -61,7 +61,7 @@ struct WakeUpsTests {
         for _ in 0..<10 { #expect(await wakeUps.next() == .timePassed) }
         #expect(ContinuousClock.now - start < Lab.farTooLong)
         try server.start()
-        while await wakeUps.next() != .told(["back"]) {
+        while await wakeUps.next() != .notified(["back"]) {
             try await lab.run { try $0.execute("select pg_notify(\(channel), \("back"))") }
         }
     }

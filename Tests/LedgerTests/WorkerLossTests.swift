@@ -13,6 +13,12 @@ struct WorkerLossTests {
         let claims = try await lab.claim(100, for: worker)
         let running = claims.filter(begun).map { RunningJob($0.fence, slot: 1) }
         #expect(try await lab.heartbeat.beat(worker.worker, running).isAlive)
+        try await lose(worker, lab)
+        return claims
+    }
+
+    /// The ledger takes the jobs of a worker that has been silent for too long.
+    private func lose(_ worker: WorkerEntry, _ lab: LedgerLab) async throws {
         try await lab.lab.run { connection in
             try connection.execute(
                 "update \(lab.schema).worker set lease_until = lease_until - interval '2 h' where id = \(worker.worker)"
@@ -27,7 +33,6 @@ struct WorkerLossTests {
             try connection.execute("select \(lab.schema).reap()")
             try connection.execute("update \(lab.schema).delayed set ready_at = \(lab.schema).ledger_time()")
         }
-        return claims
     }
 
     @Test func jobWhoseWorkersAreLostWhileTheyRunItIsPutAway() async throws {
@@ -51,6 +56,23 @@ struct WorkerLossTests {
         let again = try await loseWorker(lab) { $0.fence.job == killer }
         #expect(again.first { $0.fence.job == killer }?.workersLost == 0)
         #expect(try await lab.state(killer) != "failed")
+    }
+
+    /// What had left its room, and waited to be published, goes back as what never began.
+    @Test func jobThatHadLeftItsRoomIsNotSuspected() async throws {
+        let lab = try await LedgerLab()
+        _ = try await lab.submit(3)
+        let worker = try await lab.worker()
+        let fences = try await lab.claim(3, for: worker).map(\.fence).sorted { $0.job < $1.job }
+        for slots: [Int16?] in [[0, 1, nil], [nil, 1, 0]] {
+            let running = zip(fences, slots).map { RunningJob($0, frames: 100, slot: $1) }
+            #expect(try await lab.heartbeat.beat(worker.worker, running).isAlive)
+        }
+        try await lose(worker, lab)
+        let suspects: [Int64] = try await lab.lab.run { connection in
+            try connection.rows("select job from \(lab.schema).suspect order by job") { try $0[0] }
+        }
+        #expect(suspects == fences.dropFirst().map(\.job))
     }
 
     @Test func jobThatOnlyWaitedInLostWorkersIsNeverPutAway() async throws {

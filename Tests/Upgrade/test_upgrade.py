@@ -13,7 +13,8 @@ from conftest import RELEASE
 from terminal import SLUICE, environment
 
 PATIENCE = 120
-NEW_VERSION = len(list((pathlib.Path(__file__).parents[2] / "migrations").glob("*.sql")))
+NEW_VERSION = len(list((pathlib.Path(__file__).parents[2] / "migrations/tables").glob("*.sql")))
+CATALOG = (pathlib.Path(__file__).parent / "catalog.sql").read_text()
 OLD_VERSION = int(os.environ["SLUICE_RELEASE_LEDGER"])
 
 
@@ -175,6 +176,19 @@ def fields(text):
     for line in text.splitlines():
         walk(json.loads(line), "")
     return found
+
+
+def test_a_ledger_of_the_release_becomes_what_this_build_makes(server, folder):
+    made, upgraded = Fleet(server, folder), Fleet(server, folder)
+    made.run(SLUICE, "migrate")
+    upgraded.run(RELEASE, "migrate")
+    upgraded.submit(RELEASE, "00*.wav", "old")
+    upgraded.run(SLUICE, "migrate")
+    facts = []
+    for fleet in [made, upgraded]:
+        server.query(f"alter database {fleet.name} set search_path = sluice")
+        facts.append(fleet.query(CATALOG).splitlines())
+    assert facts[0] == facts[1] and len(facts[0]) > 900
 
 
 def test_this_build_refuses_a_ledger_of_the_release_with_the_reason(fleet):

@@ -1,5 +1,5 @@
 /// What a token permits. Each is a role of the database, and no more than that.
-public enum AccessRole: String, Sendable, Hashable, CaseIterable {
+public enum AccessRole: String, Sendable, Hashable, Codable, CaseIterable {
     /// Lists.
     case viewer
     /// Submits and lists; retries, cancels and prioritises the jobs of its own batches.

@@ -30,14 +30,14 @@ extension JobLedger {
     /// The valid tokens, by name; with `ended` also those that have expired or were revoked.
     public func tokens(withEnded ended: Bool = false) async throws -> [TokenRecord] {
         try await look("list tokens") { connection in
-            try connection.rows("select * from \(schema).list_tokens(\(ended))", TokenRecord.init)
+            try connection.rows("select * from \(schema).list_tokens(\(ended))", TokenRecord.init(reading:))
         }
     }
 
     /// Revokes a token by its name or id. `nil` if there is none. Processes that have found it forget it within seconds.
     public func revokeToken(_ nameOrID: String) async throws -> TokenRecord? {
         try await settle("revoke a token") { connection, _ in
-            try connection.first("select * from \(schema).revoke_token(\(nameOrID))", TokenRecord.init)
+            try connection.first("select * from \(schema).revoke_token(\(nameOrID))", TokenRecord.init(reading:))
         }
     }
 
@@ -45,7 +45,7 @@ extension JobLedger {
     /// `sluice_face` and the ledger's owner may ask.
     public func find(_ token: AccessToken, within limit: Duration? = nil) async throws -> TokenRecord? {
         try await look("look up a token", within: limit) { connection in
-            try connection.first("select * from \(schema).find_token(\(token.hash))", TokenRecord.init)
+            try connection.first("select * from \(schema).find_token(\(token.hash))", TokenRecord.init(reading:))
         }
     }
 
@@ -80,21 +80,23 @@ extension JobLedger {
     /// All tenants, by name.
     public func tenants() async throws -> [Tenant] {
         try await look("list tenants") { connection in
-            try connection.rows("select * from \(schema).list_tenants()", Tenant.init)
+            try connection.rows("select * from \(schema).list_tenants()", AdministeredTenant.init(reading:)).map(
+                \.tenant
+            )
         }
     }
 
     /// The tenant for which this ledger acts; `nil` if it acts for none.
     public func ownTenant() async throws -> Tenant? {
         try await look("show the tenant") { connection in
-            try connection.first("select * from \(schema).show_tenant()", Tenant.init)
+            try connection.first("select * from \(schema).show_tenant()", Tenant.init(reading:))
         }
     }
 
     /// Tenants whose jobs wait now, by name, because they have used up what they may use. A tenant sees only itself.
     public func holds() async throws -> [TenantHold] {
         try await look("list tenants that have used up their day") { connection in
-            try connection.rows("select * from \(schema).list_holds()", TenantHold.init)
+            try connection.rows("select * from \(schema).list_holds()", TenantHold.init(reading:))
         }
     }
 
@@ -110,7 +112,7 @@ extension JobLedger {
         try await look("read the audit") { connection in
             try connection.rows(
                 "select * from \(schema).list_audit(\(since), \(record), \(limit), \(who))",
-                AuditRecord.init
+                AuditRecord.init(reading:)
             )
         }
     }

@@ -3,41 +3,74 @@ public import FoundationEssentials
 
 /// A customer of an installation, to which tokens and batches belong.
 public struct Tenant: Sendable, Hashable {
-    public var name: String
-    public var createdAt: Date
-    public var createdBy: String
+    public var name = ""
+    public var createdAt = Date.distantPast
+    public var createdBy = ""
     /// How many of its tokens are valid.
-    public var tokens: Int
-    public var limits: TenantLimits
+    public var tokens = 0
+    public var limits = TenantLimits()
     /// The processor time that its conversions have used in the last day, exact to ten minutes.
-    public var usedCPU: Duration
+    public var usedCPU = Duration.zero
     /// The bytes of the outputs that were published for it in that time.
-    public var usedOutputBytes: Int64
+    public var usedOutputBytes: Int64 = 0
     /// Set while its waiting jobs are held back.
     public var hold: TenantHold?
 
-    init(_ row: Row) throws {
-        name = try row["tenant"]
-        createdAt = try row["created_at"]
-        createdBy = try row["created_by"]
-        tokens = try row["tokens"]
-        limits = try TenantLimits(
-            waitingJobs: row["waiting_jobs"],
-            topPriority: row["top_priority"],
-            maxAttempts: row["max_attempts"],
-            reads: row["reads"],
-            writes: row["writes"],
-            uploadBytes: row["upload_bytes"],
-            cpuMinutes: row["cpu_minutes"],
-            outputBytes: row["output_bytes"],
-            destination: row["destination"],
-            jobs: (row["job_limits"] as JSON?)?.decoded(during: row.operation),
-            maxOutputs: row["max_outputs"]
-        )
-        usedCPU = .milliseconds(try row["used_cpu_ms"] as Int64)
-        usedOutputBytes = try row["used_output_bytes"]
-        hold = try row["held_for"] as String? == nil ? nil : TenantHold(row)
-    }
+    package init() {}
+}
+
+/// A tenant as it sees itself.
+extension Tenant: LedgerRecord {
+    package static var blank: Tenant { Tenant() }
+
+    package static let fields: [RecordField<Tenant>] =
+        [.always("tenant", \.name, .text, "its name")]
+        + TenantLimits.fields.map { $0.of(\.limits) }
+        + [
+            .always("cpuSecondsUsed", \.usedCPU, .seconds, "in the last 24 hours", column: "used_cpu_ms"),
+            .always("outputBytesUsed", \.usedOutputBytes, .size, "in the last 24 hours", column: "used_output_bytes"),
+            .special(
+                "heldFor",
+                RecordKind<TenantHold.Allowance>.choice.shape,
+                "the limit that is used up; its jobs wait",
+                read: { tenant, row in
+                    tenant.hold = try row["held_for"] as String? == nil ? nil : TenantHold(reading: row)
+                },
+                encode: { tenant, encoder, key in try encoder.encodeIfPresent(tenant.hold?.allowance, forKey: key) },
+                decode: { tenant, decoder, key in
+                    guard let allowance = try decoder.decodeIfPresent(TenantHold.Allowance.self, forKey: key) else {
+                        return
+                    }
+                    tenant.hold = TenantHold(tenant: tenant.name, allowance: allowance, until: .distantPast)
+                }
+            ),
+            .special(
+                "heldUntil",
+                .moment,
+                "when its jobs go on, unless those that run use more",
+                encode: { tenant, encoder, key in try encoder.encodeIfPresent(tenant.hold?.until, forKey: key) },
+                decode: { tenant, decoder, key in
+                    if let date = try decoder.decodeIfPresent(Date.self, forKey: key) { tenant.hold?.until = date }
+                }
+            ),
+        ]
+}
+
+/// A tenant as those see it who administer tenants.
+package struct AdministeredTenant: LedgerRecord {
+    package var tenant: Tenant
+
+    package init(_ tenant: Tenant) { self.tenant = tenant }
+
+    package static var blank: AdministeredTenant { AdministeredTenant(Tenant()) }
+
+    package static let fields: [RecordField<AdministeredTenant>] =
+        Tenant.fields.map { $0.of(\.tenant) }
+        + [
+            .always("createdAt", \.tenant.createdAt, .moment, "when it was created"),
+            .always("createdBy", \.tenant.createdBy, .text, "who created it"),
+            .always("tokens", \.tenant.tokens, .count, "how many of its tokens are valid"),
+        ]
 }
 
 /// A tenant whose jobs wait, because its conversions have used up what they may use in 24 hours.
@@ -59,9 +92,17 @@ public struct TenantHold: Sendable, Hashable {
         (self.tenant, self.allowance, self.until) = (tenant, allowance, until)
     }
 
-    init(_ row: Row) throws {
-        self.init(tenant: try row["tenant"], allowance: try row.value("held_for"), until: try row["held_until"])
-    }
+}
+
+extension TenantHold: LedgerRecord, ListedRecord {
+    package static let listName = "holds"
+    package static var blank: TenantHold { TenantHold(tenant: "", allowance: .cpuMinutes, until: .distantPast) }
+
+    package static let fields: [RecordField<TenantHold>] = [
+        .always("tenant", \.tenant, .text, "the tenant whose jobs wait"),
+        .always("heldFor", \.allowance, .choice, "the limit that is used up"),
+        .always("heldUntil", \.until, .moment, "when its jobs go on, unless those that run use more"),
+    ]
 }
 
 /// What a tenant may submit and use. `nil` anywhere: no limit.
@@ -109,6 +150,40 @@ public struct TenantLimits: Sendable, Hashable {
     }
 }
 
+/// The limits, in the members of a larger record.
+extension TenantLimits: LedgerRecord {
+    package static var blank: TenantLimits { TenantLimits() }
+
+    package static let fields: [RecordField<TenantLimits>] = [
+        .maybe(
+            "waitingJobs",
+            \.waitingJobs,
+            .whole,
+            "jobs that may wait or be delayed; what is missing here has no limit"
+        ),
+        .maybe("topPriority", \.topPriority, .chosen(in: -32_768...32_767), "the highest priority of its batches"),
+        .maybe("maxAttempts", \.maxAttempts, .chosen(in: LedgerRules.attempts), "attempts that its jobs may ask for"),
+        .maybe("reads", \.reads, .texts, "what the locations of its sources begin with"),
+        .maybe("writes", \.writes, .texts, "what the locations of its outputs and uploads begin with"),
+        .maybe("uploadBytes", \.uploadBytes, .whole, "bytes that it may upload in 24 hours"),
+        .maybe("cpuMinutes", \.cpuMinutes, .whole, "processor time that its conversions may use in 24 hours"),
+        .maybe("outputBytes", \.outputBytes, .whole, "bytes of outputs that may be published for it in 24 hours"),
+        .maybe(
+            "destination",
+            \.destination,
+            .text,
+            "the template of its destinations: a job without an output gets one by it"
+        ),
+        .maybe(
+            "jobLimits",
+            \.jobs,
+            .record("JobLimits"),
+            "the highest limits of its recipes; they also hold for recipes without limits"
+        ),
+        .maybe("maxOutputs", \.maxOutputs, .chosen(in: 1...Int(Int32.max)), "the highest number of outputs of a job"),
+    ]
+}
+
 extension TenantLimits: Encodable {
     /// The names of the ledger's columns.
     private enum CodingKeys: String, CodingKey {
@@ -126,7 +201,7 @@ extension TenantLimits: Encodable {
 }
 
 /// The highest limits of recipes. `nil`: that of the worker.
-public struct JobCeilings: Sendable, Hashable, Codable {
+public struct JobCeilings: Sendable, Hashable {
     public var wallSeconds: Int64?
     public var cpuSeconds: Int64?
     public var outputBytes: Int64?
@@ -152,4 +227,21 @@ public struct JobCeilings: Sendable, Hashable, Codable {
             ("decodedSeconds", isHigher(limits?.decodedSeconds.map { Int64($0) }, decodedSeconds)),
         ].filter { $0.1 }.map { $0.0 }
     }
+}
+
+extension JobCeilings: LedgerRecord {
+    package static var blank: JobCeilings { JobCeilings() }
+
+    package static let fields: [RecordField<JobCeilings>] = [
+        .maybe("wallSeconds", \.wallSeconds, .whole, "of time for a job"),
+        .maybe("cpuSeconds", \.cpuSeconds, .whole, "of processor time"),
+        .maybe("outputBytes", \.outputBytes, .whole, "of its outputs"),
+        .maybe("decodedSeconds", \.decodedSeconds, .whole, "of decoded audio"),
+    ]
+}
+
+extension JobCeilings: Codable {
+    public init(from decoder: any Decoder) throws { self = try JSONRecord<JobCeilings>(from: decoder).record }
+
+    public func encode(to encoder: any Encoder) throws { try JSONRecord(self).encode(to: encoder) }
 }

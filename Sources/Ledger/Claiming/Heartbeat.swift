@@ -16,7 +16,7 @@ public struct Heartbeat: Sendable {
 
     /// Renews the lease of the whole worker, stores the progress of its jobs, and returns the ledger's instructions.
     ///
-    /// An error is no proof that the lease ended: the worker goes on for as long as its `LeaseClock` allows.
+    /// An error does not prove that the lease ended: the worker goes on for as long as its `LeaseClock` allows.
     public func beat(
         _ worker: Int64,
         _ jobs: [RunningJob] = [],
@@ -98,6 +98,10 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
     public var fullFileSystems: [FullFileSystem]?
     /// File systems that are no longer mounted. The worker postpones jobs whose files lie there.
     public var missingFileSystems: [MissingFileSystem]?
+    /// Roots to which the worker's user may not write. The worker postpones jobs that were denied there.
+    public var unwritableRoots: [UnwritableRoot]?
+    /// The number of the user that owns what the worker writes.
+    public var userID: Int?
 
     public init(
         busySlots: Int? = nil,
@@ -106,7 +110,9 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
         sandbox: String? = nil,
         paces: [JobSpeed]? = nil,
         fullFileSystems: [FullFileSystem]? = nil,
-        missingFileSystems: [MissingFileSystem]? = nil
+        missingFileSystems: [MissingFileSystem]? = nil,
+        unwritableRoots: [UnwritableRoot]? = nil,
+        userID: Int? = nil
     ) {
         self.busySlots = busySlots
         self.pausedBecause = pausedBecause
@@ -115,6 +121,8 @@ public struct WorkerStatus: Sendable, Hashable, Codable {
         self.paces = paces
         self.fullFileSystems = fullFileSystems
         self.missingFileSystems = missingFileSystems
+        self.unwritableRoots = unwritableRoots
+        self.userID = userID
     }
 }
 
@@ -131,6 +139,16 @@ public struct JobSpeed: Sendable, Hashable, Codable {
         self.speed = speed
         self.remaining = remaining
     }
+}
+
+extension JobSpeed: LedgerRecord {
+    package static var blank: JobSpeed { JobSpeed(job: 0, speed: 0) }
+
+    package static let fields: [RecordField<JobSpeed>] = [
+        .always("job", \.job, .id, "the job's number"),
+        .always("speed", \.speed, .number, "seconds of audio per second"),
+        .maybe("remaining", \.remaining, .number, "seconds to go at that speed"),
+    ]
 }
 
 /// What the ledger wants a worker to do.
@@ -176,12 +194,12 @@ public struct BeatReply: Sendable, Hashable {
         self.sentAt = sentAt
     }
 
-    /// The attempts in `told` whose jobs this reply lists in `jobs`.
+    /// The attempts in `reported` whose jobs this reply lists in `jobs`.
     ///
     /// A job that has ended since the beat may be in hand again, by a claim later than the beat.
-    public static func attempts(of jobs: [Int64], among told: [RunningJob]) -> Set<Fence> {
+    public static func attempts(of jobs: [Int64], among reported: [RunningJob]) -> Set<Fence> {
         let jobs = Set(jobs)
-        return Set(told.lazy.map(\.fence).filter { jobs.contains($0.job) })
+        return Set(reported.lazy.map(\.fence).filter { jobs.contains($0.job) })
     }
 
     init(_ row: Row, sentAt: ContinuousClock.Instant) throws {

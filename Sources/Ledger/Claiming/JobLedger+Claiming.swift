@@ -103,7 +103,7 @@ extension JobLedger {
     /// The ability that a worker needs to read the recipe's version.
     private static func versionNeed(of recipe: String) -> String {
         struct Version: Decodable { var version: Int }
-        // A recipe whose version is no number was not refused because of its version.
+        // A recipe whose version is not a number was not refused because of its version.
         let version = try? JSON(text: recipe).decoded(as: Version.self, during: "read a recipe").version
         return AbilityWord.recipe(version ?? 0)
     }

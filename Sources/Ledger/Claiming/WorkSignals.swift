@@ -23,7 +23,7 @@ public struct WorkSignals: AsyncSequence, Sendable {
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Signal? {
             switch await wakeUps.next(isolation: actor) {
             // A notification that this build does not know may be as urgent as a cancellation.
-            case .told(let texts): texts == ["jobs"] ? .work : .cancellation
+            case .notified(let texts): texts == ["jobs"] ? .work : .cancellation
             case .timePassed: .timePassed
             case nil: nil
             }

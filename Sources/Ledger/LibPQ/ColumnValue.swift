@@ -11,7 +11,7 @@ struct Column {
         return Value(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
-    /// The integer in the column, of any width; `nil` if it is no integer or does not fit `Value`.
+    /// The integer in the column, of any width; `nil` if it is not an integer or does not fit `Value`.
     func wholeNumber<Value: FixedWidthInteger>() -> Value? {
         switch typeNumber {
         case TypeNumber.int8: integer(Int64.self).flatMap { Value(exactly: $0) }

@@ -5,7 +5,11 @@ extension Connection {
     ///
     /// An error with `mayHaveHappened` means that the answer to COMMIT was lost.
     @discardableResult
-    func transaction<Result>(_ mode: TransactionMode = .standard, _ body: () throws -> Result) throws -> Result {
+    func transaction<Result>(
+        _ mode: TransactionMode = .standard,
+        isKept: Bool = true,
+        _ body: () throws -> Result
+    ) throws -> Result {
         // With the opening it is still one message.
         try script("begin" + mode.rawValue + (opening.map { "; " + $0.sql } ?? ""), changes: false, isOpened: true)
         let result: Result
@@ -16,6 +20,10 @@ extension Connection {
             // connection.
             _ = try? script("rollback", changes: false)
             throw error
+        }
+        guard isKept else {
+            try script("rollback", changes: false)
+            return result
         }
         let tag = try script("commit", changes: true)
         guard tag == "COMMIT" else {

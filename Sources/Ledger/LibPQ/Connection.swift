@@ -184,6 +184,8 @@ actor Connection {
         return host.isEmpty ? "the server" : host
     }
 
+    private func user(_ link: Link) -> String { PQuser(link.pointer).map { String(cString: $0) } ?? "the user" }
+
     /// Why libpq could not connect.
     private func refusal(_ link: Link) -> LedgerError {
         let report = ConnectionReport(link.message)
@@ -194,9 +196,12 @@ actor Connection {
             case "42501": .ledgerPermissionDenied
             case let state?: state.hasPrefix("28") ? .ledgerPermissionDenied : .ledgerCannotReach
             }
-        // A migration does not create databases.
-        let hint =
-            code == .ledgerMissing ? "create the database, as with \"createdb NAME\", or correct its address" : nil
+        let hint = AccessHint.connecting(
+            report.sqlState,
+            report.message,
+            needsPassword: code == .ledgerPermissionDenied,
+            user: user(link)
+        )
         return failure(code, report.message, sqlState: report.sqlState, hint: hint)
     }
 
@@ -240,9 +245,13 @@ actor Connection {
             return 0
         }
         let known = reasonToEnd ?? reason
+        // A server under load ends a statement when it is asked to.
+        let isSilent = reasonToEnd == .ledgerTimedOut
         reasonToEnd = known
         let mayHaveHappened = isFinalChange
+        let silence = "\(server(link)) does not answer any more"
         close()
+        if isSilent { throw failure(.ledgerCannotReach, silence, mayHaveHappened: mayHaveHappened) }
         throw failure(known, Self.text(of: known), mayHaveHappened: mayHaveHappened)
     }
 
@@ -367,7 +376,8 @@ actor Connection {
             code,
             detail,
             sqlState: state,
-            hint: answer.field(Int32(UInt8(ascii: "H"))),
+            hint: answer.field(Int32(UInt8(ascii: "H")))
+                ?? (state == "42501" ? AccessHint.using(detail, user: user(link)) : nil),
             mayHaveHappened: code == .ledgerConnectionLost && isFinalChange
         )
     }

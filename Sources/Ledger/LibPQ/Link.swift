@@ -13,12 +13,12 @@ final class Link {
     init(adopting pointer: OpaquePointer) {
         self.pointer = pointer
         // Unretained is safe: the link lives as long as libpq's connection.
-        PQsetNoticeReceiver(pointer, Self.hear, Unmanaged.passUnretained(self).toOpaque())
+        PQsetNoticeReceiver(pointer, Self.receiveNotice, Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit { PQfinish(pointer) }
 
-    private static let hear: PQnoticeReceiver = { place, report in
+    private static let receiveNotice: PQnoticeReceiver = { place, report in
         guard let place, let report, let severity = PQresultErrorField(report, Int32(UInt8(ascii: "V"))),
             String(cString: severity) == "WARNING", let text = PQresultErrorField(report, Int32(UInt8(ascii: "M")))
         else { return }

@@ -50,8 +50,14 @@ struct Row {
     /// A value that the ledger stores by its raw value, such as an enum.
     func value<Value: RawRepresentable>(_ name: String, as _: Value.Type = Value.self) throws -> Value
     where Value.RawValue: ColumnValue {
+        guard let value: Value = try valueIfPresent(name) else { throw isNull(name) }
+        return value
+    }
+
+    /// The same; `nil` for NULL.
+    func valueIfPresent<Value: RawRepresentable>(_ name: String) throws -> Value? where Value.RawValue: ColumnValue {
         let place = try place(of: name)
-        let raw: Value.RawValue = try self[place]
+        guard let raw: Value.RawValue = try self[place] else { return nil }
         guard let value = Value(rawValue: raw) else {
             throw mismatch(place, "holds \"\(raw)\", which is not a \(Value.self)")
         }
@@ -86,6 +92,11 @@ struct Row {
 
     private func mismatch(_ place: Int, _ column: Column, _ type: Any.Type) -> LedgerError {
         mismatch(place, "is of type \(column.typeNumber), which cannot be read as \(type)")
+    }
+
+    /// The error of a column that is NULL and must not be.
+    func isNull(_ name: String) -> LedgerError {
+        LedgerError(.ledgerUnexpectedAnswer, during: operation, "column \"\(name)\" is NULL")
     }
 
     private func mismatch(_ place: Int, _ problem: String) -> LedgerError {

@@ -11,7 +11,7 @@ struct WakeUps: AsyncSequence, Sendable {
     /// Why to look.
     enum Element: Sendable, Hashable {
         /// Notifications with these payloads arrived.
-        case told(Set<String>)
+        case notified(Set<String>)
         /// The interval has passed, or notifications may have been missed.
         case timePassed
     }
@@ -54,8 +54,8 @@ private final class UntakenWakeUps: Sendable {
     func add(_ element: WakeUps.Element) {
         merged.withLock { merged in
             switch (merged, element) {
-            case (.told(let earlier), .told(let texts)): merged = .told(earlier.union(texts))
-            case (.told, .timePassed): break
+            case (.notified(let earlier), .notified(let texts)): merged = .notified(earlier.union(texts))
+            case (.notified, .timePassed): break
             case (.timePassed, _), (nil, _): merged = element
             }
         }
@@ -108,11 +108,11 @@ private struct Listener: Sendable {
         wake(.timePassed)  // covers notifications from before we listened
         while true {
             let look = nextLook()
-            // The run's own limit is far away, so the end of the wait is no error.
+            // The run's own limit is far away, so the end of the wait is not an error.
             let texts = try await connection.run("listen", within: look + .seconds(60)) { connection in
                 try connection.notifications(within: look)
             }
-            wake(texts.isEmpty ? .timePassed : .told(Set(texts)))
+            wake(texts.isEmpty ? .timePassed : .notified(Set(texts)))
         }
     }
 }

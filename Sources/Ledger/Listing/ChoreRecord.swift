@@ -34,3 +34,14 @@ public struct ChoreRecord: Sendable, Hashable {
         failedAt = try row["error_at"]
     }
 }
+
+/// The API shows what chore fails, and leaves the rest to `doctor`.
+extension ChoreRecord: LedgerRecord, ListedRecord {
+    package static let listName = "chores"
+    package static var blank: ChoreRecord { ChoreRecord(name: "", error: nil) }
+
+    package static let fields: [RecordField<ChoreRecord>] = [
+        .always("chore", \.name, .text, "its name"),
+        .maybe("error", \.error, .text, "why it failed last"),
+    ]
+}

@@ -3,26 +3,46 @@ public import FoundationEssentials
 
 /// Failures of one code, class and stage.
 public struct FailureGroup: Sendable, Hashable {
-    public var code: String
-    public var kind: Failure.Kind
-    public var stage: String
+    public var code = ""
+    public var kind = Failure.Kind.permanent
+    public var stage = ""
     /// The jobs that ended with this failure.
-    public var jobs: Int
+    public var jobs = 0
     /// The attempts, including those that were retried; `nil` where only jobs were counted.
     public var attempts: Int?
-    public var lastAt: Date
+    public var lastAt = Date.distantPast
     /// One of the jobs. The next field is its source, for as long as the ledger keeps it.
-    public var example: Int64
+    public var example: Int64 = 0
     public var exampleSource: String?
-
-    init(_ row: Row) throws {
-        code = try row["code"]
-        kind = try row.value("class")
-        stage = try row["stage"]
-        jobs = try row["jobs"]
-        attempts = try row["attempts"]
-        lastAt = try row["last_at"]
-        example = try row["example"]
-        exampleSource = try row["example_source"]
+    /// What to do, as the last failed attempt at the example says; for failures without a hint of their own, what the code
+    /// says.
+    public var hint: String? {
+        get { ownHint ?? FailureCode(rawValue: code)?.advice }
+        set { ownHint = newValue }
     }
+    private var ownHint: String?
+
+    package init() {}
+}
+
+extension FailureGroup: LedgerRecord, ListedRecord {
+    package static let listName = "failures"
+    package static var blank: FailureGroup { FailureGroup() }
+
+    package static let fields: [RecordField<FailureGroup>] = [
+        .always("code", \.code, .text, "the code of the failures"),
+        .always("class", \.kind, .choice, "whether another attempt can succeed"),
+        .always("stage", \.stage, .text, "the part of the work that failed"),
+        .always("jobs", \.jobs, .count, "jobs that ended with it"),
+        .maybe(
+            "attempts",
+            \.attempts,
+            .count,
+            "attempts that ended with it, retried ones too; not known for one batch"
+        ),
+        .always("lastAt", \.lastAt, .moment, "when it last happened"),
+        .always("example", \.example, .id, "a job that has it"),
+        .maybe("exampleSource", \.exampleSource, .text, "the source of that job"),
+        .maybe("hint", \.hint, .text, "what to do", column: "example_hint"),
+    ]
 }

@@ -63,7 +63,7 @@ extension JobLedger {
         try await look("group failures") { connection in
             try connection.rows(
                 "select * from \(schema).list_failures(\(since), \(queue), \(batch))",
-                FailureGroup.init
+                FailureGroup.init(reading:)
             )
         }
     }

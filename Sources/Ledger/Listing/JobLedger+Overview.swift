@@ -20,17 +20,25 @@ extension JobLedger {
 
     /// What ended in each minute since `since`. The ledger keeps two days.
     public func paces(since: Date) async throws -> [MinuteThroughput] {
-        try await list("read the throughput", "select * from \(schema).paces(\(since))", MinuteThroughput.init)
+        try await list(
+            "read the throughput",
+            "select * from \(schema).paces(\(since))",
+            MinuteThroughput.init(reading:)
+        )
     }
 
     /// All queues, by name.
     public func queues() async throws -> [QueueSummary] {
-        try await list("list queues", "select * from \(schema).list_queues()", QueueSummary.init)
+        try await list("list queues", "select * from \(schema).list_queues()", QueueSummary.init(reading:))
     }
 
     /// Batches older than `batch`, from the newest on; `nil` starts at the newest.
     public func batches(before batch: Int64? = nil, limit: Int32 = 50) async throws -> [BatchSummary] {
-        try await list("list batches", "select * from \(schema).list_batches(\(batch), \(limit))", BatchSummary.init)
+        try await list(
+            "list batches",
+            "select * from \(schema).list_batches(\(batch), \(limit))",
+            BatchSummary.init(reading:)
+        )
     }
 
     /// The numbers of batches with a label, newest first, six at most.
@@ -52,18 +60,26 @@ extension JobLedger {
         try await list(
             "show a batch",
             "select * from \(schema).list_batches(only_batch => \(batch))",
-            BatchSummary.init
+            BatchSummary.init(reading:)
         ).first
     }
 
     /// Running workers, and those that ended since `endedSince`, by name.
     public func workers(endedSince: Date? = nil) async throws -> [WorkerSummary] {
-        try await list("list workers", "select * from \(schema).list_workers(\(endedSince))", WorkerSummary.init)
+        try await list(
+            "list workers",
+            "select * from \(schema).list_workers(\(endedSince))",
+            WorkerSummary.init(listed:)
+        )
     }
 
     /// Lanes with waiting jobs that no running worker can do.
     public func unableLanes() async throws -> [UnableLane] {
-        try await list("list jobs that no worker can do", "select * from \(schema).list_unable()", UnableLane.init)
+        try await list(
+            "list jobs that no worker can do",
+            "select * from \(schema).list_unable()",
+            UnableLane.init(reading:)
+        )
     }
 
     /// The state of each housekeeping chore, with its last error.
@@ -82,7 +98,7 @@ extension JobLedger {
 
 extension Connection {
     func status(_ schema: SchemaName) throws -> LedgerStatus {
-        let status = try first("select * from \(schema).status()", LedgerStatus.init)
+        let status = try first("select * from \(schema).status()", LedgerStatus.init(summary:))
         guard let status else { throw failure(.ledgerUnexpectedAnswer, "the server returned no status") }
         return status
     }

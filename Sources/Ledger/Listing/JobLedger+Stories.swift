@@ -19,12 +19,12 @@ extension JobLedger {
             var stories: [Int64: JobStory] = [:]
             var amended: [Int64] = []
             try connection.forEachRow("select * from \(schema).show_jobs(\(jobs))") { row in
-                let story = try JobStory(row)
+                let story = try JobStory(reading: row)
                 stories[story.summary.job] = story
                 if try row["is_amended"] { amended.append(story.summary.job) }
             }
             try connection.forEachRow("select * from \(schema).list_attempts(\(jobs))") { row in
-                stories[try row["job"]]?.attempts.append(try AttemptRecord(row))
+                stories[try row["job"]]?.attempts.append(try AttemptRecord(reading: row))
             }
             if !amended.isEmpty {
                 try connection.forEachRow("select * from \(schema).list_amendments(\(amended))") { row in
@@ -33,7 +33,7 @@ extension JobLedger {
             }
             let unable = stories.filter { $0.value.waitingFor == .unable }.keys
             if !unable.isEmpty {
-                let lanes = try connection.rows("select * from \(schema).list_unable()", UnableLane.init)
+                let lanes = try connection.rows("select * from \(schema).list_unable()", UnableLane.init(reading:))
                 for job in unable { stories[job]?.learnWhatIsMissing(from: lanes) }
             }
             return stories.values.sorted { $0.summary.job < $1.summary.job }
@@ -46,23 +46,6 @@ extension JobStory {
     fileprivate mutating func learnWhatIsMissing(from lanes: [UnableLane]) {
         missing = lanes.first { $0.needs == needs && $0.queue == summary.queue }?.missing ?? []
     }
-
-    /// A row of `show_jobs`, without the attempts and amendments.
-    fileprivate init(_ row: Row) throws {
-        let why: String? = try row["why"]
-        summary = try JobSummary(row)
-        recipe = try (row["recipe"] as JSON).text
-        batchName = try row["batch_name"]
-        submitter = try row["submitter"]
-        submittedAt = try row["submitted_at"]
-        runAt = try row["run_at"]
-        cost = try row["cost"]
-        needs = try row["needs"]
-        labels = Labels.read(try row["labels"])
-        batchLabels = Labels.read(try row["batch_labels"])
-        waitingFor = why == nil ? nil : try row.value("why")
-        (attempts, amendments) = ([], [])
-    }
 }
 
 /// Labels as the ledger stores them.
@@ -72,7 +55,7 @@ enum Labels {
         struct Text: Decodable {
             var text: String?
             init(from decoder: any Decoder) throws {
-                // A value that is no string is no label.
+                // Only strings are labels.
                 text = try? decoder.singleValueContainer().decode(String.self)
             }
         }

@@ -5,25 +5,25 @@ public import FoundationEssentials
 public struct JobStory: Sendable, Hashable {
     public var summary: JobSummary
     /// As JSON. `Recipe(json:)` reads it if this build knows its version.
-    public var recipe: String
+    public var recipe = ""
     public var batchName: String?
-    public var submitter: String
-    public var submittedAt: Date
+    public var submitter = ""
+    public var submittedAt = Date.distantPast
     public var runAt: Date?
-    public var cost: Int
+    public var cost = 0
     /// What a worker must be able to do.
-    public var needs: [String]
+    public var needs: [String] = []
     /// The entries of `needs` that no running worker has, if the job waits for that reason. Empty if each is
     /// covered by some worker, but no single worker covers all.
     public var missing: [String] = []
-    public var labels: [String: String]
-    public var batchLabels: [String: String]
+    public var labels: [String: String] = [:]
+    public var batchLabels: [String: String] = [:]
     /// Why a delayed or waiting job does not run.
     public var waitingFor: WaitingFor?
     /// Oldest first. A running attempt comes last.
-    public var attempts: [AttemptRecord]
+    public var attempts: [AttemptRecord] = []
     /// The earlier versions of the recipe, oldest first.
-    public var amendments: [RecipeAmendment]
+    public var amendments: [RecipeAmendment] = []
 
     /// What keeps a job from running.
     public enum WaitingFor: String, Sendable, Hashable, Codable, CaseIterable {
@@ -46,6 +46,67 @@ public struct JobStory: Sendable, Hashable {
         /// Other jobs are ahead of it.
         case line
     }
+}
+
+/// A row of `show_jobs`, and a job of the API with all that the ledger knows of it.
+extension JobStory: LedgerRecord {
+    package static var blank: JobStory { JobStory(summary: .blank) }
+
+    package static let fields: [RecordField<JobStory>] =
+        JobSummary.fields.map { $0.of(\.summary) } + [
+            .maybe("batchName", \.batchName, .text, "the batch's name"),
+            .always("submitter", \.submitter, .text, "who submitted it"),
+            .always("submittedAt", \.submittedAt, .moment, "when it was submitted"),
+            .maybe("runAt", \.runAt, .moment, "its earliest start"),
+            .always("cost", \.cost, .count, "its share of the queue's turns"),
+            .always("needs", \.needs, .texts, "what a worker must be able to do"),
+            .special(
+                "missing",
+                .list(.text),
+                "needs that no running worker has",
+                encode: { job, encoder, key in
+                    if job.waitingFor == .unable { try encoder.encode(job.missing, forKey: key) }
+                },
+                decode: { job, decoder, key in
+                    job.missing = try decoder.decodeIfPresent([String].self, forKey: key) ?? []
+                }
+            ),
+            .always("labels", \.labels, .labels, "its own labels"),
+            .always("batchLabels", \.batchLabels, .labels, "the labels of its batch"),
+            .maybe("waitingFor", \.waitingFor, .choice, "why it does not run", column: "why"),
+            .special(
+                "recipe",
+                .anything,
+                isRequired: true,
+                "what it converts, as docs/editing.md describes",
+                read: { job, row in job.recipe = try (row["recipe"] as JSON).text },
+                encode: { job, encoder, key in try encoder.encode(JSONValue(text: job.recipe), forKey: key) },
+                decode: { job, decoder, key in
+                    job.recipe = try JSONText.line(try decoder.decode(JSONValue.self, forKey: key))
+                }
+            ),
+            .special(
+                "attemptRecords",
+                .list(.record("Attempt", AttemptRecord.descriptions)),
+                isRequired: true,
+                "every attempt, oldest first",
+                encode: { job, encoder, key in try encoder.encode(job.attempts.map(JSONRecord.init), forKey: key) },
+                decode: { job, decoder, key in
+                    job.attempts = try decoder.decode([JSONRecord<AttemptRecord>].self, forKey: key).map(\.record)
+                }
+            ),
+            .special(
+                "amendments",
+                .list(.anything),
+                "what retries have changed in the recipe",
+                encode: { job, encoder, key in
+                    if !job.amendments.isEmpty { try encoder.encode(job.amendments, forKey: key) }
+                },
+                decode: { job, decoder, key in
+                    job.amendments = try decoder.decodeIfPresent([RecipeAmendment].self, forKey: key) ?? []
+                }
+            ),
+        ]
 }
 
 /// What a recipe said before a retry changed it.
@@ -71,13 +132,13 @@ public struct RecipeAmendment: Sendable, Hashable, Codable {
 /// One try at a job.
 public struct AttemptRecord: Sendable, Hashable {
     /// The number of its claim. Attempts are ordered by it.
-    public var epoch: Int32
+    public var epoch: Int32 = 0
     /// `nil` while it is under way.
     public var outcome: AttemptOutcome?
-    public var startedAt: Date
+    public var startedAt = Date.distantPast
     public var endedAt: Date?
     /// The worker's number. The next four describe the worker, for as long as the ledger keeps them.
-    public var worker: Int64
+    public var worker: Int64 = 0
     public var workerName: String?
     public var host: String?
     public var build: String?
@@ -86,7 +147,7 @@ public struct AttemptRecord: Sendable, Hashable {
     /// The failure as the worker reported it; for other unsuccessful attempts, the ledger's own description.
     public var failure: Failure?
     public var lastWords: String?
-    public var facts: AttemptFacts
+    public var facts = AttemptFacts()
 }
 
 /// How an attempt ended.
@@ -100,39 +161,69 @@ public enum AttemptOutcome: String, Sendable, Hashable, Codable, CaseIterable {
     case cancelled
 }
 
-extension AttemptRecord {
-    /// A row of `list_attempts`.
-    init(_ row: Row) throws {
-        let report: AttemptReport? = try (row["report"] as JSON?)?.decoded(during: row.operation)
-        let name: String? = try row["outcome"]
-        epoch = try row["epoch"]
-        outcome = name == nil ? nil : try row.value("outcome")
-        startedAt = try row["started_at"]
-        endedAt = try row["ended_at"]
-        worker = try row["worker"]
-        workerName = try row["worker_name"]
-        host = try row["host"]
-        build = try row["build"]
-        libraries = try row["libraries"]
-        lastWords = try row["last_words"]
-        failure = try Failure(row, refusals: report?.refusals)
-        facts = AttemptFacts(
-            slot: try row["slot"],
-            framesIn: try row["frames_in"],
-            framesOut: try row["frames_out"],
-            audio: try (row["audio_ms"] as Int64?).map { .milliseconds($0) },
-            cpu: try (row["cpu_ms"] as Int64?).map { .milliseconds($0) },
-            peakBytes: try row["peak_bytes"],
-            report: report?.conversion,
-            further: report?.further ?? []
-        )
-    }
+/// A row of `list_attempts`, and an attempt in the API.
+extension AttemptRecord: LedgerRecord {
+    package static var blank: AttemptRecord { AttemptRecord() }
+
+    package static let fields: [RecordField<AttemptRecord>] = [
+        .always("epoch", \.epoch, .epoch, "the number of its claim"),
+        .maybe("outcome", \.outcome, .choice, "missing while it is under way"),
+        .always("startedAt", \.startedAt, .moment, "when it began"),
+        .maybe("endedAt", \.endedAt, .moment, "when it ended"),
+        .always("worker", \.worker, .id, "the worker's number"),
+        .maybe("workerName", \.workerName, .text, "the worker's name"),
+        .maybe("host", \.host, .text, "the worker's machine"),
+        .maybe("build", \.build, .text, "the worker's version of Sluice"),
+        .maybe("libraries", \.libraries, .text, "with which the worker converts"),
+        .maybe("slot", \.facts.slot, .slot, "the worker's slot"),
+        .special(
+            "failure",
+            .anything,
+            "code, class, stage, message, position, hint",
+            read: { attempt, row in
+                let report: AttemptReport? = try (row["report"] as JSON?)?.decoded(during: row.operation)
+                attempt.failure = try Failure(row, refusals: report?.refusals)
+                (attempt.facts.report, attempt.facts.further) = (report?.conversion, report?.further ?? [])
+            },
+            encode: { attempt, encoder, key in try encoder.encodeIfPresent(attempt.failure, forKey: key) },
+            decode: { attempt, decoder, key in
+                attempt.failure = try decoder.decodeIfPresent(Failure.self, forKey: key)
+            }
+        ),
+        .maybe("lastWords", \.lastWords, .text, "what the library said last"),
+        .maybe("framesIn", \.facts.framesIn, .size, "frames that were read"),
+        .maybe("framesOut", \.facts.framesOut, .size, "frames that were written"),
+        .maybe("audioSeconds", \.facts.audio, .seconds, "the length of the output", column: "audio_ms"),
+        .maybe("cpuSeconds", \.facts.cpu, .seconds, "processor time", column: "cpu_ms"),
+        .maybe("peakBytes", \.facts.peakBytes, .size, "the most memory that its room had"),
+        .special(
+            "conversion",
+            .anything,
+            "the report of the conversion",
+            encode: { attempt, encoder, key in try encoder.encodeIfPresent(attempt.facts.report, forKey: key) },
+            decode: { attempt, decoder, key in
+                attempt.facts.report = try decoder.decodeIfPresent(ConversionReport.self, forKey: key)
+            }
+        ),
+        .special(
+            "furtherOutputs",
+            .list(.anything),
+            "the reports of the other outputs",
+            encode: { attempt, encoder, key in
+                if !attempt.facts.further.isEmpty { try encoder.encode(attempt.facts.further, forKey: key) }
+            },
+            decode: { attempt, decoder, key in
+                attempt.facts.further = try decoder.decodeIfPresent([ConversionReport].self, forKey: key) ?? []
+            }
+        ),
+    ]
 }
 
 extension Failure {
     /// Reads an attempt's columns; `nil` if it has no code.
     fileprivate init?(_ row: Row, refusals: [FormatRefusal.Reason]?) throws {
-        guard let code: String = try row["code"], let kind = try row.kind("class"), let stage: String = try row["stage"]
+        guard let code: String = try row["code"], let kind: Failure.Kind = try row.valueIfPresent("class"),
+            let stage: String = try row["stage"]
         else { return nil }
         let position: String? = try row["position"]
         self.init(

@@ -3,26 +3,27 @@ public import FoundationEssentials
 
 /// A job in one line.
 public struct JobSummary: Sendable, Hashable {
-    public var job: Int64
-    public var state: JobState
-    public var batch: Int64
-    public var queue: String
-    public var priority: Int
+    public var job: Int64 = 0
+    public var state = JobState.waiting
+    public var batch: Int64 = 0
+    public var queue = ""
+    public var priority = 0
     /// The location of its first source.
-    public var source: String
+    public var source = ""
     /// When it entered its state.
-    public var since: Date
+    public var since = Date.distantPast
     /// Attempts that count, including the one under way.
-    public var attempts: Int
-    public var maxAttempts: Int
+    public var attempts = 0
+    public var maxAttempts = 0
     /// How often it was lost with its worker, or because of the machine it ran on.
-    public var losses: Int
-    public var roomDeaths: Int
+    public var losses = 0
+    public var roomDeaths = 0
     /// The code of the failure that ended it, or after which it waits for another try.
     public var code: String?
     public var kind: Failure.Kind?
     public var stage: String?
-    /// When a delayed job becomes ready. In a story also when a job may start whose tenant has used up its day.
+    /// When a delayed job becomes ready; `nil` if that depends on other jobs. In a story also when a job may start whose
+    /// tenant has used up its day.
     public var readyAt: Date?
     /// The worker that holds it, or held it last.
     public var worker: String?
@@ -30,61 +31,121 @@ public struct JobSummary: Sendable, Hashable {
     public var frames: Int64?
     public var totalFrames: Int64?
     /// Whether a cancellation of the running job was requested.
-    public var isToBeCancelled: Bool
+    public var isToBeCancelled = false
     /// SHA-256 of the first output in hexadecimal, and its length; `nil` if it was left alone.
     public var digest: String?
     public var bytes: Int64?
     /// The outputs after the first, in the order of the recipe; `nil` for one that was left alone.
-    public var further: [PublishedFile?]
+    public var further: [PublishedFile?] = []
     /// Set for a job that was completed or skipped.
     public var placement: Placement?
     /// Whether it was completed with remarks.
-    public var hasRemarks: Bool
+    public var hasRemarks = false
+    /// Who retried it last after it had ended.
+    public var retriedBy: String?
     /// The remarks, in a list of jobs with remarks; otherwise `nil`.
     public var remarks: JobRemarks?
 
-    /// The columns that `list_jobs` and `show_jobs` share.
-    init(_ row: Row) throws {
-        job = try row["job"]
-        state = try row.value("state")
-        batch = try row["batch"]
-        queue = try row["queue"]
-        priority = try row["priority"]
-        source = try row["source"]
-        since = try row["at"]
-        attempts = try row["attempts"]
-        maxAttempts = try row["max_attempts"]
-        losses = try row["lost"]
-        roomDeaths = try row["room_deaths"]
-        code = try row["code"]
-        kind = try row.kind("class")
-        stage = try row["stage"]
-        readyAt = try row["ready_at"]
-        worker = try row["worker"]
-        slot = try row["slot"]
-        frames = try row["frames"]
-        totalFrames = try row["frames_total"]
-        isToBeCancelled = try row["cancel_asked"] ?? false
-        digest = try row["digest"]
-        bytes = try row["size"]
-        further = try [PublishedFile?](further: row)
-        placement = try row["placement"] as String? == nil ? nil : try row.value("placement")
-        hasRemarks = try row["has_remarks"] ?? false
-    }
+    package init() {}
 }
 
-extension JobSummary {
+/// A row of `list_jobs` or `show_jobs`, and a job in lists of the API.
+extension JobSummary: LedgerRecord, ListedRecord {
+    package static let listName = "jobs"
+    package static var blank: JobSummary { JobSummary() }
+
+    package static let fields: [RecordField<JobSummary>] = [
+        .always("id", \.job, .id, "the job's number", column: "job"),
+        .always("state", \.state, .choice, "where it is in its life"),
+        .always("batch", \.batch, .id, "the batch that it was submitted with"),
+        .always("queue", \.queue, .text, "its queue"),
+        .always("priority", \.priority, .chosen(in: LedgerRules.priorities), "higher goes first"),
+        .always("source", \.source, .text, "the location of its first source"),
+        .always("since", \.since, .moment, "when it entered its state", column: "at"),
+        .always("attempts", \.attempts, .count, "attempts that count, with the one under way"),
+        .always("maxAttempts", \.maxAttempts, .count, "attempts that it may have"),
+        .always("losses", \.losses, .count, "how often it was lost with its worker or machine", column: "lost"),
+        .always("roomDeaths", \.roomDeaths, .count, "how often it ended its room"),
+        .maybe("code", \.code, .text, "the failure that ended it, or after which it waits"),
+        .maybe("class", \.kind, .choice, "whether another attempt can succeed"),
+        .maybe("stage", \.stage, .text, "the part of the work that failed"),
+        .special(
+            "readyAt",
+            .moment,
+            "when a delayed job becomes ready, or a tenant's job may start; see waitingFor",
+            read: { job, row in
+                let date: Date? = try row["ready_at"]
+                job.readyAt = date == .distantFuture ? nil : date
+            },
+            encode: { job, encoder, key in try encoder.encodeIfPresent(job.readyAt, forKey: key) },
+            decode: { job, decoder, key in job.readyAt = try decoder.decodeIfPresent(Date.self, forKey: key) }
+        ),
+        .maybe("worker", \.worker, .text, "the worker that holds it or held it last"),
+        .maybe("slot", \.slot, .count, "that worker's slot"),
+        .maybe("frames", \.frames, .size, "frames done"),
+        .maybe("totalFrames", \.totalFrames, .size, "frames to do", column: "frames_total"),
+        .flag("isToBeCancelled", \.isToBeCancelled, "whether its worker was asked to stop it", column: "cancel_asked"),
+        .maybe("digest", \.digest, .text, "SHA-256 of the first output"),
+        .maybe("bytes", \.bytes, .size, "the length of the first output", column: "size"),
+        .further("furtherOutputs", \.further),
+        .special(
+            "placement",
+            RecordKind<Placement>.choice.shape,
+            "set if the output was not simply published",
+            read: { job, row in job.placement = try row.valueIfPresent("placement") },
+            encode: { job, encoder, key in
+                if let placement = job.placement, placement != .published { try encoder.encode(placement, forKey: key) }
+            },
+            decode: { job, decoder, key in
+                job.placement = try decoder.decodeIfPresent(Placement.self, forKey: key)
+                if job.state == .completed, job.placement == nil { job.placement = .published }
+            }
+        ),
+        .flag("hasRemarks", \.hasRemarks, "whether the output lacks something of its source"),
+        .maybe("retriedBy", \.retriedBy, .text, "who retried it last after it had ended"),
+        .special(
+            "damage",
+            .anything,
+            "what was damaged, in a list of jobs with remarks",
+            encode: { job, encoder, key in
+                guard let damage = job.remarks?.damage, !damage.isEmpty else { return }
+                try encoder.encode(DamageExtent(damage), forKey: key)
+            },
+            decode: { job, decoder, key in
+                guard let extent = try decoder.decodeIfPresent(DamageExtent.self, forKey: key) else { return }
+                job.remarks = JobRemarks(damage: extent.report, remarks: job.remarks?.remarks ?? [])
+            }
+        ),
+        .special(
+            "remarks",
+            .list(.anything),
+            "what the output lacks, in a list of jobs with remarks",
+            encode: { job, encoder, key in try encoder.encodeIfPresent(job.remarks?.remarks, forKey: key) },
+            decode: { job, decoder, key in
+                guard let remarks = try decoder.decodeIfPresent([Remark].self, forKey: key) else { return }
+                job.remarks = JobRemarks(damage: job.remarks?.damage ?? DamageReport(), remarks: remarks)
+            }
+        ),
+    ]
+
     /// A row of `list_jobs`.
     init(listed row: Row) throws {
-        try self.init(row)
+        try self.init(reading: row)
         remarks = JobRemarks(try row["remarks"])
     }
 }
 
-extension Row {
-    /// A failure's class, `nil` for NULL.
-    func kind(_ name: String) throws -> Failure.Kind? {
-        guard try (self[name] as String?) != nil else { return nil }
-        return try value(name)
+/// Damage without its stretches, which only the job's report lists.
+private struct DamageExtent: Codable {
+    let frames: Int64
+    let stretchCount: Int
+
+    init(_ damage: DamageReport) { (frames, stretchCount) = (damage.frames, damage.stretchCount) }
+
+    init(from decoder: any Decoder) throws {
+        let record = try decoder.container(keyedBy: CodingKeys.self)
+        (frames, stretchCount) = (try record.size(.frames), try record.count(.stretchCount))
     }
+
+    var report: DamageReport { DamageReport(frames: frames, stretchCount: stretchCount) }
 }

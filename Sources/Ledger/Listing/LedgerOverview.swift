@@ -19,13 +19,20 @@ public struct LedgerOverview: Sendable {
 /// Deliveries to webhooks that have been due for a minute, while no coordinator looked for any.
 public struct UnsentDeliveries: Sendable, Hashable {
     /// 10,000 at most.
-    public var count: Int
+    public var count = 0
     /// When the first was due.
-    public var since: Date
+    public var since = Date.distantPast
 
-    public init(count: Int, since: Date) { (self.count, self.since) = (count, since) }
+    package init() {}
+}
 
-    init(_ row: Row) throws { (count, since) = (try row["deliveries"], try row["since"]) }
+extension UnsentDeliveries: LedgerRecord {
+    package static var blank: UnsentDeliveries { UnsentDeliveries() }
+
+    package static let fields: [RecordField<UnsentDeliveries>] = [
+        .always("count", \.count, .count, "10,000 at most", column: "deliveries"),
+        .always("since", \.since, .moment, "when the first was due"),
+    ]
 }
 
 extension JobLedger {
@@ -36,10 +43,10 @@ extension JobLedger {
                 LedgerOverview(
                     server: try connection.serverVersion(),
                     status: try connection.status(schema),
-                    workers: try connection.rows("select * from \(schema).list_workers()", WorkerSummary.init),
-                    unable: try connection.rows("select * from \(schema).list_unable()", UnableLane.init),
+                    workers: try connection.rows("select * from \(schema).list_workers()", WorkerSummary.init(listed:)),
+                    unable: try connection.rows("select * from \(schema).list_unable()", UnableLane.init(reading:)),
                     chores: try connection.rows("select * from \(schema).list_chores()", ChoreRecord.init),
-                    holds: try connection.rows("select * from \(schema).list_holds()", TenantHold.init),
+                    holds: try connection.rows("select * from \(schema).list_holds()", TenantHold.init(reading:)),
                     unsent: try connection.unsentDeliveries(schema)
                 )
             }
@@ -54,6 +61,6 @@ extension JobLedger {
 
 extension Connection {
     fileprivate func unsentDeliveries(_ schema: SchemaName) throws -> UnsentDeliveries? {
-        try first("select * from \(schema).unsent_deliveries()", UnsentDeliveries.init)
+        try first("select * from \(schema).unsent_deliveries()", UnsentDeliveries.init(reading:))
     }
 }

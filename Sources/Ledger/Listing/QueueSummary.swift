@@ -1,37 +1,56 @@
 /// A queue and the jobs in it.
 public struct QueueSummary: Sendable, Hashable {
-    public var name: String
-    public var isPaused: Bool
+    public var name = ""
+    public var isPaused = false
     /// The most jobs that may run at once; `nil` means no limit.
     public var runningLimit: Int?
     /// Its share relative to other queues.
-    public var weight: Int
-    public var jobs: JobCounts
+    public var weight = 0
+    public var jobs = JobCounts()
 
-    init(_ row: Row) throws {
-        name = try row["queue"]
-        isPaused = try row["paused"]
-        runningLimit = try row["running_limit"]
-        weight = try row["weight"]
-        jobs = try JobCounts(row)
-    }
+    package init() {}
+}
+
+extension QueueSummary: LedgerRecord, ListedRecord {
+    package static let listName = "queues"
+    package static var blank: QueueSummary { QueueSummary() }
+
+    package static let fields: [RecordField<QueueSummary>] = [
+        .always("queue", \.name, .text, "its name"),
+        .always("isPaused", \.isPaused, .truth, "whether claims leave its jobs", column: "paused"),
+        .maybe("runningLimit", \.runningLimit, .count, "the most jobs that run at once"),
+        .always("weight", \.weight, .chosen(in: LedgerRules.weights), "its share relative to other queues"),
+        .always("jobs", \.jobs, .counts, "how many jobs are in each state"),
+    ]
 }
 
 /// A lane with waiting jobs that no running worker can do.
 public struct UnableLane: Sendable, Hashable {
-    public var queue: String
-    public var priority: Int
-    public var needs: [String]
+    public var queue = ""
+    public var priority = 0
+    public var needs: [String] = []
     /// The needs that no running worker has. Empty if each is covered by some worker, but no single worker covers all.
-    public var missing: [String]
+    public var missing: [String] = []
     /// The number of one of the jobs.
-    public var example: Int64
+    public var example: Int64 = 0
 
-    init(_ row: Row) throws {
-        queue = try row["queue"]
-        priority = try row["priority"]
-        needs = try row["needs"]
-        missing = try row["missing"]
-        example = try row["example"]
-    }
+    package init() {}
+}
+
+extension UnableLane: LedgerRecord, ListedRecord {
+    package static let listName = "unable"
+    package static var blank: UnableLane { UnableLane() }
+
+    package static let fields: [RecordField<UnableLane>] = [
+        .always("queue", \.queue, .text, "the queue of the jobs"),
+        .always("priority", \.priority, .chosen(in: LedgerRules.priorities), "their priority"),
+        .always("needs", \.needs, .texts, "what a worker must be able to do"),
+        .always(
+            "missing",
+            \.missing,
+            .texts,
+            "needs that no running worker has; empty if no worker has all of them"
+        ),
+        .always("example", \.example, .id, "one of the jobs"),
+    ]
 }

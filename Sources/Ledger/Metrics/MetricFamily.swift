@@ -75,7 +75,7 @@ public enum MetricFamily: Sendable, Hashable, CaseIterable {
         case .slots: gauge("slots", ["state"], "Slots of all running workers")
         case .workers: gauge("workers", ["state"], "Running workers")
         case .pausedRoots:
-            gauge("paused_roots", ["root"], "Running workers that cannot work in a root and do not claim its jobs")
+            gauge("paused_roots", ["root"], "Running workers that cannot work in a root, or may not write there")
         case .leasesLost:
             counter("leases_lost", [], "Workers that the ledger declared lost, because they gave no sign of life")
         case .roomsEnded:

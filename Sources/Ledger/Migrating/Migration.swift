@@ -1,4 +1,4 @@
-/// One step of the ledger's schema.
+/// One step of the ledger's schema, a file of `migrations/tables`.
 public struct Migration: Sendable, Hashable {
     /// Its place in the order, from 1. The version of a binary is that of the last migration that it knows.
     public let version: Int
@@ -9,7 +9,7 @@ public struct Migration: Sendable, Hashable {
     /// The lowest version that a binary must have to work with the ledger after this migration.
     public let compatibleFrom: Int
 
-    /// A migration that does not come from the folder `migrations`, for tests.
+    /// A migration that does not come from the folder `migrations/tables`, for tests.
     ///
     /// Without a line `-- Compatible from: N` in its text, no earlier binary may work with the ledger after it.
     public init(version: Int, name: String, sql: String) {

@@ -4,11 +4,16 @@ import System
 
 /// Migrates a ledger's schema to the version of this binary, or to an earlier one. Migrations never go back.
 ///
+/// Steps change tables, types, indexes and data. Then the functions of this binary replace those of the ledger, if
+/// they differ.
+///
 /// Any number of migrators may run at once: one of them applies each migration. All locks end with their
 /// transaction, so this works through PgBouncer too.
 public struct Migrator: Sendable {
     private let configuration: LedgerConfiguration
     private let migrations: [Migration]
+    /// `nil`: the steps alone.
+    private let functions: LedgerFunctions?
     /// How long to wait for another migrator.
     var turnLimit: Duration = .seconds(600)
     /// How long a migration waits for a lock. It then lets the sessions pass that queue behind it, and tries again.
@@ -21,15 +26,16 @@ public struct Migrator: Sendable {
 
     /// Throws `badConfiguration`.
     public init(_ configuration: LedgerConfiguration) throws {
-        try self.init(configuration, migrations: Migration.embedded)
+        try self.init(configuration, migrations: Migration.embedded, functions: .current)
     }
 
-    /// Takes the caller's own migrations, numbered from 1.
-    init(_ configuration: LedgerConfiguration, migrations: [Migration]) throws {
+    /// Takes the caller's own migrations, numbered from 1, and functions that belong to the last of them.
+    init(_ configuration: LedgerConfiguration, migrations: [Migration], functions: LedgerFunctions? = nil) throws {
         try configuration.validate()
         precondition(migrations.map(\.version) == Array(1..<migrations.count + 1), "migrations are numbered from 1")
         self.configuration = configuration
         self.migrations = migrations
+        self.functions = functions
     }
 
     /// What `run` would do. Changes nothing.
@@ -42,7 +48,7 @@ public struct Migrator: Sendable {
             // Every service starts with this query, so a connection that breaks meanwhile must not end the service.
             let plan = try await source.settle("plan a migration") { connection, _ in
                 try connection.transaction(.snapshot) {
-                    try connection.migrationPlan(configuration.schema, migrations, target)
+                    try connection.migrationPlan(configuration.schema, migrations, functions, target)
                 }
             }
             result = .success(plan)
@@ -53,8 +59,9 @@ public struct Migrator: Sendable {
         return try result.get()
     }
 
-    /// Applies the pending migrations, each in a separate transaction.
+    /// Applies the pending migrations and the functions of this binary.
     ///
+    /// Each migration that makes its own functions has a transaction, and all later ones share one with the functions.
     /// Migrations applied before a failure stay. Throws what `plan` throws, `migrationFailed`, `contention` if
     /// other sessions held locks for too long, or `badConfiguration` on an engine where no ledger works.
     public func run(to target: Int? = nil) async throws -> MigrationReport {
@@ -70,9 +77,10 @@ public struct Migrator: Sendable {
         }
         while true {
             do {
-                guard let (migration, warnings) = try await applyNext(on: connection, target) else { break }
-                report.applied.append(migration)
-                report.warnings += warnings
+                guard let next = try await applyNext(on: connection, target) else { break }
+                report.applied += next.applied
+                report.replacedFunctions = report.replacedFunctions || next.replacedFunctions
+                report.warnings += next.warnings
                 backoff = BackOff(first: backoff.first, longest: backoff.longest)
             } catch let error as LedgerError where error.code == .ledgerContention && backoff.tries + 1 < tries {
                 try await pause(backoff.next(), "migrate")
@@ -94,13 +102,15 @@ public struct Migrator: Sendable {
     /// needs.
     public func check() async throws {
         let plan = try await plan()
-        guard plan.pending.isEmpty else {
+        guard plan.isEmpty else {
             throw LedgerError(
                 plan.version == 0 ? .ledgerMissing : .ledgerSchemaTooOld,
                 during: "check the schema",
                 plan.version == 0
                     ? "the schema \(configuration.schema) contains no ledger"
-                    : "the ledger is at version \(plan.version); this sluice needs \(migrations.count)"
+                    : plan.pending.isEmpty
+                        ? "the ledger is at version \(plan.version), with the functions of another build"
+                        : "the ledger is at version \(plan.version); this sluice needs \(migrations.count)"
             )
         }
     }
@@ -147,24 +157,34 @@ public struct Migrator: Sendable {
         try await Connection.open(configuration, for: "migrate", until: .now + configuration.reachTimeout)
     }
 
-    /// Applies the first pending migration; `nil` if there is none.
-    private func applyNext(on connection: Connection, _ target: Int?) async throws -> (Migration, [String])? {
+    /// Applies what the next transaction of the plan has; `nil` if nothing is left.
+    private func applyNext(on connection: Connection, _ target: Int?) async throws -> MigrationReport? {
         let schema = configuration.schema
         let plan = try await connection.run("migrate", within: turnLimit) { connection in
-            try connection.transaction(.snapshot) { try connection.migrationPlan(schema, migrations, target) }
+            try connection.transaction(.snapshot) {
+                try connection.migrationPlan(schema, migrations, functions, target)
+            }
         }
         // With nothing pending, no lock and no right to change anything is needed.
-        guard !plan.pending.isEmpty else { return nil }
+        guard !plan.isEmpty else { return nil }
         // No limit that matters: a migration takes the time that it takes.
         return try await connection.run("migrate", within: .seconds(24 * 3_600)) { connection in
             try connection.transaction {
                 try connection.takeMigratorsTurn(schema, limit: turnLimit)
                 try connection.prepareForMigrations(schema, lockLimit: lockLimit)
-                let plan = try connection.migrationPlan(schema, migrations, target)
-                guard let next = plan.pending.first else { return nil }
-                try connection.apply(next, schema)
-                if next.compatibleFrom > plan.compatibleFrom { try connection.endWorkers(schema) }
-                return (next, connection.takeWarnings())
+                let plan = try connection.migrationPlan(schema, migrations, functions, target)
+                guard !plan.isEmpty else { return nil }
+                var report = MigrationReport()
+                report.applied = plan.nextSteps(functions)
+                for step in report.applied { try connection.apply(step, schema) }
+                if plan.replacesFunctions, report.applied.count == plan.pending.count, let functions {
+                    try connection.replaceFunctions(functions, schema)
+                    report.replacedFunctions = true
+                }
+                let lowest = report.applied.map(\.compatibleFrom).max() ?? 0
+                if lowest > plan.compatibleFrom { try connection.endWorkers(schema) }
+                report.warnings = connection.takeWarnings()
+                return report
             }
         }
     }
@@ -223,9 +243,14 @@ extension Connection {
     }
 
     /// The migrations that this ledger has recorded, and those of `known` still to apply up to `target`.
-    fileprivate func migrationPlan(_ schema: SchemaName, _ known: [Migration], _ target: Int?) throws -> MigrationPlan {
+    fileprivate func migrationPlan(
+        _ schema: SchemaName,
+        _ known: [Migration],
+        _ functions: LedgerFunctions?,
+        _ target: Int?
+    ) throws -> MigrationPlan {
         guard try has("migration", in: schema) else {
-            return try MigrationPlan(remembered: [], known: known, target: target)
+            return try MigrationPlan(remembered: [], known: known, functions: functions, target: target)
         }
         // Workers and other roles read the view; only its owner can read the table.
         let memory = try has("applied_migration", in: schema) ? "applied_migration" : "migration"
@@ -233,7 +258,9 @@ extension Connection {
             """
             select version, name, checksum, applied_at, applied_by, encode(sha256(known.text), 'hex') as checksum_here,
                 -- Ledgers from before the first release have no such column.
-                coalesce((to_jsonb(memory) ->> 'compatible_from')::integer, version) as compatible_from
+                coalesce((to_jsonb(memory) ->> 'compatible_from')::integer, version) as compatible_from,
+                -- Version 24 added it.
+                to_jsonb(memory) ->> 'functions' as functions
             from \(schema).\(name: memory) memory
             left join unnest(\(known.map(\.version)), \(known.map { Data($0.sql.utf8) })) as known(version, text)
                 using (version)
@@ -249,10 +276,11 @@ extension Connection {
                     appliedAt: try row["applied_at"],
                     appliedBy: try row["applied_by"]
                 ),
-                checksumHere: try row["checksum_here"]
+                checksumHere: try row["checksum_here"],
+                functions: try row["functions"]
             )
         }
-        return try MigrationPlan(remembered: remembered, known: known, target: target)
+        return try MigrationPlan(remembered: remembered, known: known, functions: functions, target: target)
     }
 
     /// Applies one migration in the open transaction, and records it.
@@ -260,14 +288,8 @@ extension Connection {
         let transaction: String = try value("select pg_current_xact_id()::text")
         do {
             try script(migration.sql, changes: false)
-        } catch var error as LedgerError {
-            error.detail = "\(migration): \(error.detail)"
-            switch error.code {
-            case .ledgerBadStatement, .ledgerConflict, .ledgerRefused, .ledgerMissing:
-                error.code = .ledgerMigrationFailed
-            default: break
-            }
-            throw error
+        } catch {
+            throw failedMigration("\(migration)", error)
         }
         guard try value("select pg_current_xact_id()::text") == transaction else {
             throw LedgerError(
@@ -286,6 +308,18 @@ extension Connection {
                 \(Int32(migration.compatibleFrom)))
             """
         )
+    }
+
+    /// The error of a file that could not be applied, with the file's name.
+    func failedMigration(_ file: String, _ error: any Error) -> any Error {
+        guard var error = error as? LedgerError else { return error }
+        error.detail = "\(file): \(error.detail)"
+        switch error.code {
+        case .ledgerBadStatement, .ledgerConflict, .ledgerRefused, .ledgerMissing:
+            error.code = .ledgerMigrationFailed
+        default: break
+        }
+        return error
     }
 
     /// Ends all workers and hands back their jobs, because some of the workers cannot work with the ledger any more.

@@ -45,3 +45,24 @@ extension [PublishedFile?] {
     /// The column `further`.
     init(further row: Row) throws { self = try (row["further"] as JSON?)?.decoded(during: row.operation) ?? [] }
 }
+
+extension RecordField {
+    /// The outputs after the first; missing if there are none.
+    static func further(
+        _ name: String,
+        _ path: any WritableKeyPath<Record, [PublishedFile?]> & Sendable
+    ) -> RecordField {
+        .special(
+            name,
+            .list(.anything),
+            "digest and length of the other outputs",
+            read: { record, row in record[keyPath: path] = try [PublishedFile?](further: row) },
+            encode: { record, encoder, key in
+                if !record[keyPath: path].isEmpty { try encoder.encode(record[keyPath: path], forKey: key) }
+            },
+            decode: { record, decoder, key in
+                record[keyPath: path] = try decoder.decodeIfPresent([PublishedFile?].self, forKey: key) ?? []
+            }
+        )
+    }
+}

@@ -22,50 +22,56 @@ public struct BulkChange: Sendable, Hashable {
         case undo
     }
 
-    public var number: Int64
-    public var change: JobChange
-    public var phase: Phase
+    public var number: Int64 = 0
+    public var change = JobChange.cancel
+    public var phase = Phase.running
     /// How many jobs there were when it began.
-    public var expected: Int
-    public var tally: ChangeTally
+    public var expected = 0
+    public var tally = ChangeTally()
     /// How many of the changed jobs were changed back.
-    public var undone: Int
+    public var undone = 0
     public var error: String?
-    public var submitter: String
+    public var submitter = ""
     /// The name of the token with which it was begun.
-    public var token: String
-    public var createdAt: Date
+    public var token = ""
+    public var createdAt = Date.distantPast
     public var endedAt: Date?
 
+    package init() {}
+
     public var isUnderWay: Bool { phase == .running || phase == .undoing }
+}
+
+extension BulkChange: LedgerRecord, ListedRecord {
+    package static let listName = "changes"
+    package static var blank: BulkChange { BulkChange() }
+
+    package static let fields: [RecordField<BulkChange>] = Array(parts.joined())
+
+    private static let parts: [[RecordField<BulkChange>]] = [
+        [.always("number", \.number, .id, "its number", column: "id")],
+        JobChange.fields.map { $0.of(\.change) },
+        [
+            .always("phase", \.phase, .choice, "how far it is"),
+            .always("expected", \.expected, .count, "how many jobs there were when it began"),
+            .always("seen", \.tally.seen, .count, "jobs looked at so far"),
+        ],
+        ChangeTally.fields.map { $0.of(\.tally) },
+        [
+            .always("undone", \.undone, .count, "how many of the changed jobs were changed back"),
+            .maybe("error", \.error, .text, "why it failed"),
+            .always("submitter", \.submitter, .text, "whose jobs it changes"),
+            .always("token", \.token, .text, "who asked for it"),
+            .always("createdAt", \.createdAt, .moment, "when it was asked for"),
+            .maybe("endedAt", \.endedAt, .moment, "when it ended"),
+        ],
+    ]
 }
 
 /// A bulk change that no coordinator carries out, and the principal to act for.
 public struct UnfinishedChange: Sendable, Hashable {
     public var number: Int64
     public var principal: Principal
-}
-
-extension BulkChange {
-    /// A row of `bulk_change`.
-    init(_ row: Row) throws {
-        change = JobChange(
-            word: try row["change"],
-            try (row["arguments"] as JSON).decoded(during: row.operation)
-        )
-        number = try row["id"]
-        phase = try row.value("phase")
-        expected = try row["expected"]
-        tally = ChangeTally()
-        (tally.seen, tally.changed) = (try row["seen"], try row["changed"])
-        (tally.asked, tally.publishing) = (try row["asked"], try row["publishing"])
-        undone = try row["undone"]
-        error = try row["error"]
-        submitter = try row["submitter"]
-        token = try row["token"]
-        createdAt = try row["created_at"]
-        endedAt = try row["ended_at"]
-    }
 }
 
 extension JobChange {
@@ -80,6 +86,7 @@ extension JobChange {
         }
     }
 
+    /// From the same words.
     fileprivate init(word: String, _ arguments: [String: String]) {
         switch word {
         case "cancel": self = .cancel
@@ -90,4 +97,68 @@ extension JobChange {
             self = damage.map { .retryWithDamage($0, concealSeconds: limit) } ?? .retry
         }
     }
+}
+
+/// What is done to jobs, in the members of a larger record.
+extension JobChange: LedgerRecord {
+    package static var blank: JobChange { .retry }
+    package static let verbs = ["retry", "cancel", "prioritize"]
+
+    package static let fields: [RecordField<JobChange>] = [
+        .special(
+            "change",
+            .choice(JobChange.verbs),
+            isRequired: true,
+            "what is done to the jobs",
+            read: { change, row in
+                let arguments: [String: String] = try (row["arguments"] as JSON).decoded(during: row.operation)
+                change = JobChange(word: try row["change"], arguments)
+            },
+            encode: { change, encoder, key in try encoder.encode(change.words.change, forKey: key) },
+            decode: { change, decoder, key in
+                let word = try decoder.decode(String.self, forKey: key)
+                guard JobChange.verbs.contains(word) else {
+                    throw DecodingError.dataCorruptedError(forKey: key, in: decoder, debugDescription: "is not known")
+                }
+                change = JobChange(word: word, [:])
+            }
+        ),
+        // The others refine what "change" says, so that they follow it.
+        .special(
+            "priority",
+            .wholeIn(LedgerRules.priorities),
+            "for prioritize",
+            encode: { change, encoder, key in
+                if case .prioritize(let priority) = change { try encoder.encode(priority, forKey: key) }
+            },
+            decode: { change, decoder, key in
+                guard case .prioritize = change else { return }
+                change = .prioritize(try decoder.decodeIfPresent(Int32.self, forKey: key) ?? 0)
+            }
+        ),
+        .special(
+            "onDamage",
+            .choice(DamageMode.allCases.map(\.rawValue)),
+            "for retry: how the jobs treat damage from now on",
+            encode: { change, encoder, key in
+                if case .retryWithDamage(let mode, _) = change { try encoder.encode(mode, forKey: key) }
+            },
+            decode: { change, decoder, key in
+                guard let mode = try decoder.decodeIfPresent(DamageMode.self, forKey: key) else { return }
+                change = .retryWithDamage(mode)
+            }
+        ),
+        .special(
+            "concealLimit",
+            .whole,
+            "for retry: the most seconds that conceal may fill",
+            encode: { change, encoder, key in
+                if case .retryWithDamage(_, let limit?) = change { try encoder.encode(limit, forKey: key) }
+            },
+            decode: { change, decoder, key in
+                guard case .retryWithDamage(let mode, _) = change else { return }
+                change = .retryWithDamage(mode, concealSeconds: try decoder.smallIfPresent(key))
+            }
+        ),
+    ]
 }

@@ -76,3 +76,14 @@ public struct ChangeTally: Sendable, Hashable {
         isLowerBound = isLowerBound || part.isLowerBound
     }
 }
+
+/// What was changed, in the members of a larger record.
+extension ChangeTally: LedgerRecord {
+    package static var blank: ChangeTally { ChangeTally() }
+
+    package static let fields: [RecordField<ChangeTally>] = [
+        .always("changed", \.changed, .count, "jobs that it has changed"),
+        .always("askedToStop", \.asked, .count, "running jobs whose workers were asked to stop them", column: "asked"),
+        .always("publishing", \.publishing, .count, "jobs that are publishing: too late to cancel"),
+    ]
+}

@@ -11,7 +11,7 @@ extension JobLedger {
         let begun = try await settle("begin a bulk change") { connection, _ in
             try connection.first(
                 "select * from \(schema).start_change(\(request), \(word), \(json), \(more), \(Int64(expected)))",
-                BulkChange.init
+                BulkChange.init(reading:)
             )
         }
         guard let begun else {
@@ -23,21 +23,24 @@ extension JobLedger {
     /// Bulk changes, newest first; `before` is the number behind which the list continues.
     public func bulkChanges(before: Int64? = nil, limit: Int32 = 50) async throws -> [BulkChange] {
         try await look("list bulk changes") { connection in
-            try connection.rows("select * from \(schema).list_changes(\(before), \(limit))", BulkChange.init)
+            try connection.rows("select * from \(schema).list_changes(\(before), \(limit))", BulkChange.init(reading:))
         }
     }
 
     /// One bulk change; `nil` if the caller has none with that number.
     public func bulkChange(_ number: Int64) async throws -> BulkChange? {
         try await look("show a bulk change") { connection in
-            try connection.first("select * from \(schema).show_change(\(number))", BulkChange.init)
+            try connection.first("select * from \(schema).show_change(\(number))", BulkChange.init(reading:))
         }
     }
 
     /// Stops a bulk change, or has it undone. `nil` if the caller has none with that number.
     public func wish(_ wish: BulkChange.Wish, of number: Int64) async throws -> BulkChange? {
         try await settle("stop or undo a bulk change") { connection, _ in
-            try connection.first("select * from \(schema).wish_change(\(number), \(wish.rawValue))", BulkChange.init)
+            try connection.first(
+                "select * from \(schema).wish_change(\(number), \(wish.rawValue))",
+                BulkChange.init(reading:)
+            )
         }
     }
 
@@ -55,7 +58,7 @@ extension JobLedger {
     /// number.
     public func step(ofChange number: Int64) async throws -> BulkChange? {
         try await settle("go on with a bulk change") { connection, _ in
-            try connection.first("select * from \(schema).step_change(\(number))", BulkChange.init)
+            try connection.first("select * from \(schema).step_change(\(number))", BulkChange.init(reading:))
         }
     }
 

@@ -2,12 +2,12 @@ public import Conversion
 
 /// The latest job of a destination. A submitter compares it with the file at the destination and with the new request.
 public struct EarlierJob: Sendable, Hashable {
-    public var job: Int64
-    public var batch: Int64
-    public var state: JobState
+    public var job: Int64 = 0
+    public var batch: Int64 = 0
+    public var state = JobState.waiting
     /// The number of the requested work, from `WorkNumbers`; `nil` if the submitter gave none.
     public var work: Int64?
-    public var onConflict: Recipe.ConflictPolicy
+    public var onConflict = Recipe.ConflictPolicy.fail
     /// The stamp of its source at submission.
     public var stamp: SourceStamp?
     /// The size and digest of the first output. If the job ended without an output, those of the last output that an
@@ -15,33 +15,50 @@ public struct EarlierJob: Sendable, Hashable {
     public var bytes: Int64?
     public var digest: String?
     /// The same of the outputs after the first; `nil` for one that was left alone.
-    public var further: [PublishedFile?]
+    public var further: [PublishedFile?] = []
     /// The code of the failure that ended it.
     public var code: String?
 
-    public init(
-        job: Int64,
-        batch: Int64,
-        state: JobState,
-        work: Int64?,
-        onConflict: Recipe.ConflictPolicy = .fail,
-        stamp: SourceStamp? = nil,
-        bytes: Int64? = nil,
-        digest: String? = nil,
-        further: [PublishedFile?] = [],
-        code: String? = nil
-    ) {
-        self.job = job
-        self.batch = batch
-        self.state = state
-        self.work = work
-        self.onConflict = onConflict
-        self.stamp = stamp
-        self.bytes = bytes
-        self.digest = digest
-        self.further = further
-        self.code = code
+    package init() {}
+}
+
+extension EarlierJob: LedgerRecord {
+    package static var blank: EarlierJob { EarlierJob() }
+
+    // Without columns: rows are read by position, because there may be a hundred thousand of them.
+    package static let fields: [RecordField<EarlierJob>] = [
+        .always("job", \.job, .id, "the job's number").withoutColumn,
+        .always("batch", \.batch, .id, "the batch that it was submitted with").withoutColumn,
+        .always("state", \.state, .choice, "where it is in its life").withoutColumn,
+        .maybe("work", \.work, .whole, "the number of the requested work").withoutColumn,
+        .always("onConflict", \.onConflict, .choice, "as in recipes").withoutColumn,
+        .maybe("stamp", \.stamp, .record("SourceStamp"), "of its source at submission").withoutColumn,
+        .maybe("bytes", \.bytes, .size, "the length of the first output").withoutColumn,
+        .maybe("digest", \.digest, .text, "SHA-256 of the first output").withoutColumn,
+        .further("furtherOutputs", \.further).withoutColumn,
+        .maybe("code", \.code, .text, "the failure that ended it").withoutColumn,
+    ]
+
+    /// A row of `find_earlier`.
+    init(found row: Row) throws {
+        let (state, policy): (String, String?) = (try row[3], try row[5])
+        guard let state = JobState(rawValue: state) else {
+            throw LedgerError(.ledgerUnexpectedAnswer, during: row.operation, "unknown state \"\(state)\"")
+        }
+        let (bytes, modified): (Int64?, Int64?) = (try row[6], try row[7])
+        (job, batch, self.state, work) = (try row[1], try row[2], state, try row[4])
+        onConflict = policy.flatMap { Recipe.ConflictPolicy(rawValue: $0) } ?? .fail
+        stamp = bytes.flatMap { bytes in modified.map { SourceStamp(bytes: bytes, modified: $0) } }
+        (self.bytes, digest, code) = (try row[8], try row[9], try row[10])
+        further = try [PublishedFile?](further: row)
     }
+}
+
+/// What is known of the jobs of some destinations, in their order.
+package struct EarlierJobs: Codable, Sendable {
+    package let earlier: [JSONRecord<EarlierJob>?]
+
+    package init(_ jobs: [EarlierJob?]) { earlier = jobs.map { $0.map(JSONRecord.init) } }
 }
 
 /// Numbers for the work that recipes request. Recipes have the same number if they differ at most in their conflict
@@ -72,35 +89,11 @@ extension JobLedger {
                 for start in stride(from: 0, to: destinations.count, by: size) {
                     let page = Array(destinations[start..<min(start + size, destinations.count)])
                     try connection.forEachRow("select * from \(schema).find_earlier(\(page), \(withDigests))") { row in
-                        found[start + (try row[0] as Int) - 1] = try EarlierJob(row)
+                        found[start + (try row[0] as Int) - 1] = try EarlierJob(found: row)
                     }
                 }
                 return found
             }
         }
-    }
-}
-
-extension EarlierJob {
-    // Reads the columns of `find_earlier` by position, because there may be a hundred thousand rows.
-    init(_ row: Row) throws {
-        let state: String = try row[3]
-        let policy: String? = try row[5]
-        guard let state = JobState(rawValue: state) else {
-            throw LedgerError(.ledgerUnexpectedAnswer, during: row.operation, "unknown state \"\(state)\"")
-        }
-        let (bytes, modified): (Int64?, Int64?) = (try row[6], try row[7])
-        self.init(
-            job: try row[1],
-            batch: try row[2],
-            state: state,
-            work: try row[4],
-            onConflict: policy.flatMap { Recipe.ConflictPolicy(rawValue: $0) } ?? .fail,
-            stamp: bytes.flatMap { bytes in modified.map { SourceStamp(bytes: bytes, modified: $0) } },
-            bytes: try row[8],
-            digest: try row[9],
-            further: try [PublishedFile?](further: row),
-            code: try row[10]
-        )
     }
 }

@@ -19,7 +19,7 @@ final class JobFeed: Sequence, IteratorProtocol, Sendable {
     }
 
     private let state = Mutex(State())
-    private let news = DispatchSemaphore(value: 0)
+    private let change = DispatchSemaphore(value: 0)
     private let deadline: ContinuousClock.Instant
     private static let chunkCount = 256
 
@@ -64,12 +64,12 @@ final class JobFeed: Sequence, IteratorProtocol, Sendable {
                 if !state.isEnded { state.next = chunk }
             }
         }
-        news.signal()
+        change.signal()
     }
 
     private func end() {
         state.withLock { $0.isEnded = true }
-        news.signal()
+        change.signal()
     }
 
     /// Stops the reader: drops the remaining elements and ends the sequence with an error.
@@ -82,7 +82,7 @@ final class JobFeed: Sequence, IteratorProtocol, Sendable {
             return state.filler
         }
         filler?.resume(returning: false)
-        news.signal()
+        change.signal()
     }
 
     // MARK: - Emptying
@@ -104,7 +104,7 @@ final class JobFeed: Sequence, IteratorProtocol, Sendable {
             if isEnded { return nil }
             let left = deadline - .now
             guard left > .zero else { return .failure(Self.error(.ledgerTimedOut, "the operation timed out")) }
-            _ = news.wait(timeout: .now() + .nanoseconds(Int(clamping: Int64(left / .nanoseconds(1)))))
+            _ = change.wait(timeout: .now() + .nanoseconds(Int(clamping: Int64(left / .nanoseconds(1)))))
         }
     }
 

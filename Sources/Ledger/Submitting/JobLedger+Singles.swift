@@ -12,7 +12,7 @@ extension JobLedger {
     private func submitAlone(_ submission: SingleSubmission) async throws -> SubmissionReceipt {
         try await settle("submit jobs", within: submission.timeLeft) { connection, _ in
             let receipt = try connection.enter(JSON(text: "[\(submission.job)]"), submission.call, submission.digest)
-            if submission.call.submission.wakesWorkers, !receipt.isRepetition { tellWorkers(on: connection) }
+            if submission.call.submission.wakesWorkers, !receipt.isRepetition { notifyWorkers(on: connection) }
             return receipt
         }
     }
@@ -32,7 +32,7 @@ extension JobLedger {
             let limit = group.map(\.timeLeft).min()
             let receipts = try await settle("submit jobs", within: limit) { connection, _ in
                 let receipts = try connection.enter(group)
-                if group.contains(where: \.call.submission.wakesWorkers) { tellWorkers(on: connection) }
+                if group.contains(where: \.call.submission.wakesWorkers) { notifyWorkers(on: connection) }
                 return receipts
             }
             for (submission, receipt) in zip(group, receipts) { submission.end(.success(receipt)) }
@@ -73,7 +73,7 @@ extension Connection {
             select * from \(group[0].call.schema).submit_each(
                 \(JSON(text: list)), queue_name => \(kind.queue), job_priority => \(kind.priority))
             """
-        ) { try SubmissionReceipt(entered: $0) }
+        ) { try SubmissionReceipt(reading: $0) }
         guard entered.count == group.count else {
             throw failure(.ledgerUnexpectedAnswer, "the server answered \(entered.count) of \(group.count) submissions")
         }

@@ -13,14 +13,14 @@ extension JobLedger {
         within limit: Duration? = nil
     ) async throws -> SubmissionReceipt {
         let call = try SubmissionCall(submission, schema)
-        if submission.key == nil, submission.notify.isEmpty, limit == nil, let only = jobs.only {
+        if submission.key == nil, submission.notify.isEmpty, limit == nil, !submission.isPreview, let only = jobs.only {
             return try await submit(SingleSubmission(call, only, until: .now + Self.submissionLimit))
         }
         return try await settle("submit jobs", within: limit ?? Self.submissionLimit) { connection, _ in
             // The key finds what an earlier try may have done. If that try's transaction is still open, this one
             // waits for it.
             let receipt = try connection.submit(jobs.lazy.map { .success($0) }, call)
-            if submission.wakesWorkers, !receipt.isRepetition { tellWorkers(on: connection) }
+            if submission.wakesWorkers, !submission.isPreview, !receipt.isRepetition { notifyWorkers(on: connection) }
             return receipt
         }
     }
@@ -46,7 +46,7 @@ extension JobLedger {
             do {
                 return try await source.run("submit jobs", within: limit, opening: opening) { connection in
                     let receipt = try connection.submit(feed, call)
-                    if submission.wakesWorkers { tellWorkers(on: connection) }
+                    if submission.wakesWorkers, !submission.isPreview { notifyWorkers(on: connection) }
                     return receipt
                 }
             } catch let error as LedgerError where error.mayHaveHappened {
@@ -63,21 +63,21 @@ extension JobLedger {
     }
 
     /// Notifies workers of committed jobs, unless a concurrent submission of this ledger will do so.
-    func tellWorkers(on connection: isolated Connection) {
-        guard news.begin() else { return }
+    func notifyWorkers(on connection: isolated Connection) {
+        guard jobNotifier.begin() else { return }
         // The jobs are committed. Workers that miss the notification find them at their next look.
         _ = try? connection.execute("select \(schema).tell_workers()")
-        if news.end() { Task { await tellWorkersAgain() } }
+        if jobNotifier.end() { Task { await notifyWorkersAgain() } }
     }
 
     /// Notifies workers of submissions that were committed during the last notification.
-    private func tellWorkersAgain() async {
+    private func notifyWorkersAgain() async {
         repeat {
             // As above: without the notification, workers find the jobs at their next look.
             _ = try? await source.run("notify workers", opening: opening) {
                 try $0.execute("select \(schema).tell_workers()")
             }
-        } while news.end()
+        } while jobNotifier.end()
     }
 
     /// Submits recipes with default settings for each job.
@@ -176,8 +176,9 @@ extension Connection {
         if small.count < RequestWriter.smallCount {
             // This statement looks the key up itself.
             let list = JSON(text: RequestWriter.list(small))
-            guard !call.submission.notify.isEmpty else { return try enter(list, call, writer.digest) }
-            return try transaction { try enterWithNotices(list, call, writer.digest) }
+            let (hasNotices, isPreview) = (!call.submission.notify.isEmpty, call.submission.isPreview)
+            guard hasNotices || isPreview else { return try enter(list, call, writer.digest) }
+            return try transaction(isKept: !isPreview) { try enterWithNotices(list, call, writer.digest) }
         }
         // Before sending a million jobs, check whether the key is taken.
         if let standing = try findBatch(call.key, call.schema) {
@@ -185,7 +186,7 @@ extension Connection {
             return standing.receipt(for: call, writer.digest)
         }
         let staged = StagedRequests(first: small, rest: IteratorSequence(jobs), writer: writer)
-        return try transaction {
+        return try transaction(isKept: !call.submission.isPreview) {
             try execute("select \(call.schema).stage_jobs()")
             try copy(staged, into: "pg_temp.staged_job", columns: RequestWriter.columns) { written, row in
                 try written.get().append(to: &row)
@@ -229,9 +230,9 @@ extension Connection {
                 batch_key => \(call.key), request_digest => \(digest.map(call.mark)),
                 job_priority => \(submission.priority), batch_weight => \(submission.weight),
                 max_attempts => \(submission.maxAttempts.map { Int32(clamping: $0) }), run_at => \(submission.runAt),
-                batch_labels => \(JSON(text: labels)), wake => false)
+                batch_labels => \(JSON(text: labels)), wake => false, preview => \(submission.isPreview))
             """
-        ) { try SubmissionReceipt(entered: $0) }
+        ) { try SubmissionReceipt(reading: $0) }
         guard let entered else { throw failure(.ledgerUnexpectedAnswer, "the server did not answer the submission") }
         return try settled(entered, call, digest)
     }
@@ -246,19 +247,5 @@ extension Connection {
             throw failure(.ledgerContention, "the batch with this key was removed meanwhile")
         }
         return standing.receipt(for: call, digest)
-    }
-}
-
-extension SubmissionReceipt {
-    /// From a row of `submit`.
-    init(entered row: Row) throws {
-        self.init(
-            batch: try row["batch"],
-            firstJob: try row["first_job"],
-            lastJob: try row["last_job"],
-            jobCount: try row["job_count"],
-            isRepetition: !(try row["added"]),
-            isSameRequest: try row["same_request"]
-        )
     }
 }

@@ -51,3 +51,12 @@ public struct SourceStamp: Sendable, Hashable {
         self.modified = modified
     }
 }
+
+extension SourceStamp: LedgerRecord {
+    package static var blank: SourceStamp { SourceStamp(bytes: 0, modified: 0) }
+
+    package static let fields: [RecordField<SourceStamp>] = [
+        .always("bytes", \.bytes, .whole, "the length of the file"),
+        .always("modified", \.modified, .whole, "when it was changed, in nanoseconds since 1970"),
+    ]
+}

@@ -29,6 +29,8 @@ public struct Submission: Sendable, Hashable {
     public var labels: [String: String] = [:]
     /// Whether to notify workers at once.
     public var wakesWorkers = true
+    /// Whether everything is only checked: nothing is added, and the receipt names no batch.
+    public var isPreview = false
 
     public init(
         queue: String = "default",

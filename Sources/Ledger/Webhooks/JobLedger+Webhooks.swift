@@ -3,44 +3,38 @@ import FoundationEssentials
 extension JobLedger {
     // MARK: - For people
 
-    /// Creates a webhook. Returns its id and its secret, which cannot be shown again.
+    /// Creates a webhook.
     ///
-    /// `events`: `nil` for all that there are in that scope. `onNotify`: only batches whose submissions name the webhook.
-    /// Throws `refused` for an address that is none and a name that is in use, and `permissionDenied` for the batches of
+    /// Throws `refused` for text that is not an address and a name that is in use, and `permissionDenied` for the batches of
     /// others.
-    public func createWebhook(
-        at url: String,
-        for scope: Webhook.Scope,
-        events: [Webhook.Event]? = nil,
-        failurePercent: Int = 10,
-        named name: String? = nil,
-        onNotify: Bool = false
-    ) async throws -> (id: Int32, secret: WebhookSecret) {
+    public func createWebhook(_ wanted: NewWebhook) async throws -> CreatedWebhook {
         let secret = WebhookSecret()
         // An empty text means the caller.
         let (submitter, queue, batch): (String?, String?, Int64?) =
-            switch scope {
+            switch wanted.scope {
             case .all: (nil, nil, nil)
             case .submitter(let name): (name ?? "", nil, nil)
             case .queue(let name): (nil, name, nil)
             case .batch(let id): (nil, nil, id)
             }
+        let percent = Int32(clamping: wanted.failurePercent)
         // A repeated call finds the webhook that an earlier try has created.
         let id: Int32 = try await settle("create a webhook") { connection, _ in
             try connection.value(
                 """
-                select \(schema).create_webhook(\(url), \(Data(secret.bytes)), \(events?.map(\.rawValue)),
-                    \(submitter), \(batch), \(Int32(clamping: failurePercent)), \(queue), \(name), \(onNotify))
+                select \(schema).create_webhook(
+                    \(wanted.url), \(Data(secret.bytes)), \(wanted.events?.map(\.rawValue)), \(submitter), \(batch),
+                    \(percent), \(queue), \(wanted.name), \(wanted.onNotify))
                 """
             )
         }
-        return (id, secret)
+        return CreatedWebhook(id: id, secret: secret)
     }
 
     /// The webhooks that the caller may see, and those that its submissions may name, by id.
     public func webhooks() async throws -> [Webhook] {
         try await look("list webhooks") { connection in
-            try connection.rows("select * from \(schema).list_webhooks()", Webhook.init)
+            try connection.rows("select * from \(schema).list_webhooks()", Webhook.init(reading:))
         }
     }
 
@@ -74,7 +68,7 @@ extension JobLedger {
         try await look("list deliveries") { connection in
             try connection.rows(
                 "select * from \(schema).list_deliveries(\(webhook), \(state?.rawValue), \(before), \(limit))",
-                WebhookDelivery.init
+                WebhookDelivery.init(reading:)
             )
         }
     }

@@ -17,6 +17,13 @@ public struct WebhookSecret: Sendable, Hashable {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
+    /// The secret that `text` shows; `nil` if it shows none.
+    init?(text: String) {
+        guard text.hasPrefix(Self.prefix), let bytes = Data(base64Encoded: String(text.dropFirst(Self.prefix.count)))
+        else { return nil }
+        self.bytes = Array(bytes)
+    }
+
     /// The secret itself, to be shown once.
     public var text: String { Self.prefix + Data(bytes).base64EncodedString() }
 

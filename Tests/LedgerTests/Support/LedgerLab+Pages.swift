@@ -14,12 +14,13 @@ extension LedgerLab {
         let count = """
             select '\(mark)' || coalesce(sum(pg_stat_get_xact_blocks_fetched(oid)), 0) from pg_class where oid >= 16384
             """
-        let text = try await onOwnThread {
-            try server.run(each: ["begin"] + calls.flatMap { [$0, count] } + ["rollback"], database: database)
+        let texts: [String] = ["begin"] + calls.flatMap { (call: String) -> [String] in [call, count] } + ["rollback"]
+        let text: String = try await onOwnThread {
+            try server.run(each: texts, database: database)
         }
-        let totals = try text.split(separator: "\n").filter { $0.hasPrefix(mark) }
-            .map { try #require(Int($0.dropFirst(mark.count))) }
+        let lines: [Substring] = text.split(separator: "\n").filter { $0.hasPrefix(mark) }
+        let totals: [Int] = try lines.map { try #require(Int($0.dropFirst(mark.count))) }
         try #require(totals.count == calls.count, "\(text)")
-        return zip(totals, [0] + totals).map { $0 - $1 }.dropFirst()
+        return zip(totals.dropFirst(), totals).map { (after: Int, before: Int) in after - before }[...]
     }
 }
