@@ -47,7 +47,8 @@ struct WebConnectionTests {
             _ = try connection.send(WebRequest(method, url: server.url))
         }
         #expect(server.connectionCount == 1)
-        #expect(server.requests.map { $0.prefix { $0 != " " } } == ["PUT", "GET", "DELETE", "POST"])
+        let methods: [Substring] = server.requests.map { $0.prefix { $0 != " " } }
+        #expect(methods == ["PUT", "GET", "DELETE", "POST"])
         #expect(server.requests.dropFirst().allSatisfy { !$0.contains("X-First") })
         #expect(try #require(server.requests.last).contains("Content-Length: 0\r\n"))
     }

@@ -1,0 +1,223 @@
+import Conversion
+import FoundationEssentials
+import HTTPServer
+import Ledger
+import Storage
+
+/// Answers requests: finds the operation, checks what it is given, has the token checked, and turns errors into problems.
+struct APIService: RequestService {
+    private let router: Router
+    private let authenticator: TokenAuthenticator
+    private let ledger: JobLedger
+    private let complain: @Sendable (Failure) -> Void
+    private let outages = OutageLines()
+    static let bodyLimit = 8 << 20
+
+    init(
+        _ ledger: JobLedger,
+        _ authenticator: TokenAuthenticator,
+        operations: [Operation],
+        complain: @escaping @Sendable (Failure) -> Void
+    ) {
+        (self.ledger, self.authenticator, self.complain) = (ledger, authenticator, complain)
+        router = Router(operations)
+    }
+
+    func refusal(_ status: HTTPStatus, _ why: String) -> HTTPAnswer {
+        let code: Problem.Code =
+            switch status {
+            case .lengthRequired: .lengthRequired
+            case .contentTooLarge: .bodyTooLarge
+            case .serviceUnavailable: .overloaded
+            default: .badRequest
+            }
+        return finished(Problem(code, why).answer)
+    }
+
+    func receive(_ head: RequestHead) -> Reception {
+        switch router.match(head) {
+        case .none: return .answer(finished(Problem(.noSuchThing, "there is nothing at this path").answer))
+        case .methods(let methods):
+            var problem = Problem(.wrongMethod, "this path takes \(methods.joined(separator: ", "))")
+            problem.methods = methods
+            return .answer(finished(problem.answer))
+        case .operation(let operation, let path): return receive(head, operation, path)
+        }
+    }
+
+    private func receive(_ head: RequestHead, _ operation: Operation, _ path: [String: String]) -> Reception {
+        switch operation.body {
+        case .none:
+            guard head.bodyLength == 0 else {
+                return .answer(finished(Problem(.badBody, "this operation takes no body").answer))
+            }
+            return .run(bodyLimit: 0) { _ in await answer(head, operation, path) { _ in nil } }
+        case .json(let schema):
+            return .run(bodyLimit: Self.bodyLimit) { bytes in
+                await answer(head, operation, path) { _ in try Self.body(bytes, head, schema) }
+            }
+        case .jsonOrLines(let schema, _):
+            if let type = head.bodyType, ["application/x-ndjson", "application/jsonl"].contains(type) {
+                return .stream { body in await answer(head, operation, path, stream: body) { _ in nil } }
+            }
+            return .run(bodyLimit: Self.bodyLimit) { bytes in
+                await answer(head, operation, path) { _ in try Self.body(bytes, head, schema) }
+            }
+        case .file:
+            guard head.field("content-length") != nil else {
+                return .answer(finished(Problem(.lengthRequired, "say how long the file is").answer))
+            }
+            return .streamOnDemand { body in await answer(head, operation, path, stream: body) { _ in nil } }
+        }
+    }
+
+    private static func body(_ bytes: [UInt8], _ head: RequestHead, _ schema: Schema) throws(Problem) -> JSONValue {
+        guard head.bodyType == "application/json" else {
+            throw Problem(.wrongType, "the body must be application/json, not \(head.bodyType ?? "without a type")")
+        }
+        guard let value = JSONValue(json: bytes) else { throw Problem(.badBody, "the body is not JSON") }
+        if let pointer = RepeatedMember.pointer(in: bytes) {
+            throw Problem(.badBody, mistakes: [.init(pointer: pointer, detail: "is given twice")])
+        }
+        let mistakes = schema.mistakes(in: value)
+        guard mistakes.isEmpty else { throw Problem(.badBody, mistakes: mistakes) }
+        return value
+    }
+
+    /// Runs an operation. The body is looked at only after the token.
+    private func answer(
+        _ head: RequestHead,
+        _ operation: Operation,
+        _ path: [String: String],
+        stream: BodyStream? = nil,
+        body: @Sendable (RequestHead) throws -> JSONValue?
+    ) async -> HTTPAnswer {
+        do {
+            let caller = try await caller(head, operation)
+            let call = Call(
+                head: head,
+                ledger: caller.ledger,
+                caller: caller.caller,
+                parameters: try Router.parameters(of: operation, head, path: path),
+                body: try body(head),
+                stream: stream
+            )
+            return finished(
+                try await operation.run(call),
+                operation.answerType == EventOperation.answerType ? nil : head
+            )
+        } catch let error as LedgerError where error.sqlState == "P0002" && operation.body.isNone && !path.isEmpty {
+            // What the path names was there a moment ago, when the operation looked.
+            return finished(Problem(.noSuchThing, error.detail).answer)
+        } catch {
+            return finished(problem(error).answer)
+        }
+    }
+
+    private func caller(_ head: RequestHead, _ operation: Operation) async throws -> AuthenticatedCaller {
+        guard case .roles(let roles) = operation.access else {
+            return AuthenticatedCaller(caller: Caller(name: "", role: .viewer, tenant: nil), ledger: ledger)
+        }
+        let caller = try await authenticator.caller(head.field("authorization"))
+        guard roles.contains(caller.caller.role) else {
+            let names = operation.access.roles.map(\.rawValue).joined(separator: " or ")
+            throw Problem(.roleNotFit, "this needs the role \(names); the token has \(caller.caller.role.rawValue)")
+        }
+        if !operation.isForTenants, let tenant = caller.caller.tenant {
+            throw Problem(.tenantNotFit, "the token belongs to the tenant \(tenant)")
+        }
+        return caller
+    }
+
+    private func problem(_ error: any Error) -> Problem {
+        switch error {
+        case let problem as Problem: return problem
+        case let error as LedgerError:
+            let failure = error.failure
+            func problem(_ status: HTTPStatus) -> Problem {
+                var answered = error
+                // Its own hint names the login, which is the coordinator's.
+                if error.code == .ledgerPermissionDenied { answered.hint = error.code.advice }
+                if let text = Self.text(insteadOf: error) {
+                    answered.detail = text
+                    if outages.isWorthALine(error.code) { complain(failure) }
+                }
+                var problem = Problem(answered.failure, status)
+                (problem.operation, problem.sqlState) = (error.operation, error.sqlState)
+                problem.mayHaveHappened = error.mayHaveHappened
+                return problem
+            }
+            if error.isTransient { return problem(.serviceUnavailable) }
+            switch error.code {
+            // It says nothing of the caller.
+            case .ledgerPermissionDenied where Self.isOfOwnLogin(error): return problem(.serviceUnavailable)
+            case .ledgerPermissionDenied: return problem(.forbidden)
+            case .ledgerRefused: return problem(.unprocessableContent)
+            case .ledgerConflict: return problem(.conflict)
+            case .ledgerQuotaExceeded: return problem(.tooManyRequests)
+            case .cancelled: return problem(.serviceUnavailable)
+            default:
+                complain(failure)
+                return Problem(.unexpected, "the ledger: \(failure.code)")
+            }
+        case let error as StorageError:
+            complain(error.failure)
+            return Problem(error.failure, .internalError)
+        default:
+            complain(Failure(.unexpected, at: .ledger, "\(error)"))
+            return Problem(.unexpected)
+        }
+    }
+
+    /// What clients are told of trouble with the connection to the database, whose own text may name its address and
+    /// its login; `nil` for errors that may be told as they are. During an outage the coordinator cannot check tokens, so
+    /// all clients get the same text.
+    private static func text(insteadOf error: LedgerError) -> String? {
+        switch error.code {
+        case .ledgerCannotReach: "the database does not answer; the log of the coordinator says more"
+        case .ledgerConnectionLost: "the connection to the database broke; the log of the coordinator says more"
+        case .ledgerTimedOut: "the database did not answer in time"
+        case .ledgerReadOnly: "the database takes no changes at present"
+        case .ledgerExhausted: "the database has no room for this at present; the log of the coordinator says more"
+        case .ledgerPermissionDenied where isOfOwnLogin(error):
+            "the database refuses the login of the coordinator; the log of the coordinator says more"
+        default: nil
+        }
+    }
+
+    /// Whether the database refuses the coordinator's own login: libpq's reason without a state, or the server's.
+    private static func isOfOwnLogin(_ error: LedgerError) -> Bool { error.sqlState.map { $0.hasPrefix("28") } ?? true }
+
+    /// An FNV-1a hash. It need not resist attacks: a client that forges a tag deceives only itself.
+    private static func tag(of bytes: [UInt8]) -> String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return "\"" + String(hash, radix: 16) + "\""
+    }
+
+    /// Adds what every answer has.
+    private func finished(_ answer: HTTPAnswer, _ head: RequestHead? = nil) -> HTTPAnswer {
+        var answer = answer
+        answer.fields.append(("X-Content-Type-Options", "nosniff"))
+        if let head, ["GET", "HEAD"].contains(head.method), answer.status == .ok, case .bytes(let bytes) = answer.body {
+            let tag = Self.tag(of: bytes)
+            answer.fields += [("ETag", tag), ("Cache-Control", "no-cache")]
+            let known = head.field("if-none-match")?.split(separator: ",").map { String($0.trimmingSpaces) } ?? []
+            if known.contains(where: { $0 == tag || $0 == "*" || $0 == "W/" + tag }) {
+                answer.status = .notModified
+                answer.body = .bytes([])
+            }
+        }
+        if answer.fields.allSatisfy({ $0.name != "Cache-Control" }) {
+            answer.fields.append(("Cache-Control", "no-store"))
+        }
+        return answer
+    }
+}
+
+extension HTTPAnswer {
+    /// A value as JSON.
+    static func json(_ value: some Encodable, _ status: HTTPStatus = .ok) throws -> HTTPAnswer {
+        text(try JSONText.line(value) + "\n", as: "application/json", status)
+    }
+}

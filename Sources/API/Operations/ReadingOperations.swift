@@ -1,0 +1,201 @@
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// What the API lists and shows.
+enum ReadingOperations {
+    private static let limit = Operation.Parameter("limit", .whole(1...1_000), "at most this many; 50 without it")
+    private static let after = Operation.Parameter(
+        "after",
+        .text(1...4_096),
+        "continue after the page that gave this as \"next\""
+    )
+
+    static let all: [Operation] = [
+        Operation(
+            name: "getStatus",
+            method: .get,
+            path: "/api/v1/status",
+            summary: "the state of the ledger, its workers and its jobs",
+            access: .readers,
+            answer: Shapes.status
+        ) { call in
+            var facts = try await StatusFacts.look(at: call.ledger, tenant: call.caller.tenant)
+            // Who may ask the coordinator need not learn where the database is.
+            if call.caller.tenant == nil { facts.place = "schema \(call.ledger.configuration.schema.text)" }
+            return try .json(JSONRecord(facts))
+        },
+        Operation(
+            name: "listJobs",
+            method: .get,
+            path: "/api/v1/jobs",
+            summary: "jobs, newest first; with \"source\", by source",
+            access: .readers,
+            parameters: JobSelection.parameters + [limit, after],
+            answer: Shapes.page("jobs", Shapes.job)
+        ) { call in
+            let page = try await call.ledger.jobs(
+                matching: JobSelection.filter(call.parameters),
+                after: try call.text("after").map(cursor),
+                limit: Int32(call.whole("limit") ?? 50)
+            )
+            return try .json(RecordPage(page.jobs, next: page.next.map(text)))
+        },
+        Operation(
+            name: "getJob",
+            method: .get,
+            path: "/api/v1/jobs/{job}",
+            summary: "a job with its recipe and all its attempts",
+            access: .readers,
+            parameters: [Operation.Parameter("job", .id, "the job's number")],
+            answer: Shapes.story
+        ) { call in
+            let job = call.whole("job") ?? 0
+            guard let story = try await call.ledger.story(of: job) else {
+                throw Problem(.noSuchThing, "there is no job \(job)")
+            }
+            return try .json(JSONRecord(story))
+        },
+        Operation(
+            name: "listBatches",
+            method: .get,
+            path: "/api/v1/batches",
+            summary: "batches with their progress, newest first",
+            access: .readers,
+            parameters: [
+                limit, Operation.Parameter("before", .id, "batches older than this one"),
+            ] + BatchSelection.parameters,
+            answer: Shapes.page("batches", Shapes.batch)
+        ) { call in
+            if let selected = try await BatchSelection.find(call) {
+                return try .json(RecordPage(selected))
+            }
+            let limit = Int(call.whole("limit") ?? 50)
+            // One more than the limit shows whether there are others.
+            let found = try await call.ledger.batches(before: call.whole("before"), limit: Int32(limit + 1))
+            return try .json(RecordPage(found, limit: limit, \.batch))
+        },
+        Operation(
+            name: "getBatch",
+            method: .get,
+            path: "/api/v1/batches/{batch}",
+            summary: "a batch with its progress",
+            access: .readers,
+            parameters: [Operation.Parameter("batch", .id, "the batch's number")],
+            answer: Shapes.batch
+        ) { call in
+            let batch = call.whole("batch") ?? 0
+            guard let found = try await call.ledger.batch(batch) else {
+                throw Problem(.noSuchThing, "there is no batch \(batch)")
+            }
+            return try .json(JSONRecord(found))
+        },
+        Operation(
+            name: "listFailures",
+            method: .get,
+            path: "/api/v1/failures",
+            summary: "failures grouped by code, class and stage, the most frequent first",
+            access: .readers,
+            parameters: [
+                Operation.Parameter("since", .moment, "failures since then, rounded down to the hour"),
+                Operation.Parameter("queue", .queueName, "failures of this queue"),
+                Operation.Parameter("batch", .id, "failures of this batch"),
+            ],
+            answer: Shapes.all("failures", Shapes.failureGroup)
+        ) { call in
+            let groups = try await call.ledger.failures(
+                since: call.text("since").flatMap(Moments.date),
+                queue: call.text("queue"),
+                batch: call.whole("batch")
+            )
+            return try .json(RecordPage(groups))
+        },
+        Operation(
+            name: "listQueues",
+            method: .get,
+            path: "/api/v1/queues",
+            summary: "queues with their settings",
+            access: .readers,
+            answer: Shapes.all("queues", Shapes.queue)
+        ) { call in
+            let queues = try await call.ledger.queues()
+            return try .json(RecordPage(queues))
+        },
+        Operation(
+            name: "listWorkers",
+            method: .get,
+            path: "/api/v1/workers",
+            summary: "workers with their state and load",
+            access: .readers,
+            parameters: [Operation.Parameter("endedSince", .moment, "also workers that ended since then")],
+            answer: Shapes.all("workers", Shapes.worker),
+            isForTenants: false
+        ) { call in
+            let now = try await call.ledger.time()
+            let workers = try await call.ledger.workers(endedSince: call.text("endedSince").flatMap(Moments.date))
+            return try .json(RecordPage(workers.map { WorkerRecord($0, now) }))
+        },
+        Operation(
+            name: "listFormats",
+            method: .get,
+            path: "/api/v1/formats",
+            summary: "what can be read and written",
+            access: .readers,
+            answer: Shapes.all("formats", Shapes.format)
+        ) { _ in try .json(RecordPage(FormatRecord.all)) },
+        Operation(
+            name: "listPresets",
+            method: .get,
+            path: "/api/v1/presets",
+            summary: "named formats for common purposes",
+            access: .readers,
+            answer: Shapes.all("presets", Shapes.preset)
+        ) { _ in try .json(RecordPage(Preset.all.map(PresetRecord.init))) },
+        Operation(
+            name: "listFailureCodes",
+            method: .get,
+            path: "/api/v1/codes",
+            summary: "every failure code: meaning, usual cause, what to do",
+            access: .readers,
+            answer: Shapes.all("codes", Shapes.failureCode)
+        ) { _ in
+            let codes = FailureSection.all.flatMap(\.entries).map { FailureCodeRecord($0.code) }
+            return try .json(RecordPage(codes))
+        },
+        Operation(
+            name: "explainFailureCode",
+            method: .get,
+            path: "/api/v1/codes/{code}",
+            summary: "a failure code: meaning, usual cause, what to do",
+            access: .readers,
+            parameters: [Operation.Parameter("code", .text(1...64), "the code")],
+            answer: Shapes.failureCode
+        ) { call in
+            let text = call.text("code") ?? ""
+            guard let code = FailureCode(rawValue: text) else {
+                throw Problem(.noSuchThing, "there is no failure code \(text)")
+            }
+            return try .json(JSONRecord(FailureCodeRecord(code)))
+        },
+    ]
+
+    // MARK: - Pages
+
+    /// A position as clients see it: text for a query without escapes.
+    static func text(_ cursor: JobCursor) -> String {
+        Data(cursor.text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+            .replacing("=", with: "")
+    }
+
+    static func cursor(_ text: String) throws(Problem) -> JobCursor {
+        let padded =
+            text.replacing("-", with: "+").replacing("_", with: "/")
+            + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        guard let bytes = Data(base64Encoded: padded), let json = JSONValue(json: Array(bytes)), json.members != nil,
+            let decoded = String(validating: bytes, as: UTF8.self)
+        else {
+            throw Problem(.badParameter, mistakes: [.init(pointer: "after", detail: "is not the \"next\" of a page")])
+        }
+        return JobCursor(text: decoded)
+    }
+}

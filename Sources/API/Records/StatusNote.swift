@@ -1,0 +1,24 @@
+/// A problem that needs an operator's attention.
+package struct StatusNote: Sendable, Hashable {
+    package enum Kind: Sendable {
+        /// Jobs wait, and no worker is running.
+        case noWorkers
+        /// No process runs the ledger's housekeeping, or one of its chores fails.
+        case housekeeping
+        /// A worker reports what keeps it from work.
+        case trouble
+        /// No running worker can do the jobs of a queue.
+        case unable
+        /// A tenant has used up what it may use in a day.
+        case held
+        /// Jobs have failed for good lately, or workers were lost.
+        case failures, losses
+        /// Deliveries to webhooks wait, and no coordinator sends them.
+        case webhooks
+    }
+
+    package let kind: Kind
+    package let text: String
+
+    package init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
+}

@@ -1,0 +1,291 @@
+"""Changes that the ledger keeps: whoever asked may go away, coordinators may die, and what waits can be taken back."""
+
+import json
+import subprocess
+import time
+
+import pytest
+
+from coordinators import Coordinator, CoordinatorProcess
+from terminal import PATIENCE, SLUICE, environment
+from test_access import token
+from test_operations import jobs, lines, problem
+
+
+@pytest.fixture
+def guarded(ledger):
+    with Coordinator(ledger) as api:
+        api.client.headers.update(token(ledger, "submitter", name="ci"))
+        yield api
+
+
+def submit(api, count, **query):
+    answer = api.client.post(
+        "/api/v1/batches", params=query, content=lines(jobs(count)), headers={"content-type": "application/x-ndjson"}
+    )
+    assert answer.status_code == 201, answer.text
+    return answer.json()["batch"]
+
+
+def begin(api, change, filter, **more):
+    answer = api.post("/api/v1/bulk-changes", {"change": change, "filter": filter, **more})
+    assert answer.status_code == 202, answer.text
+    return answer.json()["number"]
+
+
+def ended(api, number, *phases):
+    end = time.monotonic() + PATIENCE
+    while (bulk := api.get(f"/api/v1/bulk-changes/{number}"))["phase"] not in phases:
+        assert time.monotonic() < end, bulk
+        # Nothing tells when it has ended.
+        time.sleep(0.05)
+    return bulk
+
+
+def counts(api, batch):
+    return {state: count for state, count in api.get(f"/api/v1/batches/{batch}")["jobs"].items() if count}
+
+
+def priorities(ledger):
+    return ledger.query(
+        "select l.priority || ' ' || count(*) from sluice.waiting w join sluice.lane l on l.id = w.lane group by l.priority order by 1"
+    ).split("\n")
+
+
+def test_cancels_and_takes_it_back(guarded):
+    batch = submit(guarded, 2_500)
+    other = submit(guarded, 3)
+    number = begin(guarded, "cancel", {"batch": batch})
+    bulk = ended(guarded, number, "done")
+    assert (bulk["expected"], bulk["seen"], bulk["changed"], bulk["undone"]) == (2_500, 2_500, 2_500, 0)
+    assert (bulk["submitter"], bulk["token"], bulk["change"]) == ("token:ci", "ci", "cancel")
+    assert counts(guarded, batch)["cancelled"] == 2_500 and counts(guarded, other)["waiting"] == 3
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 2_500
+    assert counts(guarded, batch) == {"waiting": 2_500}
+    # Nothing is undone twice.
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 2_500
+
+
+def test_jobs_that_may_not_start_yet_are_delayed_again(guarded):
+    batch = submit(guarded, 1_200, runAt="2099-01-01T00:00:00Z")
+    assert counts(guarded, batch) == {"delayed": 1_200}
+    number = begin(guarded, "cancel", {"batch": batch, "state": ["delayed"]})
+    assert ended(guarded, number, "done")["changed"] == 1_200
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 1_200
+    assert counts(guarded, batch) == {"delayed": 1_200}
+    # A retry that is taken back cancels them.
+    number = begin(guarded, "cancel", {"batch": batch})
+    assert ended(guarded, number, "done")["changed"] == 1_200
+    number = begin(guarded, "retry", {"batch": batch, "state": ["cancelled"]})
+    assert ended(guarded, number, "done")["changed"] == 1_200
+    assert counts(guarded, batch) == {"delayed": 1_200}
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 1_200
+    assert counts(guarded, batch) == {"cancelled": 1_200}
+
+
+def test_gives_back_the_earlier_priorities(guarded, ledger):
+    for count, priority in [(1_200, -3), (800, 4), (5, 9)]:
+        submit(guarded, count, priority=priority)
+    number = begin(guarded, "prioritize", {}, priority=9)
+    assert ended(guarded, number, "done")["changed"] == 2_000
+    assert priorities(ledger) == ["9 2005"]
+    # Some of them are no longer waiting.
+    guarded.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [1, 2, 1201]}})
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 1_997
+    assert priorities(ledger) == ["-3 1198", "4 799", "9 5"]
+
+
+def test_takes_back_retries_that_still_wait(guarded):
+    batch = submit(guarded, 10)
+    guarded.post("/api/v1/changes", {"change": "cancel", "filter": {"batch": batch}})
+    number = begin(guarded, "retry", {"batch": batch, "state": ["cancelled"]})
+    assert ended(guarded, number, "done")["changed"] == 10
+    assert counts(guarded, batch) == {"waiting": 10}
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 10
+    assert counts(guarded, batch) == {"cancelled": 10}
+
+
+@pytest.mark.process
+def test_another_coordinator_goes_on(ledger, guarded):
+    batch = submit(guarded, 30_000)
+    with CoordinatorProcess(ledger) as doomed:
+        doomed.client.headers.update(guarded.client.headers)
+        number = begin(doomed, "cancel", {"batch": batch})
+        end = time.monotonic() + PATIENCE
+        while not doomed.get(f"/api/v1/bulk-changes/{number}")["seen"]:
+            assert time.monotonic() < end
+        doomed.process.kill()
+        doomed.process.wait(PATIENCE)
+        bulk = ended(guarded, number, "done")
+        assert (bulk["seen"], bulk["changed"]) == (30_000, 30_000)
+        assert counts(guarded, batch) == {"cancelled": 30_000}
+        doomed.client.close()
+        doomed.__enter__()
+
+
+def test_is_seen_and_steered_by_those_who_may(ledger, guarded):
+    batch = submit(guarded, 2)
+    number = begin(guarded, "cancel", {"batch": batch})
+    ended(guarded, number, "done")
+    path = f"/api/v1/bulk-changes/{number}"
+    ledger.run("tenants", "create", "radio")
+    stranger = token(ledger, "submitter", "--tenant", "radio", name="stranger")
+    problem(guarded.ask("GET", path, headers=stranger), 404, "no_such_thing")
+    problem(guarded.post(path, {"wish": "undo"}, headers=stranger), 404, "no_such_thing")
+    assert guarded.get("/api/v1/bulk-changes", headers=stranger) == {"changes": []}
+    other = token(ledger, "submitter", name="other")
+    assert guarded.ask("GET", path, headers=other).status_code == 200
+    problem(guarded.post(path, {"wish": "undo"}, headers=other), 403, "ledger_permission_denied")
+    viewer = token(ledger, "viewer", name="looker")
+    assert [bulk["number"] for bulk in guarded.get("/api/v1/bulk-changes", headers=viewer)["changes"]] == [number]
+    # Of what others submitted, a submitter changes nothing.
+    mine = begin(guarded, "cancel", {})
+    ended(guarded, mine, "done")
+    theirs = guarded.post("/api/v1/bulk-changes", {"change": "retry", "filter": {"state": ["cancelled"]}}, headers=other)
+    assert ended(guarded, theirs.json()["number"], "done")["changed"] == 0
+    steward = token(ledger, "operator", name="steward")
+    assert guarded.post(path, {"wish": "undo"}, headers=steward).status_code == 200
+    assert ended(guarded, number, "undone")["undone"] == 2
+
+
+def test_stops(guarded):
+    batch = submit(guarded, 30_000)
+    number = begin(guarded, "cancel", {"batch": batch})
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "stop"})
+    bulk = ended(guarded, number, "stopped", "done")
+    assert counts(guarded, batch).get("cancelled", 0) == bulk["changed"]
+    if bulk["phase"] == "stopped":
+        guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+        assert ended(guarded, number, "undone")["undone"] == bulk["changed"]
+        assert counts(guarded, batch) == {"waiting": 30_000}
+
+
+def test_says_why_it_failed(guarded, ledger):
+    ledger.query("update sluice.setting set lanes_per_submitter = 2")
+    batch = submit(guarded, 2)
+    submit(guarded, 1, priority=3)
+    number = begin(guarded, "prioritize", {"batch": batch}, priority=7)
+    bulk = ended(guarded, number, "failed", "done")
+    assert bulk["phase"] == "failed" and bulk["error"] and bulk["changed"] == 0
+
+
+def test_a_token_for_a_queue_steers_no_changes_of_others(ledger, guarded):
+    submit(guarded, 2)
+    number = begin(guarded, "cancel", {})
+    ended(guarded, number, "done")
+    nightly = token(ledger, "operator", "--queue", "nightly", name="nightly-1")
+    for wish in ["stop", "undo"]:
+        answer = guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": wish}, headers=nightly)
+        problem(answer, 403, "ledger_permission_denied")
+    own = guarded.post("/api/v1/bulk-changes", {"change": "cancel", "filter": {"queue": "nightly"}}, headers=nightly)
+    assert ended(guarded, own.json()["number"], "done")["changed"] == 0
+    undone = guarded.post(f"/api/v1/bulk-changes/{own.json()['number']}", {"wish": "undo"}, headers=nightly)
+    assert undone.status_code == 200
+
+
+def test_a_revoked_token_changes_nothing_more(ledger, guarded):
+    batch = submit(guarded, 30_000)
+    number = begin(guarded, "cancel", {"batch": batch})
+    ledger.run("tokens", "revoke", "1")
+    # The coordinator knows the token for some seconds yet, so another one asks.
+    guarded.client.headers.update(token(ledger, "viewer", name="looker"))
+    bulk = ended(guarded, number, "stopped", "done")
+    assert bulk["phase"] == "stopped" and "revoked" in bulk["error"] and bulk["changed"] < 30_000, bulk
+
+
+def test_the_audit_says_who_stopped_and_undid(ledger, guarded):
+    batch = submit(guarded, 2_500)
+    number = begin(guarded, "cancel", {"batch": batch})
+    ended(guarded, number, "done")
+    steward = token(ledger, "operator", name="steward")
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"}, headers=steward)
+    ended(guarded, number, "undone")
+    audit = [json.loads(line) for line in ledger.run("audit", "--json").splitlines()]
+    rows = [(row["who"], row["what"], row["affected"]) for row in audit if "token" not in row["what"]]
+    assert rows == [
+        ("token:ci", "undo_jobs", 2_500), ("token:steward", "undo_change", 1), ("token:ci", "cancel_jobs", 2_500),
+        ("token:ci", "start_change", 1),
+    ], rows
+    assert audit[0]["details"] == {"change": number, "by": "token:steward"}
+
+
+def test_what_others_cancelled_stays_cancelled(guarded):
+    batch = submit(guarded, 4)
+    number = begin(guarded, "cancel", {"batch": batch})
+    ended(guarded, number, "done")
+    first = guarded.get(f"/api/v1/jobs?batch={batch}")["jobs"][0]["id"]
+    for change in ["retry", "cancel"]:
+        guarded.post("/api/v1/changes", {"change": change, "filter": {"id": [first]}})
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 3
+    assert counts(guarded, batch) == {"waiting": 3, "cancelled": 1}
+
+
+def test_many_changes_disturb_no_requests(guarded):
+    batches = [submit(guarded, 3_000) for _ in range(12)]
+    numbers = [begin(guarded, "cancel", {"batch": batch}) for batch in batches]
+    start = time.monotonic()
+    assert guarded.client.get("/readyz").status_code == 200
+    assert time.monotonic() - start < 5
+    for number in numbers:
+        assert ended(guarded, number, "done")["changed"] == 3_000
+
+
+def test_the_command_lists_stops_and_undoes(ledger, tmp_path):
+    """The same over HTTP and with the database."""
+    with Coordinator(ledger, "--open-role", "submitter") as api, Coordinator(ledger, "--open-role", "operator") as boss:
+        api.post("/api/v1/batches", {"jobs": jobs(30)})
+        number = boss.post("/api/v1/bulk-changes", {"change": "cancel", "filter": {"state": ["waiting"]}}).json()["number"]
+        end = time.monotonic() + PATIENCE
+        while boss.get(f"/api/v1/bulk-changes/{number}")["phase"] == "running":
+            assert time.monotonic() < end
+            # A bulk change tells nobody that it has ended.
+            time.sleep(0.05)
+        over = {"SLUICE_URL": boss.url}
+        for words in [["changes"], ["changes", "--json"], ["changes", "-q"], ["changes", "show", str(number)],
+                      ["changes", "show", str(number), "--json"]]:
+            assert ledger.run(*words) == ledger.run(*words, **over), words
+        assert "cancel" in ledger.run("changes") and ledger.run("changes", "-q") == f"{number}\n"
+        for variables in [over, {}]:
+            missing = subprocess.run([str(SLUICE), "changes", "undo", str(number), "99"], cwd=tmp_path,
+                                     env=environment(**ledger.variables, **variables), capture_output=True, text=True)
+            assert missing.returncode == 4 and "no such bulk change 99" in missing.stderr, missing
+        assert boss.get(f"/api/v1/bulk-changes/{number}")["phase"] == "done"
+        told = json.loads(ledger.run("changes", "undo", str(number), "--json", **over))
+        assert told["phase"] in ["undoing", "undone"], told
+        while boss.get("/api/v1/counts?state=waiting")["jobs"] < 30:
+            assert time.monotonic() < end
+            # As above.
+            time.sleep(0.05)
+        ledger.run("changes", "stop", str(number), **over)
+
+
+def test_undoing_a_page_leaves_the_rest_of_the_audit_alone(ledger):
+    """A page of an undo removes the rows of the audit that its own calls have added, and no others."""
+    ledger.run("submit", "in:a.wav", "in:b.wav", "--to", "out:{stem}.flac", "--quiet")
+    step = "select sluice.step_change(1)"
+    # As a coordinator begins one, but without a token.
+    ledger.query("""
+        insert into sluice.bulk_change (request, token, role_name, change, filter, arguments, expected)
+        values (gen_random_uuid(), 'none', 'sluice_operator', 'cancel', '{}', '{}', 2)
+    """)
+    # The second page is empty, and ends it.
+    for _ in range(2):
+        ledger.query(step)
+    assert ledger.query("select phase, changed from sluice.bulk_change") == "done|2"
+    ledger.query("select sluice.wish_change(1, 'undo')")
+    ledger.query("""
+        insert into sluice.audit (at, who, what, details, affected, ended_at)
+        select now(), session_user, 'retry_jobs', '{}', 1, now() from generate_series(1, 20000)
+    """)
+    ledger.query(step)
+    assert ledger.query("select undone from sluice.bulk_change") == "2"
+    told = ledger.query("select what, affected, count(*) from sluice.audit where what like '%undo_jobs' group by 1, 2")
+    assert told == "undo_jobs|2|1", told
+    assert ledger.query("select count(*) from sluice.audit where what = 'retry_jobs'") == "20000"

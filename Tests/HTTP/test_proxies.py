@@ -1,0 +1,146 @@
+"""Behind the proxies of docs/api.md: hostile requests disturb nobody, and everything works as without them."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import httpx
+import pytest
+
+from coordinators import Coordinator
+from terminal import HOUSE, PATIENCE
+from test_events import Stream
+from test_operations import jobs, lines
+from test_requests import HOSTILE, LENIENT
+
+pytestmark = pytest.mark.process
+
+PAGE = (HOUSE / "docs/api.md").read_text()
+CODES = ["truncated", "corrupt_stream", "output_exists", "source_missing", "unexpected"]
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Proxy:
+    """A proxy with the configuration of docs/api.md, without TLS, before one coordinator or three."""
+
+    def __init__(self, name, ports, folder):
+        self.port = free_port()
+        text, *more = re.findall(rf"```{name}\n(.*?)```", PAGE, re.DOTALL)
+        if len(ports) > 1:
+            text = more[0] + text.replace("http://127.0.0.1:8080", "http://sluice")
+        for number, port in enumerate(ports):
+            assert f"127.0.0.1:{8080 + number}" in text
+            text = text.replace(f"127.0.0.1:{8080 + number}", f"127.0.0.1:{port}")
+        if name == "nginx":
+            text = re.sub(r"listen .*", f"listen 127.0.0.1:{self.port};", re.sub(r" *ssl_.*\n", "", text))
+            whole = f"daemon off; pid {folder}/pid; error_log {folder}/errors; events {{}}\nhttp {{\n"
+            whole += "".join(
+                f"{kind}_temp_path {folder}/{kind};\n" for kind in ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            )
+            (folder / "nginx.conf").write_text(f"user root;\n{whole} access_log {folder}/log;\n{text}\n}}\n")
+            words = ["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", str(folder / "errors")]
+        else:
+            text = text.replace("sluice.example.org", f"http://127.0.0.1:{self.port}")
+            (folder / "Caddyfile").write_text("{\n    admin off\n}\n" + text)
+            words = ["caddy", "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+        program = shutil.which(words[0], path="/usr/sbin:/usr/bin")
+        assert program, f"no {words[0]}; run scripts/prepare test"
+        with open(folder / "proxy.log", "wb") as log:
+            self.process = subprocess.Popen(
+                [program, *words[1:]], stdout=log, stderr=log, env={"HOME": str(folder), "PATH": "/usr/bin"}
+            )
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self.connect().close()
+                break
+            except OSError:
+                assert time.monotonic() < end and self.process.poll() is None, (folder / "proxy.log").read_text()
+                # It tells nobody when it listens.
+                time.sleep(0.05)
+        self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=PATIENCE)
+
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.port))
+        connection.settimeout(PATIENCE)
+        return connection
+
+    def stop(self):
+        self.client.close()
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(PATIENCE)
+
+
+@pytest.fixture
+def api(ledger):
+    (ledger.folder / "in").mkdir()
+    words = ["--root", f"in={ledger.folder}/in", "--uploads", "in"]
+    with Coordinator(ledger, "--open-role", "submitter", *words) as api:
+        yield api
+
+
+@pytest.fixture(params=["nginx", "caddy"])
+def proxy(request, api, tmp_path_factory):
+    proxy = Proxy(request.param, [api.port], pathlib.Path(tmp_path_factory.mktemp(request.param)))
+    yield proxy
+    proxy.stop()
+
+
+def test_nobody_gets_the_answer_to_anothers_request(proxy):
+    for name, hostile in {**HOSTILE, **LENIENT}.items():
+        with proxy.connect() as connection:
+            connection.settimeout(0.2)
+            try:
+                connection.sendall(hostile)
+                while connection.recv(65_536):
+                    pass
+            except OSError:
+                pass
+        # The proxy may use the same connection to the coordinator for these.
+        for code in CODES:
+            answer = proxy.client.get(f"/api/v1/codes/{code}")
+            assert answer.status_code in [200, 404], (name, answer.text)
+            assert code in answer.text, (name, answer.text)
+
+
+def test_works_as_without(proxy, api):
+    answer = proxy.client.post(
+        "/api/v1/batches", content=lines(jobs(3_000)), headers={"content-type": "application/x-ndjson"}
+    )
+    assert answer.status_code == 201 and answer.json()["jobCount"] == 3_000
+    proxied = type("Place", (), {"port": proxy.port})
+    stream = Stream(proxied, f"batch={answer.json()['batch']}")
+    assert stream.next()[1]["jobs"]["waiting"] == 3_000
+    api.post("/api/v1/changes", {"change": "cancel", "filter": {}})
+    stream.until(lambda value: value["isDone"])
+    stream.close()
+    assert json.loads(proxy.client.get("/readyz").text)["isWell"]
+
+
+def test_passes_files_through(proxy, ledger):
+    content = os.urandom(5_000_000)
+    for status in [201, 200]:
+        assert proxy.client.put("/api/v1/files/in/a%20b/c.wav", content=content).status_code == status
+    assert (ledger.folder / "in/a b/c.wav").read_bytes() == content
+    refused = proxy.client.put("/api/v1/files/in/a%20b/c.wav", content=content[:-1])
+    assert (refused.status_code, refused.json()["code"]) == (409, "file_exists")
+    for path in ["..%2f..%2fetc%2fx", "a/%2e%2e/%2e%2e/x", "%2fetc%2fx"]:
+        request = f"PUT /api/v1/files/in/{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx"
+        with proxy.connect() as connection:
+            connection.sendall(request.encode())
+            assert connection.recv(65_536).split()[1] in [b"400", b"404", b"308"], path
+    assert [path.name for path in (ledger.folder / "in").rglob("*") if path.is_file()] == ["c.wav"]
+    with proxy.connect() as connection:
+        connection.sendall(b"PUT /api/v1/files/in/half HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000000\r\n\r\n" + b"x" * 500_000)
+    assert proxy.client.put("/api/v1/files/in/half", content=b"whole").status_code == 201
+    assert (ledger.folder / "in/half").read_bytes() == b"whole"
