@@ -1,6 +1,7 @@
 import Console
 import Glibc
 import Ledger
+import LedgerClient
 import LocalCluster
 import Worker
 
@@ -62,7 +63,8 @@ enum LedgerOptions {
 
     // MARK: - Which ledger
 
-    static func place(_ invocation: Invocation) throws -> LedgerPlace {
+    /// `needsDatabase`: a coordinator that the machine's settings name cannot serve the command.
+    static func place(_ invocation: Invocation, needsDatabase: Bool = false) throws -> LedgerPlace {
         func said(_ option: Option<String>) -> LedgerChoice.Said? {
             invocation[option].map { ($0, invocation.origin(of: option.form) ?? .commandLine) }
         }
@@ -72,7 +74,9 @@ enum LedgerOptions {
             context: said(context),
             url: said(url),
             environment: invocation.environment,
-            contexts: invocation.contexts
+            contexts: invocation.contexts,
+            machine: { try ServiceFile.read(invocation) },
+            needsDatabase: needsDatabase
         )
         return try choice.place()
     }
@@ -112,6 +116,11 @@ enum LedgerOptions {
         case .coordinator: throw needsDatabase(invocation)
         case .cluster:
             let cluster = try PrivateCluster(environment: invocation.environment)
+            if cluster.runningState() == nil {
+                CommandOutput(environment: invocation.environment).say(
+                    "starting your private cluster in \(cluster.place.folder.printable); \"sluice down\" stops it"
+                )
+            }
             _ = try cluster.ensureRunning()
             return try LocalPostgres.configuration(cluster.place)
         }
@@ -127,7 +136,7 @@ enum LedgerOptions {
 
     /// The configuration of the selected ledger. Starts the private cluster if that is selected and not running.
     static func configuration(_ invocation: Invocation) throws -> LedgerConfiguration {
-        let place = try place(invocation)
+        let place = try place(invocation, needsDatabase: true)
         if place.isUsual, invocation.environment[url.form.environment ?? ""]?.isEmpty == false {
             // The user has chosen a coordinator, and it is not known which database that uses.
             throw needsDatabase(invocation)
@@ -135,7 +144,7 @@ enum LedgerOptions {
         var configuration = try address(place, invocation)
         // The user is waiting for the answer.
         configuration.reachTimeout = .seconds(5)
-        configuration.schema = schemaInUse(at: place, invocation).name
+        configuration.schema = try schemaInUse(at: place, invocation).name
         return configuration
     }
 
@@ -198,7 +207,7 @@ enum LedgerOptions {
         _ environment: [String: String]
     ) throws -> CoordinatorPlace {
         let (text, origin) = try tokenText(tokenFile, environment) ?? ("", "")
-        guard !text.isEmpty else { return CoordinatorPlace(url: url, token: nil) }
+        guard !text.isEmpty else { return CoordinatorPlace(url: url, token: nil, userAgent: Version.userAgent) }
         guard !url.isReadableByOthers || isInsecure else {
             throw Refusal(
                 message: "the token would pass to \(url) in clear text",
@@ -207,7 +216,7 @@ enum LedgerOptions {
             )
         }
         do {
-            return CoordinatorPlace(url: url, token: try AccessToken(text))
+            return CoordinatorPlace(url: url, token: try AccessToken(text), userAgent: Version.userAgent)
         } catch let error as LedgerError {
             throw Refusal(message: "\(origin): \(error.detail)", exitCode: .configuration)
         }
@@ -230,6 +239,15 @@ enum LedgerOptions {
         return (String(words[0]), path.printable)
     }
 
+    /// The same; `nil` if only this machine's services may read the address of their ledger.
+    static func readablePlace(_ invocation: Invocation) throws -> LedgerPlace? {
+        do {
+            return try place(invocation)
+        } catch let refusal as Refusal where refusal.exitCode == .permission {
+            return nil
+        }
+    }
+
     // MARK: - Which schema
 
     /// What determined the schema.
@@ -242,13 +260,22 @@ enum LedgerOptions {
         case fallback
     }
 
+    /// The schema in the file that names this machine's ledger.
+    private static func machineSchema(_ place: LedgerPlace) throws -> (name: SchemaName, origin: SchemaOrigin)? {
+        guard let path = place.machineFile, let line = try ServiceFile.read(at: path).entries(of: schema.form).last
+        else { return nil }
+        return (try SchemaName(line.text), .setting(path: path, line: line.line))
+    }
+
     /// The schema of a ledger, and what determined it.
     ///
     /// A context brings its schema, at the context's own precedence. A schema variable belongs to an address in a
     /// variable, so it does not redirect a context that an option or a variable names.
-    static func schemaInUse(at place: LedgerPlace, _ invocation: Invocation) -> (name: SchemaName, origin: SchemaOrigin)
-    {
-        schemaInUse(at: place, invocation[schema], invocation.origin(of: schema.form))
+    static func schemaInUse(
+        at place: LedgerPlace,
+        _ invocation: Invocation
+    ) throws -> (name: SchemaName, origin: SchemaOrigin) {
+        try schemaInUse(at: place, invocation[schema], invocation.origin(of: schema.form))
     }
 
     /// `said` and `by` are the value of the option or its variable, and which of the two it was.
@@ -256,7 +283,7 @@ enum LedgerOptions {
         at place: LedgerPlace,
         _ said: SchemaName?,
         _ by: Invocation.Origin?
-    ) -> (name: SchemaName, origin: SchemaOrigin) {
+    ) throws -> (name: SchemaName, origin: SchemaOrigin) {
         if let said, by == .commandLine { return (said, .option) }
         switch place {
         case .context(let context, by: .option), .context(let context, by: .variable):
@@ -266,7 +293,7 @@ enum LedgerOptions {
         if let said, case .environment(let variable)? = by { return (said, .variable(variable)) }
         if let said, case .file(let path, let line)? = by { return (said, .setting(path: path, line: line)) }
         if let context = place.contextInUse { return (context.schema, .context(context.name)) }
-        return (.standard, .fallback)
+        return try machineSchema(place) ?? (.standard, .fallback)
     }
 
     // MARK: - Other settings of a context
@@ -290,12 +317,19 @@ enum LedgerOptions {
     /// The same as `NAME=PATH`, without the rules, which only workers use.
     static func rootWords(_ invocation: Invocation) throws -> [String] {
         let said = invocation.all(SubmitOptions.root)
-        return try said.isEmpty ? contextRootWords(invocation) : said
+        return try said.isEmpty ? usualRootWords(invocation) : said
     }
 
-    /// The roots of the context in use as `NAME=PATH`.
-    static func contextRootWords(_ invocation: Invocation) throws -> [String] {
-        try contextInUse(invocation)?.rootPlaces.map { "\($0.name)=\($0.path)" } ?? []
+    /// The roots of the context in use, or of the file that names this machine's ledger, as `NAME=PATH`.
+    static func usualRootWords(_ invocation: Invocation) throws -> [String] {
+        let place = try place(invocation)
+        var places = try place.contextInUse?.rootPlaces ?? []
+        if let path = place.machineFile {
+            for line in try ServiceFile.read(at: path).entries(of: ServiceOptions.root.form) {
+                places.append(try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(line.text))
+            }
+        }
+        return places.map { "\($0.name)=\($0.path)" }
     }
 }
 

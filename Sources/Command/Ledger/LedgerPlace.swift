@@ -1,5 +1,7 @@
 import Console
 import Ledger
+import LedgerClient
+import Storage
 
 /// The ledger that a command uses, and what selected it.
 enum LedgerPlace: Sendable, Hashable {
@@ -37,6 +39,30 @@ enum LedgerPlace: Sendable, Hashable {
         if case .context(let context, _) = self { context } else { nil }
     }
 
+    /// The file that set up this machine's services, if it names the ledger.
+    var machineFile: String? {
+        switch self {
+        case .url(_, .setting(let path, _)), .coordinator(_, .setting(let path, _)): path
+        case .url, .coordinator, .context, .variables, .cluster: nil
+        }
+    }
+
+    /// What selected the ledger, where a user may have forgotten it; `nil` for what stands on the command line, and for
+    /// contexts, which are named anyway.
+    var reason: String? {
+        switch self {
+        case .url(_, let origin), .coordinator(_, let origin):
+            switch origin {
+            case .option: nil
+            case .variable(let name): name
+            case .setting(let path, _): path
+            case .credential: "a credential of the service"
+            }
+        case .variables: "PostgreSQL's variables"
+        case .context, .cluster: nil
+        }
+    }
+
     /// Whether it is used because nothing else was chosen: the current context, or the private cluster.
     var isUsual: Bool {
         switch self {
@@ -66,10 +92,19 @@ struct LedgerChoice: Sendable {
     var url: Said?
     let environment: [String: String]
     let contexts: ContextMemory
+    /// The settings of this machine's services, for commands that have not read them: they name the ledger if nothing
+    /// else does.
+    var machine: (@Sendable () throws -> SettingsFile?)?
+    /// Whether this machine's coordinator cannot serve the command.
+    var needsDatabase = false
 
-    /// Applies the precedence: options, then variables, then the current context. Among variables, one that names a
-    /// context comes before addresses: a context sets more, and users set it for the moment. A coordinator comes before
-    /// the address of a database, which services of the same machine may have in their environment.
+    /// The context that always exists, unless the user has another one of that name: the private cluster.
+    static let privateContext = "private"
+
+    /// Applies the precedence: options, then variables, then the current context, then this machine's settings. Among
+    /// variables, one that names a context comes before addresses: a context sets more, and users set it for the moment.
+    /// A coordinator comes before the address of a database, which services of the same machine may have in their
+    /// environment.
     func place() throws -> LedgerPlace {
         try refuseTwoOptions()
         // The address in a file is read only if it is used.
@@ -87,20 +122,55 @@ struct LedgerChoice: Sendable {
         }
         if let first = addresses.first { return try address(first) }
         let book = try contexts.book()
-        guard let current = book.current, let file = contexts.file else { return .cluster }
+        guard let current = book.current, let file = contexts.file else { return try ofMachine() ?? .cluster }
         return .context(try book.context(named: current), by: .file(file.path))
+    }
+
+    /// The ledger of this machine's services; `nil` if the machine is not set up for one.
+    private func ofMachine() throws -> LedgerPlace? {
+        do {
+            guard let file = try machine?() else { return nil }
+            func said(_ form: OptionForm) -> Said? {
+                file.entries(of: form).last.map { ($0.text, .file(path: file.path, line: $0.line)) }
+            }
+            if !needsDatabase, let url = said(LedgerOptions.url.form) { return try coordinator(url) }
+            if let database = said(LedgerOptions.database.form) { return try address((database, false)) }
+            // The packages name a file that the administrator has yet to write.
+            guard let named = said(LedgerOptions.databaseFile.form) else { return nil }
+            let isThere = FileFacts.of(path: named.text, followingLinks: true) != nil
+            return isThere || !FileFacts.isMissing ? try address((named, true)) : nil
+        } catch let refusal as Refusal where refusal.exitCode == .permission {
+            throw Refusal(
+                message: "this machine's services have a ledger, but you may not read its address: \(refusal.message)",
+                hint:
+                    "name the ledger with your own login: \"sluice config set-context NAME --database URL\", or --url "
+                    + "URL of a coordinator; \"--context \(Self.privateContext)\" uses a private cluster of yours",
+                exitCode: .permission
+            )
+        }
     }
 
     /// No message quotes the URL: it may contain a password that the user has put there.
     private func coordinator(_ said: Said) throws -> LedgerPlace {
-        let word = LedgerOptions.url.form.word
-        do throws(Misfit) {
-            let url = try CoordinatorURL(said.text)
-            guard case .environment(let variable) = said.origin else { return .coordinator(url, .option(word)) }
-            return .coordinator(url, .variable(variable))
+        do throws(CoordinatorURLError) {
+            return .coordinator(try CoordinatorURL(said.text), Self.source(said.origin, of: LedgerOptions.url.form))
         } catch {
-            guard case .environment(let variable) = said.origin else { throw UsageError("\(word): \(error.why)") }
-            throw Refusal(message: "\(variable) in the environment: \(error.why)", exitCode: .configuration)
+            let word = LedgerOptions.url.form.word
+            switch said.origin {
+            case .environment(let variable):
+                throw Refusal(message: "\(variable) in the environment: \(error.why)", exitCode: .configuration)
+            case .file(let path, let line):
+                throw Refusal(message: "\(path.printable):\(line): \(error.why)", exitCode: .configuration)
+            case .commandLine, .fallback: throw UsageError("\(word): \(error.why)")
+            }
+        }
+    }
+
+    private static func source(_ origin: Invocation.Origin, of form: OptionForm) -> LedgerPlace.AddressOrigin {
+        switch origin {
+        case .environment(let variable): .variable(variable)
+        case .file(let path, let line): .setting(path: path, line: line)
+        case .commandLine, .fallback: .option(form.word)
         }
     }
 
@@ -126,18 +196,16 @@ struct LedgerChoice: Sendable {
     private func address(_ chosen: (said: Said, isFile: Bool)) throws -> LedgerPlace {
         let (text, origin) = chosen.said
         let form = chosen.isFile ? LedgerOptions.databaseFile.form : LedgerOptions.database.form
-        let source: LedgerPlace.AddressOrigin =
-            switch origin {
-            case .environment(let variable): .variable(variable)
-            case .file(let path, let line): .setting(path: path, line: line)
-            case .commandLine, .fallback: .option(form.word)
-            }
-        return .url(chosen.isFile ? try LedgerOptions.address(in: text) : text, source)
+        return .url(chosen.isFile ? try LedgerOptions.address(in: text) : text, Self.source(origin, of: form))
     }
 
     private func named(_ said: Said) throws -> LedgerPlace {
         do {
-            let context = try contexts.book().context(named: said.text)
+            let book = try contexts.book()
+            if said.text == Self.privateContext, !book.contexts.contains(where: { $0.name == said.text }) {
+                return .cluster
+            }
+            let context = try book.context(named: said.text)
             guard case .environment(let variable) = said.origin else { return .context(context, by: .option) }
             return .context(context, by: .variable(variable))
         } catch let error as UnknownContext {

@@ -1,9 +1,10 @@
+import API
 import Console
 import Conversion
 import Dispatch
 import Ledger
+import LedgerClient
 import LocalCluster
-import Records
 import Synchronization
 
 /// Completions that have to be looked up: numbers of jobs and batches and names of queues and workers in the
@@ -22,24 +23,39 @@ enum LedgerWords: CandidateSource, Hashable {
 
     /// How long the Tab key may block. After that, nothing is offered.
     private static let patience = DispatchTimeInterval.milliseconds(900)
+    /// How long the ledger may take to answer, so that the command ends within its patience.
+    private static let answerTimeout = Duration.milliseconds(500)
     /// Only the newest are offered; the user types the number of an older one.
     private static let most: Int32 = 200
 
     /// The candidates that begin with `typed`, newest first. Empty if the ledger does not answer in time; starts no
     /// cluster.
     func candidates(typed: String, words: [String], environment: [String: String]) -> [Completion.Candidate] {
-        if self == .contexts { return Self.namedLedgers(environment).filter { $0.word.hasPrefix(typed) } }
-        // A failed completion must print nothing: the shell would put the text into the user's line.
-        guard let ledger = try? Self.ledger(words, environment) else { return [] }
         let (answer, done) = (Answer(), DispatchSemaphore(value: 0))
         Task {
-            // As above: an error cannot be shown here.
-            if let found = try? await look(ledger) { answer.box.withLock { $0 = found } }
+            // `try?`: a failed completion must print nothing, because the shell would put the text into the user's line.
+            let found = try? await found(typed: typed, words: words, environment, within: Self.answerTimeout)
+            answer.box.withLock { $0 = found ?? [] }
             done.signal()
         }
         // On a timeout the task is left running; the process ends soon after.
         guard done.wait(timeout: .now() + Self.patience) == .success else { return [] }
-        return answer.box.withLock { $0 }.filter { $0.word.hasPrefix(typed) }
+        return answer.box.withLock { $0 }
+    }
+
+    /// The same for a caller that can wait `timeout` for the ledger and be told of a failure.
+    func found(typed: String, words: [String], _ environment: [String: String], within timeout: Duration) async throws
+        -> [Completion.Candidate]
+    {
+        let all: [Completion.Candidate]
+        if self == .contexts {
+            all = Self.namedLedgers(environment)
+        } else if let ledger = try Self.ledger(words, environment, answerTimeout: timeout) {
+            all = try await look(ledger)
+        } else {
+            all = []
+        }
+        return all.filter { $0.word.hasPrefix(typed) }
     }
 
     private final class Answer: Sendable {
@@ -48,7 +64,9 @@ enum LedgerWords: CandidateSource, Hashable {
 
     /// Resolves the ledger as `LedgerOptions` does, but starts no private cluster: `nil` if that cluster is not
     /// running.
-    private static func ledger(_ words: [String], _ environment: [String: String]) throws -> (any CommandLedger)? {
+    private static func ledger(_ words: [String], _ environment: [String: String], answerTimeout: Duration) throws
+        -> (any CommandLedger)?
+    {
         func said(_ option: OptionForm) -> LedgerChoice.Said? {
             let begin = option.word + "="
             if let joined = words.last(where: { $0.hasPrefix(begin) }) {
@@ -64,7 +82,8 @@ enum LedgerWords: CandidateSource, Hashable {
             context: said(LedgerOptions.context.form),
             url: said(LedgerOptions.url.form),
             environment: environment,
-            contexts: ContextMemory(environment: environment)
+            contexts: ContextMemory(environment: environment),
+            machine: { try ServiceFile.read(environment) }
         )
         let place = try choice.place()
         var configuration: LedgerConfiguration
@@ -77,7 +96,7 @@ enum LedgerWords: CandidateSource, Hashable {
                 isInsecure: words.contains(LedgerOptions.insecure.form.word),
                 environment
             )
-            if let coordinator { return remote(coordinator) }
+            if let coordinator { return remote(coordinator, answerTimeout) }
             configuration = try context.configuration(environment)
         case .variables: configuration = try LedgerConfiguration(environment: environment)
         case .coordinator(let url, _):
@@ -87,7 +106,7 @@ enum LedgerWords: CandidateSource, Hashable {
                 isInsecure: words.contains(LedgerOptions.insecure.form.word),
                 environment
             )
-            return remote(coordinator)
+            return remote(coordinator, answerTimeout)
         case .cluster:
             let cluster = try PrivateCluster(environment: environment)
             guard cluster.runningState() != nil else { return nil }
@@ -95,15 +114,15 @@ enum LedgerWords: CandidateSource, Hashable {
         }
         let schema = said(LedgerOptions.schema.form)
         let named = try schema.map { try SchemaName($0.text) }
-        configuration.schema = LedgerOptions.schemaInUse(at: place, named, schema?.origin).name
-        (configuration.reachTimeout, configuration.connectTimeout) = (.milliseconds(500), .milliseconds(500))
-        configuration.operationTimeout = .milliseconds(500)
+        configuration.schema = try LedgerOptions.schemaInUse(at: place, named, schema?.origin).name
+        (configuration.reachTimeout, configuration.connectTimeout) = (answerTimeout, answerTimeout)
+        configuration.operationTimeout = answerTimeout
         return try JobLedger(configuration)
     }
 
-    private static func remote(_ place: CoordinatorPlace) -> RemoteLedger {
+    private static func remote(_ place: CoordinatorPlace, _ answerTimeout: Duration) -> RemoteLedger {
         var place = place
-        (place.reachTimeout, place.answerTimeout) = (.zero, .milliseconds(500))
+        (place.reachTimeout, place.answerTimeout) = (.zero, answerTimeout)
         return RemoteLedger(place)
     }
 
@@ -139,13 +158,13 @@ enum LedgerWords: CandidateSource, Hashable {
             return try await ledger.tokens(withEnded: false)
                 .map { .init(word: $0.name, summary: $0.role.rawValue) }.filter(\.isPlainWord)
         case .changes:
-            return try await ledger.changeRecords(before: nil, limit: Self.most)
-                .map { .init(word: "\($0.number)", summary: "\($0.change) \($0.phase.rawValue)".printable) }
+            return try await ledger.bulkChanges(before: nil, limit: Self.most)
+                .map { .init(word: "\($0.number)", summary: "\($0.change.title) \($0.phase.rawValue)") }
         case .notifiable:
-            return try await ledger.webhookRecords().filter(\.mayBeNamed)
+            return try await ledger.webhooks().filter(\.mayBeNamed)
                 .map { .init(word: $0.name ?? "\($0.id)", summary: $0.url.printable) }.filter(\.isPlainWord)
         case .webhooks:
-            return try await ledger.webhookRecords().map { .init(word: "\($0.id)", summary: $0.url.printable) }
+            return try await ledger.webhooks().map { .init(word: "\($0.id)", summary: $0.url.printable) }
         }
     }
 }

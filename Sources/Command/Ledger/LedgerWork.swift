@@ -1,6 +1,7 @@
 import Console
 import Conversion
 import Ledger
+import LedgerClient
 
 /// Operations on the ledger while the user waits.
 enum LedgerWork {

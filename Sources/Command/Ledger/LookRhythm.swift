@@ -1,4 +1,5 @@
 import Ledger
+import LedgerClient
 
 /// When a command that follows the ledger looks at it again: when something has changed, where the ledger tells of
 /// changes, and after a moment where it does not (`LookPause`).
@@ -25,7 +26,7 @@ final class LookRhythm: Sendable {
         // that happens meanwhile.
         let pause = LookPause.length(after: look)
         try await Task.sleep(for: pause)
-        guard listener?.hears == true else { return }
+        guard listener?.isReceiving == true else { return }
         var left = Self.longest - pause
         while left > .zero {
             let step = onTick == nil ? left : min(left, Self.tick)

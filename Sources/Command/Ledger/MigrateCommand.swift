@@ -19,12 +19,13 @@ enum MigrateCommand {
     private static let dryRun = Switch("dry-run", "show what would be done, and change nothing", in: .general)
     private static let json = Switch("json", "print the result as one JSON line", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "migrate",
         summary: "create the ledger in a PostgreSQL database, or upgrade it",
         discussion: [
-            "Each migration runs in its own transaction: if one fails, it is rolled back and the earlier ones "
-                + "stay. Concurrent runs are safe. The only way back is a backup.",
+            "Each step to version 23 runs in its own transaction, and all later ones run in one with the ledger's "
+                + "functions: if one fails, its transaction is rolled back and earlier ones stay. Concurrent runs are "
+                + "safe. The only way back is a backup.",
             "The number of a ledger is part of the ids of its jobs and batches, so ledgers with different "
                 + "numbers have no id in common. Set it before the first job; it cannot change afterwards.",
             "DATABASE_URL and PostgreSQL's own variables (PGHOST, PGPASSFILE, ...) set what --database leaves "
@@ -105,7 +106,9 @@ enum MigrateCommand {
         var version: Int { report.applied.last?.version ?? before.version }
 
         func lines(schema: String) -> [String] {
-            let steps = (isDry ? before.pending : report.applied).map { "  \($0)" }
+            let changes = isDry ? before.pending : report.applied
+            let replaces = isDry ? before.replacesFunctions : report.replacedFunctions
+            let steps = changes.map { "  \($0)" } + (replaces ? ["  functions"] : [])
             let place = "schema \(schema)"
             let numbered = number.map { ["its number \(isDry ? "would be" : "is") \($0)"] } ?? []
             guard !steps.isEmpty else {
@@ -116,8 +119,8 @@ enum MigrateCommand {
                 return ["\(place) is at version \(version); to be applied:"] + steps + numbered
                     + ["nothing was done (--dry-run)"]
             }
-            let count = Figures.count(steps.count, "migration")
-            return steps + ["\(place) is at version \(version), \(count) applied"] + numbered
+            let done = changes.isEmpty ? "functions replaced" : "\(Figures.count(changes.count, "migration")) applied"
+            return steps + ["\(place) is at version \(version), \(done)"] + numbered
         }
 
         struct Step: Encodable {
@@ -130,6 +133,8 @@ enum MigrateCommand {
             let version: Int
             let applied: [Step]
             let pending: [Step]
+            /// Whether the functions were replaced, or with `--dry-run` would be.
+            let functions: Bool
             let ledgerNumber: Int?
         }
 
@@ -143,6 +148,7 @@ enum MigrateCommand {
                 version: version,
                 applied: steps(report.applied),
                 pending: steps(pending),
+                functions: isDry ? before.replacesFunctions : report.replacedFunctions,
                 ledgerNumber: number
             )
         }

@@ -43,9 +43,11 @@ final class RemoteBench {
     /// The commands of one list run both ways, one after the other: their output must not depend on the moment.
     @discardableResult
     func compare(_ words: [String], at url: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> Run {
-        let direct = try bench.run(words)
+        var direct = try bench.run(words)
         let remote = try run(words, at: url)
         let line = words.joined(separator: " ")
+        // A time such as "41 min" may have become another one between the two; then it is the same afterwards.
+        if masked(remote.outputText) != masked(direct.outputText) { direct = try bench.run(words) }
         #expect(masked(remote.outputText) == masked(direct.outputText), "\(line)", sourceLocation: sourceLocation)
         #expect(masked(remote.errorText) == masked(direct.errorText), "\(line)", sourceLocation: sourceLocation)
         #expect(remote.status == direct.status, "\(line): \(remote.errorText)", sourceLocation: sourceLocation)
@@ -53,10 +55,13 @@ final class RemoteBench {
     }
 
     /// Masks what differs from one moment to the next: the ledger's time, that of its last housekeeping, and times of less
-    /// than two minutes ago.
+    /// than two minutes ago. A coordinator does not tell where the ledger is.
     private func masked(_ text: String) -> String {
         text.replacing(#/"(time|keptHouseAt)":"[^"]*"/#) { "\"\($0.1)\":0" }.replacing(#/\b\d+s\b/#, with: "0s")
-            .replacing(#/\b\d+ s\b/#, with: "0 s").replacing(#/"paceSeconds":[0-9.]+/#, with: "\"paceSeconds\":0")
-            .replacing(#/last hour [0-9.]+ files\/s, [0-9.x]+/#, with: "last hour")
+            .replacing(#/\b\d+ s\b/#, with: "0 s")
+            .replacing(#/"(paceSeconds|lastMinuteSeconds)":[0-9.]+/#) { "\"\($0.1)\":0" }
+            .replacing(#/(last minute|last hour) [0-9.]+ files\/s, [0-9.x]+/#) { String($0.1) }
+            .replacing(#/"ledger":"[^"]*"/#, with: "\"ledger\":0")
+            .replacing(#/ledger     postgres .*, from \w+/#, with: "ledger")
     }
 }

@@ -1,7 +1,7 @@
+import API
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 
 /// How a filter of jobs, and a position in their list, are written for the API.
 enum RemoteFilter {
@@ -23,7 +23,9 @@ enum RemoteFilter {
             "source": filter.sourcePrefix.map { .text($0) },
             "sourceContains": filter.sourceContains.map { .text($0) },
             "since": filter.submittedFrom.map { .text(RemoteLedger.text($0)) },
+            "until": filter.submittedBefore.map { .text(RemoteLedger.text($0)) },
             "endedSince": filter.endedFrom.map { .text(RemoteLedger.text($0)) },
+            "endedUntil": filter.endedBefore.map { .text(RemoteLedger.text($0)) },
         ]
         return members.compactMapValues(\.self)
     }

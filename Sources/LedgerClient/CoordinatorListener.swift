@@ -8,7 +8,7 @@ import WebClient
 ///
 /// It trusts nothing that a coordinator sends. It notices only that an event has come, and gives up a stream that is
 /// silent, too fast, or not a stream of events. The command then polls the ledger, as it does without events.
-final class CoordinatorListener: ChangeListening {
+package final class CoordinatorListener: ChangeListening {
     /// A coordinator gives a sign of life every fifteen seconds.
     private static let silenceLimit: Duration = .seconds(45)
     /// A coordinator sends one subscriber 448 KiB in a second at most.
@@ -26,7 +26,7 @@ final class CoordinatorListener: ChangeListening {
     private let ended = DispatchSemaphore(value: 0)
     private let isHearing = Mutex(false)
 
-    init(_ place: CoordinatorPlace, _ wishes: ChangeWishes, onChange: @escaping @Sendable () -> Void) {
+    package init(_ place: CoordinatorPlace, _ wishes: ChangeWishes, onChange: @escaping @Sendable () -> Void) {
         (self.place, self.onChange) = (place, onChange)
         query = Self.query(wishes)
         SystemThread.detach("events") { [self] in
@@ -45,9 +45,9 @@ final class CoordinatorListener: ChangeListening {
         return [("batch", list(wishes.batches)), ("job", list(wishes.jobs))].filter { !$0.1.isEmpty }
     }
 
-    var hears: Bool { isHearing.withLock { $0 } }
+    package var isReceiving: Bool { isHearing.withLock { $0 } }
 
-    func stop() {
+    package func stop() {
         stopper.stop()
         pause.signal()
         // The thread is on its way to its end. At the end of the process no thread may be inside libcurl.
@@ -141,7 +141,7 @@ final class CoordinatorListener: ChangeListening {
 }
 
 extension RemoteLedger {
-    func listen(to wishes: ChangeWishes, onChange: @escaping @Sendable () -> Void) -> (any ChangeListening)? {
+    package func listen(to wishes: ChangeWishes, onChange: @escaping @Sendable () -> Void) -> (any ChangeListening)? {
         CoordinatorListener(place, wishes, onChange: onChange)
     }
 }

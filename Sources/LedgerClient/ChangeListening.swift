@@ -1,29 +1,25 @@
-import Ledger
 import Synchronization
 
 /// What a command wants to hear about.
-struct ChangeWishes: Sendable, Hashable {
-    var batches: [Int64] = []
-    var jobs: [Int64] = []
+package struct ChangeWishes: Sendable, Hashable {
+    package var batches: [Int64] = []
+    package var jobs: [Int64] = []
     /// All jobs, by their numbers in the queues.
-    static let all = ChangeWishes()
+    package static let all = ChangeWishes()
+
+    package init(batches: [Int64] = [], jobs: [Int64] = []) { (self.batches, self.jobs) = (batches, jobs) }
 }
 
 /// Tells a command that something may have changed. The command looks at the ledger to learn what.
-protocol ChangeListening: Sendable {
+package protocol ChangeListening: Sendable {
     /// Whether it receives all changes at present. While it does not, the command polls the ledger.
-    var hears: Bool { get }
+    var isReceiving: Bool { get }
     /// Ends it. May be called several times.
     func stop()
 }
 
-extension JobLedger {
-    /// PostgreSQL notifies workers of new jobs, and sends no notification when a job ends: see `LookPause`.
-    func listen(to wishes: ChangeWishes, onChange: @escaping @Sendable () -> Void) -> (any ChangeListening)? { nil }
-}
-
 /// A signal for which one task at a time waits.
-final class ChangeSignal: Sendable {
+package final class ChangeSignal: Sendable {
     private struct State {
         var isSet = false
         var sleep: Task<Void, Never>?
@@ -31,8 +27,10 @@ final class ChangeSignal: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Ends the current wait, or else the next one.
-    func set() {
+    package func set() {
         state.withLock { state in
             state.isSet = true
             state.sleep?.cancel()
@@ -42,7 +40,7 @@ final class ChangeSignal: Sendable {
     /// Returns when the signal was set since the last wait, or after `longest`; whether it was set. Throws if the task is
     /// cancelled.
     @discardableResult
-    func wait(atMost longest: Duration) async throws -> Bool {
+    package func wait(atMost longest: Duration) async throws -> Bool {
         let sleep = Task { () -> Void in
             // Cancelled by the signal, or with the task that waits.
             try? await Task.sleep(for: longest)

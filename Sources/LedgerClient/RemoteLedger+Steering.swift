@@ -1,7 +1,7 @@
-import Console
+import API
 import Conversion
-import Ledger
-import Records
+package import Ledger
+import System
 import WebClient
 
 extension RemoteLedger {
@@ -23,19 +23,21 @@ extension RemoteLedger {
 
     // MARK: - Jobs
 
-    func prospect(of change: JobChange, matching filter: JobFilter) async throws -> (jobs: Int, publishing: Int) {
+    package func prospect(of change: JobChange, matching filter: JobFilter) async throws -> (jobs: Int, publishing: Int)
+    {
         var (jobs, publishing) = (0, 0)
         for part in RemoteFilter.parts(of: filter, by: RemoteFilter.idsInBody) {
-            var members = Self.members(change, part)
+            var members = try Self.members(change, part)
             members["preview"] = .truth(true)
-            let found = try await ask(ChangeRecord.self, post("/api/v1/changes", members, "count jobs"))
+            let found = try await ask(JSONRecord<ChangeRecord>.self, post("/api/v1/changes", members, "count jobs"))
+                .record
             jobs += found.jobs
-            publishing += found.publishing
+            publishing += found.tally.publishing
         }
         return (jobs, publishing)
     }
 
-    func apply(_ change: JobChange, to filter: JobFilter, report: @escaping @Sendable (ChangeTally) -> Void)
+    package func apply(_ change: JobChange, to filter: JobFilter, report: @escaping @Sendable (ChangeTally) -> Void)
         async throws -> ChangeTally
     {
         var tally = ChangeTally()
@@ -43,18 +45,20 @@ extension RemoteLedger {
             var after: String?
             var emptyParts = 0
             repeat {
-                var members = Self.members(change, part)
+                var members = try Self.members(change, part)
                 members["limit"] = .whole(1_000)
                 members["after"] = after.map { .text($0) }
                 let isRepeated = Latest(false)
                 let done = try await ask(
-                    ChangeRecord.self,
+                    JSONRecord<ChangeRecord>.self,
                     post("/api/v1/changes", members, Self.operation(change)),
                     .counted(isRepeated)
-                )
-                emptyParts = done.jobs + done.publishing == 0 ? emptyParts + 1 : 0
+                ).record
+                emptyParts = done.jobs + done.tally.publishing == 0 ? emptyParts + 1 : 0
                 try check(done, behind: after, emptyParts: emptyParts, during: Self.operation(change))
-                tally.add(done.tally)
+                var part = done.tally
+                part.seen = done.jobs
+                tally.add(part)
                 tally.isLowerBound = tally.isLowerBound || isRepeated.value
                 after = done.next
                 report(tally)
@@ -71,7 +75,9 @@ extension RemoteLedger {
         emptyParts: Int,
         during operation: String
     ) throws {
-        let isPossible = [part.jobs, part.changed, part.askedToStop, part.publishing].allSatisfy { $0 <= 1_000 }
+        let isPossible = [part.jobs, part.tally.changed, part.tally.asked, part.tally.publishing].allSatisfy {
+            $0 <= 1_000
+        }
         guard isPossible, part.next == nil || part.next != after, emptyParts <= 100_000 else {
             throw LedgerError(
                 .coordinatorUnexpectedAnswer,
@@ -81,19 +87,9 @@ extension RemoteLedger {
         }
     }
 
-    private static func members(_ change: JobChange, _ filter: JobFilter) -> [String: JSONValue] {
+    private static func members(_ change: JobChange, _ filter: JobFilter) throws -> [String: JSONValue] {
         var members: [String: JSONValue] = ["filter": .object(RemoteFilter.members(filter))]
-        switch change {
-        case .cancel: members["change"] = .text("cancel")
-        case .retry: members["change"] = .text("retry")
-        case .retryWithDamage(let mode, let limit):
-            members["change"] = .text("retry")
-            members["onDamage"] = .text(mode.rawValue)
-            members["concealLimit"] = limit.map { .whole(Int64($0)) }
-        case .prioritize(let priority):
-            members["change"] = .text("prioritize")
-            members["priority"] = .whole(Int64(priority))
-        }
+        members.merge(try JSONText.members(JSONRecord(change))) { $1 }
         return members
     }
 
@@ -109,30 +105,30 @@ extension RemoteLedger {
 
     private func change(_ queue: String, _ members: [String: JSONValue], _ operation: String) async throws {
         let path = "/api/v1/queues/\(CoordinatorConnection.escaped(queue))"
-        _ = try await ask(QueueRecord.self, post(path, members, operation))
+        _ = try await ask(JSONRecord<QueueSummary>.self, post(path, members, operation))
     }
 
-    func setPaused(_ isPaused: Bool, queue: String) async throws {
+    package func setPaused(_ isPaused: Bool, queue: String) async throws {
         try await change(queue, ["isPaused": .truth(isPaused)], "pause a queue")
     }
 
-    func setRunningLimit(_ limit: Int32?, queue: String) async throws {
+    package func setRunningLimit(_ limit: Int32?, queue: String) async throws {
         try await change(queue, ["runningLimit": .whole(Int64(limit ?? 0))], "limit a queue")
     }
 
-    func setWeight(_ weight: Int32, queue: String, submitter: String?) async throws {
+    package func setWeight(_ weight: Int32, queue: String, submitter: String?) async throws {
         var members: [String: JSONValue] = ["weight": .whole(Int64(weight))]
         members["submitter"] = submitter.map { .text($0) }
         let operation = submitter == nil ? "set the weight of a queue" : "set the weight of a submitter"
         try await change(queue, members, operation)
     }
 
-    func wish(_ wish: WorkerWish, of worker: Int64) async throws -> Bool {
+    package func wish(_ wish: WorkerWish, of worker: Int64) async throws -> Bool {
         let request = try post(
             "/api/v1/workers/\(worker)",
             ["wish": .text(wish.rawValue)],
             "send a request to a worker"
         )
-        return try await find(WorkerRecord.self, request) != nil
+        return try await find(JSONRecord<WorkerRecord>.self, request) != nil
     }
 }

@@ -1,4 +1,3 @@
-import Console
 import Conversion
 import FoundationEssentials
 import Ledger
@@ -33,7 +32,7 @@ struct ProblemReading {
         let errors: [Mistake]?
     }
 
-    /// Throws a `LedgerError` if the bytes are no problem.
+    /// Throws a `LedgerError` if the bytes are not a problem.
     static func read(_ bytes: [UInt8], from url: CoordinatorURL, during operation: String) throws -> ProblemReading {
         do {
             return ProblemReading(try JSONDecoder().decode(Body.self, from: Data(bytes)))
@@ -47,10 +46,10 @@ struct ProblemReading {
     }
 
     private init(_ body: Body) {
-        func bounded(_ text: String) -> String { String(text.prefix(2_000)).printable }
+        func bounded(_ text: String) -> String { String(text.prefix(2_000)).plain }
         (code, title) = (String(body.code.prefix(100)), bounded(body.title))
         (detail, hint) = (body.detail.map(bounded), body.hint.map(bounded))
-        operation = body.operation.map { String($0.prefix(100)).printable }
+        operation = body.operation.map { String($0.prefix(100)).plain }
         sqlState = body.sqlState.flatMap { text in
             text.utf8.count == 5 && text.allSatisfy { $0.isASCII && ($0.isNumber || $0.isLetter) } ? text : nil
         }

@@ -1,9 +1,8 @@
-import Console
+import API
 import Conversion
 import FoundationEssentials
 import Glibc
-import Ledger
-import Records
+package import Ledger
 import System
 import WebClient
 
@@ -13,7 +12,7 @@ extension RemoteLedger {
     /// The most destinations of a request, and their bytes together. The API takes bodies of 8 MiB.
     private static let (mostDestinations, mostBytes) = (20_000, 4 << 20)
 
-    func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?] {
+    package func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?] {
         var found = try await earlier(destinations, digests)
         guard Self.end(of: destinations, from: 0) < destinations.count else { return found }
         // More than one request holds: what was submitted meanwhile may be known to the later ones only. Two equal
@@ -44,15 +43,15 @@ extension RemoteLedger {
                 "find earlier jobs"
             )
             request.timeLimit = .seconds(300)
-            let answer = try await ask(RemotePage<EarlierRecord?>.self, request)
-            guard answer.items.count == part.count else {
+            let answer = try await ask(EarlierJobs.self, request).earlier
+            guard answer.count == part.count else {
                 throw LedgerError(
                     .coordinatorUnexpectedAnswer,
                     during: "find earlier jobs",
-                    "the coordinator at \(place.url) answered for \(answer.items.count) of \(part.count) destinations"
+                    "the coordinator at \(place.url) answered for \(answer.count) of \(part.count) destinations"
                 )
             }
-            found += answer.items.map { $0?.earlier }
+            found += answer.map { $0?.record }
         }
         return found
     }
@@ -71,17 +70,38 @@ extension RemoteLedger {
 
     // MARK: - Submitting
 
-    func ownLimits() async throws -> (tenant: String, limits: TenantLimits)? {
+    package func ownLimits() async throws -> (tenant: String, limits: TenantLimits)? {
         let request = CoordinatorConnection.Request(path: "/api/v1/tenant", operation: "show the tenant")
-        return try await find(TenantRecord.self, request).map { ($0.tenant, $0.limits) }
+        return try await find(JSONRecord<Tenant>.self, request).map { ($0.record.name, $0.record.limits) }
     }
 
     /// As long as the ledger's database may take.
     private static let submissionLimit: Duration = .seconds(900)
 
-    func submit(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws
+    package func preview(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws -> Int {
+        try await send(submission, jobs, to: "/api/v1/previews", for: JSONRecord<CountRecord>.self).record.jobs
+    }
+
+    package func submit(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws
         -> SubmissionReceipt
     {
+        do {
+            return try await send(submission, jobs, to: "/api/v1/batches", for: JSONRecord<SubmissionReceipt>.self)
+                .record
+        } catch let error as LedgerError where error.code == .ledgerConflict && submission.key != nil {
+            // The key belongs to another request: say which batch that is.
+            guard var standing = try await receipt(forKey: submission.key ?? "") else { throw error }
+            standing.isSameRequest = false
+            return standing
+        }
+    }
+
+    private func send<Answer: Decodable & Sendable>(
+        _ submission: Submission,
+        _ jobs: some Sequence<JobRequest> & Sendable,
+        to path: String,
+        for answer: Answer.Type
+    ) async throws -> Answer {
         let spool = try RequestSpool(jobs)
         var query = [
             ("queue", submission.queue), ("priority", "\(submission.priority)"), ("weight", "\(submission.weight)"),
@@ -100,30 +120,15 @@ extension RemoteLedger {
         }
         let request = CoordinatorConnection.Request(
             method: "POST",
-            path: "/api/v1/batches",
+            path: path,
             query: query,
             headers: headers,
             body: .file(descriptor: spool.file.number, length: spool.length),
             timeLimit: Self.submissionLimit,
             operation: "submit jobs"
         )
-        do {
-            let receipt = try await ask(SubmissionReceipt.self, request)
-            withExtendedLifetime(spool) {}
-            guard receipt.batch > 0, receipt.jobCount >= 0 else {
-                throw LedgerError(
-                    .coordinatorUnexpectedAnswer,
-                    during: "submit jobs",
-                    "the answer of the coordinator at \(place.url) cannot be read: it names no batch"
-                )
-            }
-            return receipt
-        } catch let error as LedgerError where error.code == .ledgerConflict && submission.key != nil {
-            // The key belongs to another request: say which batch that is.
-            guard var standing = try await receipt(forKey: submission.key ?? "") else { throw error }
-            standing.isSameRequest = false
-            return standing
-        }
+        defer { withExtendedLifetime(spool) {} }
+        return try await ask(answer, request)
     }
 
     /// Keys are sent in a header, where other text would be changed or refused on the way.
@@ -143,7 +148,7 @@ private struct RequestSpool: Sendable {
     let file: SharedDescriptor
     let length: Int64
 
-    /// Throws a `Refusal` if the file cannot be written, and the ledger's error for a job that cannot be.
+    /// Throws a `SpoolError` if the file cannot be written, and the ledger's error for a job that cannot be.
     init(_ jobs: some Sequence<JobRequest>) throws {
         file = try Self.unnamedFile()
         var writer = RequestLines()
@@ -165,7 +170,7 @@ private struct RequestSpool: Sendable {
         self.length = length + Int64(buffer.count)
     }
 
-    private static func unnamedFile() throws(Refusal) -> SharedDescriptor {
+    private static func unnamedFile() throws(SpoolError) -> SharedDescriptor {
         // As mktemp(1): TMPDIR, or else the folder that every system has.
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
         let pattern = (folder.hasPrefix("/") ? folder : "/tmp") + "/sluice-submit-XXXXXX"
@@ -177,7 +182,7 @@ private struct RequestSpool: Sendable {
         return SharedDescriptor(adopting: number)
     }
 
-    private static func write(_ bytes: [UInt8], to file: SharedDescriptor) throws(Refusal) {
+    private static func write(_ bytes: [UInt8], to file: SharedDescriptor) throws(SpoolError) {
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes { Glibc.write(file.number, $0.baseAddress! + sent, $0.count - sent) }
@@ -187,10 +192,16 @@ private struct RequestSpool: Sendable {
         }
     }
 
-    private static func refusal(_ number: Int32, _ place: String) -> Refusal {
-        Refusal(
-            message: "cannot write the jobs to \(place.printable): \(String(cString: strerror(number)))",
+    private static func refusal(_ number: Int32, _ place: String) -> SpoolError {
+        SpoolError(
+            message: "cannot write the jobs to \(place.plain): \(String(cString: strerror(number)))",
             hint: "TMPDIR names another folder for temporary files"
         )
     }
+}
+
+/// Why the jobs of a submission cannot be collected in a temporary file.
+package struct SpoolError: Error, Sendable {
+    package let message: String
+    package let hint: String
 }

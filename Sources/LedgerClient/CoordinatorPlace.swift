@@ -1,50 +1,53 @@
-import Console
-import Ledger
+package import Ledger
+import System
 
 /// The URL of a coordinator's API, as `SLUICE_URL` has it: `http://HOST:PORT`, `https://HOST`, or `unix:/PATH`.
-struct CoordinatorURL: Sendable, Hashable, CustomStringConvertible {
+package struct CoordinatorURL: Sendable, Hashable, CustomStringConvertible {
     /// As the user wrote it, without a slash at its end. Contains no password.
-    let description: String
+    package let description: String
     /// What paths are appended to.
-    let base: String
+    package let base: String
     /// The path of a socket of this machine.
-    let socket: String?
+    package let socket: String?
     /// Whether others on the network could read what is sent.
-    let isReadableByOthers: Bool
+    package let isReadableByOthers: Bool
     /// Whether it is this machine.
-    let isLocal: Bool
+    package let isLocal: Bool
 
-    /// Throws a `Misfit` that does not quote the text.
-    init(_ text: String) throws(Misfit) {
+    /// Throws an error that does not quote the text.
+    package init(_ text: String) throws(CoordinatorURLError) {
         let wanted = "must be a URL such as https://sluice.example.org, http://localhost:8080 or unix:/run/sluice/http"
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), text.utf8.count <= 2_000 else {
-            throw Misfit(why: wanted)
+            throw CoordinatorURLError(why: wanted)
         }
         if text.hasPrefix("unix:") {
             let path = String(text.dropFirst("unix:".count))
-            // The kernel's limit for the path of a socket.
-            guard path.hasPrefix("/"), path.utf8.count <= 107 else { throw Misfit(why: wanted) }
+            guard path.hasPrefix("/"), path.utf8.count <= LocalSocketAddress.longestPath else {
+                throw CoordinatorURLError(why: wanted)
+            }
             (description, base, socket) = (text, "http://localhost", path)
             (isReadableByOthers, isLocal) = (false, true)
             return
         }
         let scheme = text.prefix { $0 != ":" }.lowercased()
         guard scheme == "http" || scheme == "https", text.dropFirst(scheme.count).hasPrefix("://") else {
-            throw Misfit(why: wanted)
+            throw CoordinatorURLError(why: wanted)
         }
         var rest = text.dropFirst(scheme.count + "://".count)
         while rest.last == "/" { rest.removeLast() }
         let host = rest.prefix { $0 != "/" }
-        if host.contains("@") { throw Misfit(why: "must not contain a name or a password; set SLUICE_TOKEN") }
+        if host.contains("@") {
+            throw CoordinatorURLError(why: "must not contain a name or a password; set SLUICE_TOKEN")
+        }
         guard let name = Self.name(inHost: host), !rest.contains(where: { "?#\\\"".contains($0) }) else {
-            throw Misfit(why: wanted)
+            throw CoordinatorURLError(why: wanted)
         }
         (description, base, socket) = ("\(scheme)://\(rest)", "\(scheme)://\(rest)", nil)
         isLocal = Self.isThisMachine(name)
         isReadableByOthers = scheme == "http" && !isLocal
     }
 
-    /// The name or address without the port; `nil` if the text is no host.
+    /// The name or address without the port; `nil` if the text is not a host.
     private static func name(inHost host: Substring) -> String? {
         if host.hasPrefix("[") {
             guard let end = host.firstIndex(of: "]") else { return nil }
@@ -78,14 +81,26 @@ struct CoordinatorURL: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
+/// Why a text is not the URL of a coordinator. Continues a sentence: "must be ...".
+package struct CoordinatorURLError: Error, Sendable {
+    package let why: String
+}
+
 /// How a command reaches a coordinator: its URL, and the token that it shows.
 ///
 /// No description shows the token.
-struct CoordinatorPlace: Sendable {
-    let url: CoordinatorURL
-    let token: AccessToken?
+package struct CoordinatorPlace: Sendable {
+    package let url: CoordinatorURL
+    package let token: AccessToken?
     /// How long to try again before the coordinator counts as unreachable.
-    var reachTimeout: Duration = .seconds(5)
+    package var reachTimeout: Duration = .seconds(5)
     /// The time limit of a request that sets none.
-    var answerTimeout: Duration = .seconds(30)
+    package var answerTimeout: Duration = .seconds(30)
+
+    /// The name and version of the program that asks.
+    let userAgent: String
+
+    package init(url: CoordinatorURL, token: AccessToken?, userAgent: String) {
+        (self.url, self.token, self.userAgent) = (url, token, userAgent)
+    }
 }

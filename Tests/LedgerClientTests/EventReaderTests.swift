@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Command
+@testable import LedgerClient
 
 /// Server-sent events, also from hostile servers.
 struct EventReaderTests {

@@ -1,8 +1,7 @@
-import Console
+import API
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 import System
 import WebClient
 
@@ -10,16 +9,19 @@ import WebClient
 ///
 /// Its answers have the values, and its errors the codes, that the ledger's database would give. What a coordinator
 /// says is checked like the text of a stranger.
-struct RemoteLedger: CommandLedger {
-    private let connection: CoordinatorConnection
-    let place: CoordinatorPlace
+package struct RemoteLedger: CommandLedger {
+    /// The most that a page of the API has.
+    static let pageLimit: Int32 = 1_000
 
-    init(_ place: CoordinatorPlace) {
+    private let connection: CoordinatorConnection
+    package let place: CoordinatorPlace
+
+    package init(_ place: CoordinatorPlace) {
         self.place = place
         connection = CoordinatorConnection(place)
     }
 
-    func close() async {}
+    package func close() async {}
 
     // MARK: - Asking
 
@@ -86,6 +88,29 @@ struct RemoteLedger: CommandLedger {
         return answer
     }
 
+    /// Records of a list that goes down by number, from the one behind `before` on; `limit` at most.
+    func newestFirst<Record: LedgerRecord & ListedRecord>(
+        _ path: String,
+        _ query: [(name: String, value: String)],
+        before: Int64?,
+        limit: Int32,
+        _ number: (Record) -> Int64,
+        _ operation: String
+    ) async throws -> [Record] {
+        var (records, before): ([Record], Int64?) = ([], before)
+        while records.count < Int(limit) {
+            var query = query
+            query.append(("limit", "\(min(Self.pageLimit, limit - Int32(records.count)))"))
+            if let before { query.append(("before", "\(before)")) }
+            let page = try await ask(RecordPage<Record>.self, .init(path: path, query: query, operation: operation))
+            records += page.records.prefix(Int(limit) - records.count)
+            // The list goes down, so that no answer can keep this from ending.
+            guard page.next != nil, let last = page.records.last.map(number), last < before ?? .max else { break }
+            before = last
+        }
+        return records
+    }
+
     private func misfit(_ error: any Error, _ request: CoordinatorConnection.Request) -> LedgerError {
         func path(_ keys: [any CodingKey]) -> String {
             keys.map { "/" + ($0.intValue.map { "\($0)" } ?? $0.stringValue) }.joined()
@@ -107,44 +132,4 @@ struct RemoteLedger: CommandLedger {
     }
 
     static func text(_ date: Date) -> String { date.formatted(.iso8601WithMilliseconds) }
-}
-
-/// An item of the API's lists.
-protocol RemoteItem: Decodable, Sendable {
-    /// The name of the member that has the list.
-    static var listName: String { get }
-}
-
-extension JobRecord: RemoteItem { static var listName: String { "jobs" } }
-extension BatchRecord: RemoteItem { static var listName: String { "batches" } }
-extension FailureGroupRecord: RemoteItem { static var listName: String { "failures" } }
-extension QueueRecord: RemoteItem { static var listName: String { "queues" } }
-extension WorkerRecord: RemoteItem { static var listName: String { "workers" } }
-extension UnableRecord: RemoteItem { static var listName: String { "unable" } }
-extension HoldRecord: RemoteItem { static var listName: String { "holds" } }
-extension ChoreStateRecord: RemoteItem { static var listName: String { "chores" } }
-extension ThroughputRecord: RemoteItem { static var listName: String { "throughput" } }
-extension BulkChangeRecord: RemoteItem { static var listName: String { "changes" } }
-extension WebhookRecord: RemoteItem { static var listName: String { "webhooks" } }
-extension DeliveryRecord: RemoteItem { static var listName: String { "deliveries" } }
-extension Optional: RemoteItem where Wrapped == EarlierRecord { static var listName: String { "earlier" } }
-
-/// A list of an answer under its name, and where it continues.
-struct RemotePage<Item: RemoteItem>: Decodable, Sendable {
-    let items: [Item]
-    let next: String?
-
-    private struct Key: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init(_ name: String) { stringValue = name }
-        init?(stringValue: String) { self.init(stringValue) }
-        init?(intValue: Int) { nil }
-    }
-
-    init(from decoder: any Decoder) throws {
-        let page = try decoder.container(keyedBy: Key.self)
-        items = try page.decode([Item].self, forKey: Key(Item.listName))
-        next = try page.decodeIfPresent(String.self, forKey: Key("next"))
-    }
 }

@@ -1,11 +1,11 @@
-import FoundationEssentials
-import Ledger
-import Records
+package import API
+package import FoundationEssentials
+package import Ledger
 
 /// What commands ask of a ledger: of its database, or of a coordinator over HTTP.
 ///
 /// All calls throw a `LedgerError`.
-protocol CommandLedger: Sendable {
+package protocol CommandLedger: Sendable {
     // MARK: - Reading
 
     func time() async throws -> Date
@@ -47,63 +47,30 @@ protocol CommandLedger: Sendable {
 
     // MARK: - Bulk changes
 
-    func changeRecords(before: Int64?, limit: Int32) async throws -> [BulkChangeRecord]
-    func changeRecord(_ number: Int64) async throws -> BulkChangeRecord?
-    func steer(change number: Int64, _ wish: BulkChange.Wish) async throws -> BulkChangeRecord?
+    func bulkChanges(before: Int64?, limit: Int32) async throws -> [BulkChange]
+    func bulkChange(_ number: Int64) async throws -> BulkChange?
+    func wish(_ wish: BulkChange.Wish, of number: Int64) async throws -> BulkChange?
 
     // MARK: - Submitting
 
     func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?]
     func receipt(forKey key: String) async throws -> SubmissionReceipt?
+    /// How many jobs a submission would add. Throws if the ledger would refuse it.
+    func preview(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws -> Int
     /// Submits all jobs or none. With a key that is in use, none are needed.
     func submit(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws
         -> SubmissionReceipt
 
     // MARK: - Webhooks
 
-    func webhookRecords() async throws -> [WebhookRecord]
-    func newWebhook(
-        at url: String,
-        for scope: Webhook.Scope,
-        events: [Webhook.Event]?,
-        failurePercent: Int,
-        named name: String?,
-        onNotify: Bool
-    ) async throws -> NewWebhookRecord
+    func webhooks() async throws -> [Webhook]
+    func createWebhook(_ wanted: NewWebhook) async throws -> CreatedWebhook
     func removeWebhook(_ id: Int32) async throws
     func testWebhook(_ id: Int32) async throws -> Int64
-    func deliveryRecords(to webhook: Int32?, in state: WebhookDelivery.State?, before: Int64?, limit: Int32)
-        async throws -> [DeliveryRecord]
+    func deliveries(to webhook: Int32?, in state: WebhookDelivery.State?, before: Int64?, limit: Int32)
+        async throws -> [WebhookDelivery]
     func retryDeliveries(to webhook: Int32, _ delivery: Int64?, progress: @escaping @Sendable (Int) -> Void)
         async throws -> Int
 
     func close() async
-}
-
-extension JobLedger: CommandLedger {
-    func overview() async throws -> (status: LedgerStatus, place: String) {
-        (try await status(), configuration.description)
-    }
-
-    func ownLimits() async throws -> (tenant: String, limits: TenantLimits)? {
-        try await ownTenant().map { ($0.name, $0.limits) }
-    }
-
-    func facts(context: String?) async throws -> StatusFacts { try await StatusFacts.look(at: self, context: context) }
-
-    func prospect(of change: JobChange, matching filter: JobFilter) async throws -> (jobs: Int, publishing: Int) {
-        (try await count(of: change, matching: filter), try await countPublishing(matching: filter))
-    }
-
-    func apply(_ change: JobChange, to filter: JobFilter, report: @escaping @Sendable (ChangeTally) -> Void)
-        async throws -> ChangeTally
-    { try await apply(change, to: filter, progress: report) }
-
-    func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?] {
-        try await earlierJobs(at: destinations, withDigests: digests)
-    }
-
-    func submit(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws
-        -> SubmissionReceipt
-    { try await submit(submission, jobs) }
 }

@@ -1,4 +1,3 @@
-import Console
 import Conversion
 import Ledger
 import System
@@ -95,7 +94,7 @@ actor CoordinatorConnection {
         var web = WebRequest(request.method, url: url)
         web.headers = [
             .init("Accept", "application/json, application/problem+json"),
-            .init("User-Agent", "sluice/\(Version.number)"),
+            .init("User-Agent", place.userAgent),
         ]
         if let token = place.token { web.headers.append(.init("Authorization", "Bearer \(token.text)")) }
         web.headers += request.headers
