@@ -165,14 +165,14 @@ final class RequestLoop: Sendable {
             let isWorking = state.withLock { $0.current != nil || !$0.waiting.isEmpty }
             var waited = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
             let interval = Int32(Self.progressInterval / .milliseconds(1))
-            let heard = retryingInterrupts { Int(poll(&waited, 1, isWorking ? interval : -1)) }
+            let ready = retryingInterrupts { Int(poll(&waited, 1, isWorking ? interval : -1)) }
             state.withLock { state in
                 sayWhatIsDue(&state, coder)
                 endLateOpening(state, coder)
             }
-            // Signalled only after `hear` has returned: by then the working thread holds the only
+            // Signalled only after `receive` has returned: by then the working thread holds the only
             // references to the descriptors.
-            if heard > 0, hear(&buffer, coder) == .request { received.signal() }
+            if ready > 0, receive(&buffer, coder) == .request { received.signal() }
         }
     }
 
@@ -190,11 +190,11 @@ final class RequestLoop: Sendable {
         _exit(0)
     }
 
-    private enum Heard { case request, stop }
+    private enum Received { case request, stop }
 
     /// Waits for one message. A separate function, so that no descriptor stays alive in a local variable.
     @inline(never)
-    private func hear(_ buffer: inout [UInt8], _ coder: WireCoder) -> Heard {
+    private func receive(_ buffer: inout [UInt8], _ coder: WireCoder) -> Received {
         switch Datagram.receive(from: socket, into: &buffer, takesDescriptors: true, waits: true) {
         case .message(let bytes, let descriptors): return take(bytes, descriptors, coder)
         case .ended: _exit(0)
@@ -203,7 +203,7 @@ final class RequestLoop: Sendable {
         }
     }
 
-    private func take(_ bytes: [UInt8], _ descriptors: [SharedDescriptor], _ coder: WireCoder) -> Heard {
+    private func take(_ bytes: [UInt8], _ descriptors: [SharedDescriptor], _ coder: WireCoder) -> Received {
         let request: RoomRequest
         do {
             request = try coder.message(RoomRequest.self, in: bytes)
@@ -281,7 +281,7 @@ final class RequestLoop: Sendable {
         }
     }
 
-    private func take(_ job: ReceivedJob) -> Heard {
+    private func take(_ job: ReceivedJob) -> Received {
         state.withLock { $0.waiting.append(job) }
         return .request
     }

@@ -27,10 +27,10 @@ final class ForkServerLink {
     }
 
     /// Readable when the fork server has been reported, or has ended.
-    var ear: Int32 { socket.number }
+    var pollDescriptor: Int32 { socket.number }
 
     /// Reads pending messages. Returns whether the fork server is up.
-    func hearNews() -> Bool {
+    func readMessages() -> Bool {
         // A known fork server sends nothing unasked, so this is the end of its stream.
         guard process == nil else { return false }
         hearOfIt()

@@ -24,8 +24,8 @@ struct JobWatch {
     private var measured: Int64 = 0
     /// Whether the caller already has the outcome, although the room has not finished with the job.
     var isAbandoned = false
-    /// The answer for the caller, held back until the room is gone.
-    var answer: RoomAnswer?
+    /// Gives the caller the answer, which is held back until the room is gone.
+    var answer: (@Sendable () -> Void)?
     private(set) var stop: Stop?
     /// Durations count only time in which the slot watched.
     private(set) var elapsed = Duration.zero
@@ -73,7 +73,7 @@ struct JobWatch {
 
     /// How long it may go without taking a frame.
     func stallLimit(_ configuration: RoomConfiguration) -> Duration {
-        let own = job.work.limits?.stallSeconds.map { Duration.seconds($0) }
+        let own = job.limits?.stallSeconds.map { Duration.seconds($0) }
         return min(own ?? configuration.stallLimit, configuration.stallLimit)
     }
 
@@ -104,7 +104,7 @@ extension JobWatch {
 
     /// Whether `progress` stays within the sound that the job may decode. Beyond that, the room should have ended it.
     private func isWithinBudget(_ progress: ConversionProgress, _ configuration: RoomConfiguration) -> Bool {
-        guard let allowed = configuration.limits(for: job.work.limits).decodedSeconds else { return true }
+        guard let allowed = configuration.limits(for: job.limits).decodedSeconds else { return true }
         let frames = max(progress.frames, progress.measuredFrames ?? 0)
         return Self.seconds(frames, progress) <= Double(allowed) * Self.slackFactor + Self.slackSeconds
     }
@@ -115,7 +115,7 @@ extension JobWatch {
 
     /// Why the job must stop: it exceeds the recipe's or the slot's time limit, or is too slow. `nil` if it may go on.
     func overdue(_ configuration: RoomConfiguration) -> Stop? {
-        let own = job.work.limits?.wallSeconds.map { Duration.seconds($0) }
+        let own = job.limits?.wallSeconds.map { Duration.seconds($0) }
         if let limit = [own, configuration.wallLimit].compactMap({ $0 }).min(), elapsed > limit {
             return .deadline(limit)
         }
@@ -128,7 +128,7 @@ extension JobWatch {
 
     /// The passes over the sources before the conversion, which the recipe asks for. A room reports them as one, so
     /// what it has measured counts for each of them.
-    private var earlyPasses: Int { max(1, job.work.earlyPasses) }
+    private var earlyPasses: Int { max(1, job.earlyPasses) }
 
     /// Seconds of sound that it has decoded, including verification, capped by what a source of this size can hold.
     private var worth: Double {
@@ -137,13 +137,13 @@ extension JobWatch {
             Self.seconds(last.frames, last) + Self.seconds(last.verifiedFrames ?? 0, last)
             + Self.seconds(measured, last) * Double(earlyPasses)
         let passes = measured > 0 ? Double(2 + earlyPasses) : 2
-        return min(done, job.work.sourceBytes.map { passes * Double($0) / Self.bytesPerSecond } ?? Self.ages)
+        return min(done, job.sourceBytes.map { passes * Double($0) / Self.bytesPerSecond } ?? Self.ages)
     }
 
     /// Why the job must stop, by the processor time that the kernel counts for its room. Allows up to a second more
     /// than the room does, because the room's own report is more precise.
     func overspent(_ cpuMicroseconds: Int64?, _ configuration: RoomConfiguration) -> Stop? {
-        guard let limit = configuration.limits(for: job.work.limits).cpuSeconds, let cpuMicroseconds, let cpuAtBegin,
+        guard let limit = configuration.limits(for: job.limits).cpuSeconds, let cpuMicroseconds, let cpuAtBegin,
             (cpuMicroseconds - cpuAtBegin) / 1_000_000 > limit
         else { return nil }
         return .overspent(cpuSeconds: limit)

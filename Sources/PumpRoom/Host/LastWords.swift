@@ -23,7 +23,7 @@ final class LastWords {
     }
 
     /// The descriptor to poll; negative if it is closed or the room has used up its bytes for this second.
-    func ear(at now: SuspendingClock.Instant = .now) -> Int32 {
+    func pollDescriptor(at now: SuspendingClock.Instant = .now) -> Int32 {
         if now - second >= .seconds(1) { (second, taken) = (now, 0) }
         return taken < Self.bytesPerSecond ? source?.number ?? -1 : -1
     }

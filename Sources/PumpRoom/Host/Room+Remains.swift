@@ -21,13 +21,13 @@ extension Room {
         for sent in inFlight where !sent.isAbandoned {
             if let answer = sent.answer {
                 // A room that cannot be killed may still write.
-                sent.job.finish(isStuck ? .handedBack : answer)
+                if isStuck { sent.job.handBack() } else { answer() }
             } else if sent.hasBegun, case .distrusted? = endReason {
                 remains.wasOfUse = true
-                sent.job.finish(.handedBack)
+                sent.job.handBack()
             } else if sent.hasBegun {
                 remains.wasOfUse = true
-                sent.job.finish(.failed(blame(sent)))
+                sent.job.fail(blame(sent))
             } else {
                 remains.unbegun.append(sent.job)
             }

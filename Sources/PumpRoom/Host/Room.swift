@@ -101,25 +101,25 @@ final class Room {
     func give(_ job: RoomJob) {
         let bytes: [UInt8]
         do {
-            bytes = try coder.bytes(job.work.request(job: job.id, configuration))
+            bytes = try coder.bytes(job.request(configuration))
         } catch {
             return job.fail(.refused("a number in the recipe is not finite"))
         }
-        guard job.work.descriptors.count <= Datagram.descriptorLimit else {
-            let files = Plural.count(job.work.descriptors.count, "source and output file")
+        guard job.descriptors.count <= Datagram.descriptorLimit else {
+            let files = Plural.count(job.descriptors.count, "source and output file")
             return job.fail(.refused("the recipe has \(files); the limit is \(Datagram.descriptorLimit)"))
         }
-        if let mistake = job.work.mistakeInOutputs { return job.fail(.refused(mistake)) }
+        if let mistake = job.mistakeInOutputs { return job.fail(.refused(mistake)) }
         guard bytes.count <= Datagram.byteLimit else {
             let sizes = "the recipe has \(Plural.count(bytes.count, "byte")); the limit is \(Datagram.byteLimit)"
             return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges or pieces"))
         }
         takenCount += 1
-        party = job.work.party
-        hasLastJob = job.work.endsRoom
-        let limits = configuration.limits(for: job.work.limits)
-        inFlight.append(JobWatch(job, bounds: job.work.bounds(limits)))
-        outbox.append((job.id, bytes, job.work.descriptors))
+        party = job.party
+        hasLastJob = job.endsRoom
+        let limits = configuration.limits(for: job.limits)
+        inFlight.append(JobWatch(job, bounds: job.bounds(limits)))
+        outbox.append((job.id, bytes, job.descriptors))
         flush()
     }
 
@@ -321,6 +321,7 @@ final class Room {
                 !inFlight.contains(where: \.hasBegun), inFlight[..<place].allSatisfy(\.isAbandoned)
             else { return "it began job \(job) out of turn" }
             inFlight[place].begin(spent, cpuMicroseconds: child.cpuMicroseconds)
+            if !inFlight[place].isAbandoned { inFlight[place].job.began() }
             idle = .zero
         case .progress(let job, let progress):
             guard let place = begun(job), inFlight[place].advance(to: progress, configuration) else {
@@ -328,59 +329,59 @@ final class Room {
             }
             if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
         case .wrote(let job, let report):
-            guard let place = begun(job), inFlight[place].reports.count + 1 < inFlight[place].job.work.outputCount,
+            guard let place = begun(job), inFlight[place].reports.count + 1 < inFlight[place].job.outputCount,
                 report.isCredible(within: inFlight[place].bounds)
             else { return "an impossible report on one output of job \(job)" }
             inFlight[place].reports.append(report.bounded)
         case .converted(let job, let report, let spent):
-            guard let place = begun(job), spent.isCredible,
-                inFlight[place].reports.count + 1 == inFlight[place].job.work.outputCount,
+            guard let place = begun(job), case .convert(_, let finish) = inFlight[place].job.kind, spent.isCredible,
+                inFlight[place].reports.count + 1 == inFlight[place].job.outputCount,
                 report.isCredible(within: inFlight[place].bounds)
             else { return "an impossible report of job \(job)" }
-            let outcome = { [child] (sent: JobWatch) -> RoomAnswer in
-                var cost = sent.cost(spent)
-                cost.process = child.id
-                return .converted(sent.reports + [report.bounded], cost)
-            }
-            guard inFlight[place].job.work.endsRoom else {
-                end(place, spent, outcome)
+            let reports = inFlight[place].reports + [report.bounded]
+            var cost = inFlight[place].cost(spent)
+            cost.process = child.id
+            let answer: @Sendable () -> Void = { [cost] in finish(.done(reports, cost)) }
+            guard inFlight[place].job.endsRoom else {
+                end(place) { _ in answer() }
                 return nil
             }
             // The caller gets the answer when the process is gone.
-            inFlight[place].answer = outcome(inFlight[place])
+            inFlight[place].answer = answer
             kill(for: .dismissed)
         case .measured(let job, let measure, let spent):
-            guard let place = begun(job), case .measure = inFlight[place].job.work.kind, spent.isCredible,
+            guard let place = begun(job), case .measure(_, let finish) = inFlight[place].job.kind, spent.isCredible,
                 measure.isCredible(within: inFlight[place].bounds)
             else { return "an impossible measurement of job \(job)" }
-            end(place, spent) { .measured(measure, $0.cost(spent)) }
+            end(place) { finish(.done(measure, $0.cost(spent))) }
         case .described(let job, let report, let spent):
-            guard let place = begun(job), case .probe(let options) = inFlight[place].job.work.kind, spent.isCredible,
-                report.isCredible, (report.presets != nil) == options.fitsPresets
+            guard let place = begun(job), case .probe(let options, let finish) = inFlight[place].job.kind,
+                spent.isCredible, report.isCredible, (report.presets != nil) == options.fitsPresets
             else { return "an impossible description of job \(job)" }
             // The size of a message bounds the description, so it needs no shortening here.
-            end(place, spent) { .described(report, $0.cost(spent)) }
+            end(place) { finish(.done(report, $0.cost(spent))) }
         case .failed(let job, let failure, let spent):
             guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
                 let failure = failure.credible,
-                (1...max(1, inFlight[place].job.work.outputCount)).contains(failure.output ?? 1),
+                (1...max(1, inFlight[place].job.outputCount)).contains(failure.output ?? 1),
                 inFlight[place].hasBegun || inFlight[place].isAbandoned,
                 failure.known != .cancelled || inFlight[place].stop != nil
             else { return "an impossible failure of job \(job)" }
-            end(place, spent) { .failed($0.failure(failure, cost: $0.cost(spent))) }
+            end(place) { $0.job.fail($0.failure(failure, cost: $0.cost(spent))) }
         }
         return nil
     }
 
     private func begun(_ job: Int64) -> Int? { inFlight.firstIndex { $0.id == job && $0.hasBegun } }
 
-    private func end(_ place: Int, _ spent: WireCost, _ outcome: (JobWatch) -> RoomAnswer) {
+    /// Removes a job, and has `finish` tell its caller the outcome.
+    private func end(_ place: Int, _ finish: (JobWatch) -> Void) {
         let job = inFlight.remove(at: place)
         if job.hasBegun {
             endedCount += 1
             lookAtMemory()
         }
-        if !job.isAbandoned { job.job.finish(outcome(job)) }
+        if !job.isAbandoned { finish(job) }
     }
 
     private func lookAtMemory() {

@@ -59,9 +59,9 @@ final class RoomKeeper: Sendable {
         wakeUp.writing.stopsWaiting()
         inbox = Mutex(Inbox(wakeUp: wakeUp))
         // Only the inbox holds the pipe, so it closes when the slot ends.
-        let ear = wakeUp.reading.number
+        let pollDescriptor = wakeUp.reading.number
         SystemThread.detach("room \(number)") { [self] in
-            SlotLoop(self, configuration, ear: ear).run()
+            SlotLoop(self, configuration, pollDescriptor: pollDescriptor).run()
         }
     }
 
@@ -92,12 +92,12 @@ final class RoomKeeper: Sendable {
 
     /// Returns the last orders; no order is accepted afterwards.
     func end() -> [Order] {
-        let disappointed = lock.withLock { lock in
+        let refused = lock.withLock { lock in
             lock.isOver = true
             defer { lock.waiting = [:] }
             return Array(lock.waiting.values)
         }
-        for one in disappointed { one.resume(returning: nil) }
+        for one in refused { one.resume(returning: nil) }
         return inbox.withLock { inbox in
             inbox.wakeUp = nil
             defer { inbox.orders = [] }

@@ -30,11 +30,11 @@ final class RoomOrigin {
     }
 
     /// Readable when there is news of the fork server; -1 if there is none.
-    var ear: Int32 { forkServer?.ear ?? -1 }
+    var pollDescriptor: Int32 { forkServer?.pollDescriptor ?? -1 }
 
     /// Reads the news, and discards a fork server that has ended.
-    func hearNews() {
-        if let forkServer, !forkServer.hearNews() { forgetForkServer() }
+    func readMessages() {
+        if let forkServer, !forkServer.readMessages() { forgetForkServer() }
     }
 
     /// Ends the fork server, so the next room starts as a program.

@@ -1,28 +1,11 @@
 public import Conversion
 
-/// The result of a conversion.
-public enum RoomOutcome: Sendable, Hashable {
-    /// A report for each output, in the order of the recipe.
-    case converted([ConversionReport], RoomCost)
-    /// The contents of the destinations are invalid.
+/// The result of work in a room.
+public enum RoomOutcome<Answer: Sendable & Hashable>: Sendable, Hashable {
+    case done(Answer, RoomCost)
+    /// The contents of the destinations of a conversion are invalid.
     case failed(RoomFailure)
-    /// The room ended, and the job did not cause it. The attempt is not spent, and another room may do the job.
-    case handedBack
-}
-
-/// The result of a measurement for an album.
-public enum RoomMeasureOutcome: Sendable, Hashable {
-    case measured(TrackMeasure, RoomCost)
-    case failed(RoomFailure)
-    /// The room ended, and the job did not cause it.
-    case handedBack
-}
-
-/// The result of a description.
-public enum RoomProbeOutcome: Sendable, Hashable {
-    case described(SourceReport, RoomCost)
-    case failed(RoomFailure)
-    /// The room ended, and the probe did not cause it.
+    /// The room ended, and the work did not cause it. The attempt is not spent, and another room may do the work.
     case handedBack
 }
 
@@ -73,49 +56,5 @@ public struct RoomCost: Sendable, Hashable, Codable {
         self.cpu = cpu
         self.peakBytes = peakBytes
         self.process = process
-    }
-}
-
-// MARK: - Conversions and probes
-
-/// The result of any work.
-enum RoomAnswer: Sendable {
-    case converted([ConversionReport], RoomCost)
-    case measured(TrackMeasure, RoomCost)
-    case described(SourceReport, RoomCost)
-    case failed(RoomFailure)
-    case handedBack
-}
-
-extension RoomMeasureOutcome {
-    init(_ answer: RoomAnswer) {
-        switch answer {
-        case .measured(let measure, let cost): self = .measured(measure, cost)
-        case .failed(let failure): self = .failed(failure)
-        case .handedBack: self = .handedBack
-        case .converted, .described: preconditionFailure("the room rejects an answer to other work")
-        }
-    }
-}
-
-extension RoomOutcome {
-    init(_ answer: RoomAnswer) {
-        switch answer {
-        case .converted(let reports, let cost): self = .converted(reports, cost)
-        case .failed(let failure): self = .failed(failure)
-        case .handedBack: self = .handedBack
-        case .measured, .described: preconditionFailure("the room rejects an answer to other work")
-        }
-    }
-}
-
-extension RoomProbeOutcome {
-    init(_ answer: RoomAnswer) {
-        switch answer {
-        case .described(let report, let cost): self = .described(report, cost)
-        case .failed(let failure): self = .failed(failure)
-        case .handedBack: self = .handedBack
-        case .converted, .measured: preconditionFailure("the room rejects an answer to other work")
-        }
     }
 }

@@ -31,16 +31,35 @@ public final class RoomSlot: Sendable {
 
     deinit { keeper.post(.close({})) }
 
-    /// Carries out a conversion. Cancelling the calling task ends it with a failure with the code `cancelled`.
+    /// Carries out `work`. Cancelling the calling task ends it with a failure with the code `cancelled`.
     ///
-    /// `report` is called several times a second while frames move, on the slot's own thread, and must not
-    /// block. If work is cancelled before it has begun, the room may keep the descriptors open for a moment
-    /// longer, but does not use them.
-    public func run(
-        _ work: RoomWork,
-        report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
-    ) async -> RoomOutcome {
-        RoomOutcome(await answer(to: work, report))
+    /// `began` is called when a room begins the work, which may have waited for other work, and again if it moves to
+    /// another room. `report` is called several times a second while frames move. Both are called on the slot's own
+    /// thread and must not block. If work is cancelled before it has begun, the room may keep the descriptors open for
+    /// a moment longer, but does not use them.
+    public func run<Answer>(
+        _ work: RoomWork<Answer>,
+        report: @escaping @Sendable (ConversionProgress) -> Void = { _ in },
+        began: @escaping @Sendable () -> Void = {}
+    ) async -> RoomOutcome<Answer> {
+        let (id, ticket) = (keeper.nextJob(), RoomTicket())
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let finish: RoomJob.Finish<Answer> = { continuation.resume(returning: $0) }
+                let job = RoomJob(
+                    id: id,
+                    work: work,
+                    began: began,
+                    report: report,
+                    finish: finish,
+                    ticket: ticket
+                )
+                if !keeper.post(.run(job)) { job.handBack() }
+            }
+        } onCancel: {
+            ticket.cancel()
+            keeper.post(.cancel(id))
+        }
     }
 
     /// Describes the file behind an open descriptor. Reporting and cancelling work as in `run`.
@@ -48,39 +67,8 @@ public final class RoomSlot: Sendable {
         _ source: Int32,
         _ options: ProbeOptions = ProbeOptions(),
         report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
-    ) async -> RoomProbeOutcome {
-        RoomProbeOutcome(await answer(to: RoomWork(probing: source, options), report))
-    }
-
-    /// Measures what a conversion would encode. `sourceBytes` and `party` are as for `RoomWork`. Reporting and
-    /// cancelling work as in `run`.
-    public func measure(
-        _ recipe: Recipe,
-        from sources: [Int32],
-        sourceBytes: Int64? = nil,
-        for party: String? = nil,
-        report: @escaping @Sendable (ConversionProgress) -> Void = { _ in }
-    ) async -> RoomMeasureOutcome {
-        var work = RoomWork(measuring: recipe, from: sources, sourceBytes: sourceBytes)
-        work.party = party
-        return RoomMeasureOutcome(await answer(to: work, report))
-    }
-
-    private func answer(
-        to work: RoomWork,
-        _ report: @escaping @Sendable (ConversionProgress) -> Void
-    ) async -> RoomAnswer {
-        let (id, ticket) = (keeper.nextJob(), RoomTicket())
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let finish: @Sendable (RoomAnswer) -> Void = { continuation.resume(returning: $0) }
-                let job = RoomJob(id: id, work: work, report: report, finish: finish, ticket: ticket)
-                if !keeper.post(.run(job)) { finish(.handedBack) }
-            }
-        } onCancel: {
-            ticket.cancel()
-            keeper.post(.cancel(id))
-        }
+    ) async -> RoomOutcome<SourceReport> {
+        await run(RoomWork(describing: source, options), report: report)
     }
 
     /// Cancels the job in progress, hands back what waits, and returns when the room is gone.

@@ -11,7 +11,7 @@ final class SlotLoop {
     private static let longestPause = Duration.seconds(10)
 
     private let keeper: RoomKeeper
-    private let ear: Int32
+    private let pollDescriptor: Int32
     private let configuration: RoomConfiguration
     private let origin: RoomOrigin
     private let coder = WireCoder()
@@ -39,10 +39,10 @@ final class SlotLoop {
     private var isClosing = false
     private var lastLook = SuspendingClock.now
 
-    /// `ear` is readable while the keeper has orders.
-    init(_ keeper: RoomKeeper, _ configuration: RoomConfiguration, ear: Int32) {
+    /// `pollDescriptor` is readable while the keeper has orders.
+    init(_ keeper: RoomKeeper, _ configuration: RoomConfiguration, pollDescriptor: Int32) {
         self.keeper = keeper
-        self.ear = ear
+        self.pollDescriptor = pollDescriptor
         self.configuration = configuration
         origin = RoomOrigin(configuration)
         do {
@@ -75,7 +75,7 @@ final class SlotLoop {
             if job.ticket.isCancelled {
                 job.cancel()
             } else if isClosing {
-                job.finish(.handedBack)
+                job.handBack()
             } else {
                 waiting.append(job)
             }
@@ -103,14 +103,14 @@ final class SlotLoop {
         handBackAll()
         next?.dismiss()
         guard let current else { return }
-        for job in current.takeBackUnbegun() { job.finish(.handedBack) }
+        for job in current.takeBackUnbegun() { job.handBack() }
         for sent in current.inFlight where sent.hasBegun { _ = current.cancel(sent.id) }
         // If no job has begun, there is nothing to wait for: the room exits when the slot hangs up.
         if !current.inFlight.contains(where: \.hasBegun) { current.dismiss() }
     }
 
     private func handBackAll() {
-        for job in waiting.removeAll() { job.finish(.handedBack) }
+        for job in waiting.removeAll() { job.handBack() }
     }
 
     // MARK: - Rooms
@@ -118,7 +118,7 @@ final class SlotLoop {
     private func startRooms() {
         guard !isClosing else { return }
         // A file that has taken a room over must not meet another party's sound.
-        if let current, let job = waiting.first, !current.serves(job.work.party) { current.takeNoMore() }
+        if let current, let job = waiting.first, !current.serves(job.party) { current.takeNoMore() }
         // A killed room stays `current` until it has ended: only then is it known which jobs move to the next room.
         if let spent = current, spent.isSpent, spent.endReason == nil, spent.inFlight.isEmpty {
             spent.dismiss()
@@ -157,29 +157,29 @@ final class SlotLoop {
         let factor = 1 << min(uselessCount - 1, 10)
         pause = min(Self.longestPause, .milliseconds(50) * factor)
         guard let failure, uselessCount >= Self.startAttempts else { return }
-        for job in waiting.removeAll() { job.finish(.failed(failure)) }
+        for job in waiting.removeAll() { job.fail(failure) }
     }
 
     private func giveJobs() {
         guard !isClosing, let current else { return }
         if current.endedCount > 0 { uselessCount = 0 }
-        while current.takesJobs, let job = waiting.first, current.serves(job.work.party) {
+        while current.takesJobs, let job = waiting.first, current.serves(job.party) {
             _ = waiting.popFirst()
             current.give(job)
         }
     }
 
     /// Moves or hands back the jobs that an ended room did not begin.
-    private func bury(_ room: Room) {
+    private func takeBackJobs(of room: Room) {
         let remains = room.remains()
         if isClosing {
-            for job in remains.unbegun { job.finish(.handedBack) }
+            for job in remains.unbegun { job.handBack() }
             return
         }
         var moved: [RoomJob] = []
         for var job in remains.unbegun {
             job.moves += 1
-            if job.moves > Self.moveLimit { job.finish(.handedBack) } else { moved.append(job) }
+            if job.moves > Self.moveLimit { job.handBack() } else { moved.append(job) }
         }
         waiting.prepend(moved)
         if case .dismissed? = room.endReason { return }
@@ -190,20 +190,20 @@ final class SlotLoop {
 
     private func wait() {
         let rooms = rooms
-        var waited = [pollfd(fd: ear, events: Int16(POLLIN), revents: 0)]
+        var waited = [pollfd(fd: pollDescriptor, events: Int16(POLLIN), revents: 0)]
         for room in rooms {
             let wantsToSpeak = room.hasUnsent ? Int16(POLLOUT) : 0
             let listens = room.endReason == nil ? room.socket?.number ?? -1 : -1
             let handle = room.rest == nil ? room.child.handle.number : -1
             waited.append(pollfd(fd: handle, events: Int16(POLLIN), revents: 0))
             waited.append(pollfd(fd: listens, events: Int16(POLLIN) | wantsToSpeak, revents: 0))
-            waited.append(pollfd(fd: room.lastWords.ear(), events: Int16(POLLIN), revents: 0))
+            waited.append(pollfd(fd: room.lastWords.pollDescriptor(), events: Int16(POLLIN), revents: 0))
         }
-        waited.append(pollfd(fd: origin.ear, events: Int16(POLLIN), revents: 0))
+        waited.append(pollfd(fd: origin.pollDescriptor, events: Int16(POLLIN), revents: 0))
         poll(&waited, nfds_t(waited.count), timeout(rooms))
 
         pass()
-        if waited[waited.count - 1].revents != 0 { origin.hearNews() }
+        if waited[waited.count - 1].revents != 0 { origin.readMessages() }
         for (place, room) in rooms.enumerated() {
             if waited[3 * place + 3].revents != 0 { room.lastWords.listen(into: &buffer) }
             if waited[3 * place + 2].revents != 0 {
@@ -246,6 +246,6 @@ final class SlotLoop {
         leaving.removeAll { $0 === room }
         if room.rest == nil { stuck.append(room) }
         noteProcess()
-        bury(room)
+        takeBackJobs(of: room)
     }
 }

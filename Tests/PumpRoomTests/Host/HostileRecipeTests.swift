@@ -67,7 +67,7 @@ import Testing
             let destination = try OpenFile.creating(bench.folder.path("out-\(number).flac"))
             let work = RoomWork(recipe, from: sources, to: destination.descriptor)
             switch await slot.run(work, report: { _ in }) {
-            case .converted: counts.converted += 1
+            case .done: counts.converted += 1
             case .handedBack: Issue.record("handed back: \(text)")
             case .failed(let failure):
                 #expect(!failure.isRoomDeath && !failure.failure.message.isEmpty, "\(failure) of \(text)")

@@ -1,7 +1,7 @@
 import Glibc
+import System
 import TestSupport
 import Testing
-import System
 
 @testable import PumpRoom
 
@@ -22,7 +22,7 @@ struct LastWordsTests {
         defer { close(writing) }
         let block = [UInt8](repeating: UInt8(ascii: "x"), count: 4 << 10)
         var count = 0
-        while words.ear(at: now) >= 0, count < LastWords.bytesPerSecond * 4 {
+        while words.pollDescriptor(at: now) >= 0, count < LastWords.bytesPerSecond * 4 {
             count += write(writing, block, block.count)
             words.listen(into: &buffer)
         }
@@ -32,8 +32,9 @@ struct LastWordsTests {
     @Test mutating func aRoomThatNeverStopsTalkingIsReadAtABoundedRate() {
         let start = SuspendingClock.now
         #expect(talk(at: start) == LastWords.bytesPerSecond)
-        #expect(words.ear(at: start + .milliseconds(999)) < 0)
-        #expect(words.ear(at: start + .seconds(2)) >= 0)
-        #expect(words.text == String(repeating: "x", count: 4 << 10))
+        #expect(words.pollDescriptor(at: start + .milliseconds(999)) < 0)
+        #expect(words.pollDescriptor(at: start + .seconds(2)) >= 0)
+        let kept = String(repeating: "x", count: 4 << 10)
+        #expect(words.text == kept)
     }
 }

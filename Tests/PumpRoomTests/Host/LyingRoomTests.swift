@@ -117,6 +117,58 @@ import Testing
         await slot.close()
     }
 
+    /// Each answer is credible, but only for the kind of work that it belongs to.
+    @Test(arguments: Kind.allCases, Kind.allCases)
+    func answerToOtherWorkIsALie(asked: Kind, answered: Kind) async throws {
+        let script = """
+            hello()
+            asked, message = next(iter(hear().items()))
+            say({"begun": {"job": message["job"], "spent": spent}})
+            answer = json.loads('''\(try answer(to: answered))''')
+            answer[next(iter(answer))]["job"] = message["job"]
+            say(answer)
+            hear()
+            """
+        let slot = try slot(script) { $0.obedienceLimit = .milliseconds(500) }
+        #expect(try await ending(of: asked, in: slot) == (asked == answered ? "done" : "room_protocol"))
+        await slot.close()
+    }
+
+    enum Kind: CaseIterable { case convert, measure, probe }
+
+    /// What an honest room answers, as JSON.
+    private func answer(to kind: Kind) throws -> String {
+        let work = try bench.short("honest.wav")
+        let (source, conversion) = (work.source.descriptor, RecipeConversion(work.recipe))
+        let spent = WireCost(cpuMicroseconds: 1, peakBytes: 4_096)
+        let reply: RoomReply =
+            switch kind {
+            case .convert:
+                .converted(job: 0, try conversion.run(from: source, to: work.destination.descriptor), spent)
+            case .measure: .measured(job: 0, try conversion.measure([source]), spent)
+            case .probe: .described(job: 0, try SourceProbe(nameHint: "clip.wav").describe(source), spent)
+            }
+        return String(decoding: try WireCoder().bytes(reply), as: UTF8.self)
+    }
+
+    private func ending(of kind: Kind, in slot: RoomSlot) async throws -> String {
+        let work = try bench.short()
+        return switch kind {
+        case .convert: ending(await slot.run(work.room))
+        case .measure: ending(await slot.run(RoomWork(measuring: work.recipe, from: [work.source.descriptor])))
+        case .probe: ending(await slot.describe(work.source.descriptor))
+        }
+    }
+
+    /// `done`, `handed back`, or the code of the failure.
+    private func ending<Answer>(_ outcome: RoomOutcome<Answer>) -> String {
+        switch outcome {
+        case .done: "done"
+        case .failed(let failure): failure.failure.code
+        case .handedBack: "handed back"
+        }
+    }
+
     @Test func classOfAFailureIsNotTheRoomsToChoose() async throws {
         let slot = try slot("hello()\nfail(begin(), 'corrupt_stream', kind='infrastructure')\nhear()")
         let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)

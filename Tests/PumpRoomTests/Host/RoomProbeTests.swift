@@ -11,7 +11,9 @@ import Testing
 
     init() throws { bench = try SlotBench() }
 
-    private func describe(_ path: String, in slot: RoomSlot, scans: Bool = false) async throws -> RoomProbeOutcome {
+    private func describe(_ path: String, in slot: RoomSlot, scans: Bool = false) async throws -> RoomOutcome<
+        SourceReport
+    > {
         let file = try OpenFile.reading(path)
         return await slot.describe(file.descriptor, .init(nameHint: path, scans: scans))
     }
@@ -23,7 +25,7 @@ import Testing
             try FFmpeg.encode(bench.clip, to: path, ["-metadata", "title=Ein Lied", "-metadata", "artist=\u{1B}[31mx"])
             let file = try OpenFile.reading(path)
             let here = try SourceProbe(nameHint: path).describe(file.descriptor, scanning: scans)
-            guard case .described(let report, let cost) = try await describe(path, in: slot, scans: scans) else {
+            guard case .done(let report, let cost) = try await describe(path, in: slot, scans: scans) else {
                 Issue.record("\(name)")
                 continue
             }
@@ -42,7 +44,7 @@ import Testing
         let here = try SourceProbe(nameHint: path).describe(file.descriptor, measuring: true)
         #expect(here.scan != nil && here.loudness != nil)
         let outcome = await slot.describe(file.descriptor, .init(nameHint: path, measuresLoudness: true))
-        guard case .described(let report, _) = outcome else {
+        guard case .done(let report, _) = outcome else {
             Issue.record("it was not described")
             return
         }
@@ -73,7 +75,7 @@ import Testing
         let script = (0..<3_000).map { ["-metadata", "tag\($0)=\(String(repeating: "ä", count: 100))"] }.flatMap { $0 }
         try FFmpeg.encode(bench.clip, to: path, script)
         let slot = bench.slot()
-        guard case .described(let report, _) = try await describe(path, in: slot) else {
+        guard case .done(let report, _) = try await describe(path, in: slot) else {
             Issue.record("it was not described")
             return
         }

@@ -19,7 +19,7 @@ import Testing
             from: here.source.descriptor,
             to: here.destination.descriptor
         )
-        guard case .converted(let told, let cost) = outcome else {
+        guard case .done(let told, let cost) = outcome else {
             Issue.record("\(outcome)")
             return
         }
@@ -52,18 +52,18 @@ import Testing
         let works = try parties.indices.map { try bench.short("\($0).wav") }
         // Post to the keeper from one thread, as `run` does, so that the jobs have an order.
         let keeper = RoomKeeper(1, SlotBench.configuration { $0.inFlightLimit = jobsInRoom })
-        let (ended, continuation) = AsyncStream<(Int, RoomAnswer)>.makeStream()
+        let (ended, continuation) = AsyncStream<(Int, RoomOutcome<[ConversionReport]>)>.makeStream()
         for (place, (work, party)) in zip(works, parties).enumerated() {
             var wanted = work.room
             wanted.party = party
-            let finish: @Sendable (RoomAnswer) -> Void = { continuation.yield((place, $0)) }
+            let finish: @Sendable (RoomOutcome<[ConversionReport]>) -> Void = { continuation.yield((place, $0)) }
             keeper.post(
                 .run(RoomJob(id: Int64(place), work: wanted, report: { _ in }, finish: finish, ticket: RoomTicket()))
             )
         }
         var rooms: [Int32] = []
         for await (place, answer) in ended.prefix(works.count) {
-            guard case .converted(_, let cost) = answer, let process = cost.process else {
+            guard case .done(_, let cost) = answer, let process = cost.process else {
                 Issue.record("job \(place) ended otherwise: \(answer)")
                 return
             }
@@ -84,7 +84,7 @@ import Testing
         let keeper = RoomKeeper(1, SlotBench.configuration())
         let (ended, continuation) = AsyncStream<Int>.makeStream()
         for (place, work) in works.enumerated() {
-            let finish: @Sendable (RoomAnswer) -> Void = { _ in continuation.yield(place) }
+            let finish: @Sendable (RoomOutcome<[ConversionReport]>) -> Void = { _ in continuation.yield(place) }
             keeper.post(
                 .run(
                     RoomJob(

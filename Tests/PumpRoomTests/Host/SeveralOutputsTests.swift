@@ -14,7 +14,9 @@ import Testing
     init() throws { liar = try LyingBench() }
 
     /// The recipe for files of these names, and the room's work with them.
-    private func work(_ names: [String]) throws -> (recipe: Recipe, room: RoomWork, files: [OpenDescriptor]) {
+    private func work(_ names: [String]) throws -> (
+        recipe: Recipe, room: RoomWork<[ConversionReport]>, files: [OpenDescriptor]
+    ) {
         let source = try OpenDescriptor(bench.clip, O_RDONLY)
         let files = try names.map { try OpenDescriptor(bench.folder.path($0), O_RDWR | O_CREAT | O_TRUNC) }
         let recipe = Recipe(
@@ -40,14 +42,14 @@ import Testing
         let slot = bench.slot()
         let (_, room, files) = try work(["a.flac", "b.opus", "c.wav"])
         let outcome = await slot.run(room)
-        guard case .converted(let reports, _) = outcome else {
+        guard case .done(let reports, _) = outcome else {
             Issue.record("\(outcome)")
             return
         }
         #expect(reports.map(\.format.codec) == [.flac, .opus, .pcm])
         for (report, name) in zip(reports, ["a.flac", "b.opus", "c.wav"]) {
             let alone = try SlotWork(from: bench.clip, to: bench.folder.path("alone-\(name)"))
-            guard case .converted(let expected, _) = await slot.run(alone.room) else {
+            guard case .done(let expected, _) = await slot.run(alone.room) else {
                 Issue.record("\(name) alone")
                 continue
             }
@@ -92,7 +94,7 @@ import Testing
     @Test func aReportForEachIsBelieved() async throws {
         let slot = try liar.slot("hello()\njob = begin()\nwrote(job, report); convert(job, report)\nhear()")
         let (_, room, files) = try work(["a.flac", "b.opus"])
-        guard case .converted(let reports, _) = await slot.run(room) else {
+        guard case .done(let reports, _) = await slot.run(room) else {
             Issue.record("it was not believed")
             return
         }

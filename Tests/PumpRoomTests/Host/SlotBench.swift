@@ -31,8 +31,6 @@ final class SlotBench: Sendable {
     }
 
     static let program = BuiltProgram.path("sluice")
-    static let slotProcess = BuiltProgram.path("slot-process")
-    static let hostileProcess = BuiltProgram.path("hostile-process")
 
     static func configuration(_ change: (inout RoomConfiguration) -> Void = { _ in }) -> RoomConfiguration {
         var configuration = RoomConfiguration()
@@ -72,7 +70,7 @@ final class SlotBench: Sendable {
 
 /// One job with its open files.
 final class SlotWork: Sendable {
-    let room: RoomWork
+    let room: RoomWork<[ConversionReport]>
     let recipe: Recipe
     let source: OpenFile
     let destination: OpenFile
@@ -89,7 +87,7 @@ final class SlotWork: Sendable {
 
 /// A job in progress in a slot, and what the test has learned of it.
 final class SlotRun: Sendable {
-    private let task: Task<RoomOutcome, Never>
+    private let task: Task<RoomOutcome<[ConversionReport]>, Never>
     private let frames: AsyncStream<ConversionProgress>
     private let work: SlotWork
     private let struck = Struck()
@@ -136,7 +134,7 @@ final class SlotRun: Sendable {
 
     func cancel() { task.cancel() }
 
-    var outcome: RoomOutcome { get async { await task.value } }
+    var outcome: RoomOutcome<[ConversionReport]> { get async { await task.value } }
 
     var failure: RoomFailure? {
         get async {
@@ -147,7 +145,7 @@ final class SlotRun: Sendable {
 
     var isConverted: Bool {
         get async {
-            guard case .converted = await task.value else { return false }
+            guard case .done = await task.value else { return false }
             return true
         }
     }

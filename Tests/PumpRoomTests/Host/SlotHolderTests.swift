@@ -105,7 +105,7 @@ import Testing
         var rooms: Set<Int32> = []
         for _ in 0..<3 {
             let run = SlotRun(try liar.bench.short(), in: slot, endsRoom: true)
-            guard case .converted(_, let cost) = await run.outcome else {
+            guard case .done(_, let cost) = await run.outcome else {
                 Issue.record("it was not converted")
                 return
             }
@@ -120,7 +120,7 @@ import Testing
     /// A waiting job goes to the next room, and the job that has begun is handed back. Neither spends an attempt.
     @Test func distrustedRoomIsReplacedWithoutSpendingAttempts() async throws {
         let slot = liar.bench.slot()
-        guard case .converted(_, let cost) = await SlotRun(try liar.bench.short(), in: slot).outcome else {
+        guard case .done(_, let cost) = await SlotRun(try liar.bench.short(), in: slot).outcome else {
             Issue.record("it was not converted")
             return
         }

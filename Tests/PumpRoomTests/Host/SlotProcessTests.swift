@@ -70,8 +70,8 @@ import Testing
 
     /// The helper's output: the numbers of each line, by its first word.
     private func run(_ mode: String, _ count: Int, source: String, destination: String) throws -> [String: [Int]] {
-        let words = [mode, SlotBench.program, source, bench.folder.path(destination), "\(count)"]
-        let text = try Run.program(SlotBench.slotProcess, words).checked().outputText
+        let words = ["slot", mode, SlotBench.program, source, bench.folder.path(destination), "\(count)"]
+        let text = try Run.program(BuiltProgram.testProgram, words).checked().outputText
         let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
         return Dictionary(lines.map { (String($0[0]), $0.dropFirst().compactMap { Int($0) }) }) { $1 }
     }
@@ -88,8 +88,8 @@ private final class Parent {
     init(_ bench: SlotBench, _ mode: String = "hold", stallMilliseconds: Int) throws {
         (feed, output) = (try OpenPipe.open(), try OpenPipe.open())
         child = try ChildProcess.spawn(
-            SlotBench.slotProcess,
-            [mode, SlotBench.program, bench.endless, bench.folder.path("out.opus"), "\(stallMilliseconds)"],
+            BuiltProgram.testProgram,
+            ["slot", mode, SlotBench.program, bench.endless, bench.folder.path("out.opus"), "\(stallMilliseconds)"],
             environment: nil,
             folder: nil,
             input: feed.reading,

@@ -63,11 +63,11 @@ import Testing
     }
 
     /// The peak memory of a room that does nothing else.
-    private func peak(_ work: RoomWork, in bench: SlotBench, frames: Int64) async throws -> Int64 {
+    private func peak(_ work: RoomWork<[ConversionReport]>, in bench: SlotBench, frames: Int64) async throws -> Int64 {
         let slot = bench.slot()
         let outcome = await slot.run(work)
         await slot.close()
-        guard case .converted(let reports, let cost) = outcome else {
+        guard case .done(let reports, let cost) = outcome else {
             throw SupportError("convert", "\(outcome)")
         }
         #expect(reports[0].writtenFrames == frames)

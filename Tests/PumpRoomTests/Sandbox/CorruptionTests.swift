@@ -37,7 +37,7 @@ import Testing
         return paths
     }
 
-    private static let fileCount = ProcessInfo.processInfo.environment["SLUICE_FUZZ_FILES"].flatMap { Int($0) } ?? 3_000
+    private static let fileCount = ProcessInfo.processInfo.environment["SLUICE_FUZZ_FILES"].flatMap { Int($0) } ?? 600
 
     private let bench: SlotBench
 
@@ -60,7 +60,7 @@ import Testing
             $0.limits = .init(outputBytes: 256 << 20, decodedSeconds: 600, wallSeconds: 60, stallSeconds: 20)
         }
         switch await SlotRun(work, in: slot).outcome {
-        case .converted(let reports, _):
+        case .done(let reports, _):
             let report = reports[0]
             return "converted \(report.writtenFrames) \(report.damage.frames) \(report.bytes)"
         case .handedBack: return "handed back"

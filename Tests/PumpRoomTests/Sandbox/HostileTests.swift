@@ -17,8 +17,8 @@ import Testing
 
         static let all: [Action] = {
             // Without the list there is nothing to test, and that must not pass.
-            guard let run = try? Run.program(SlotBench.hostileProcess, ["list"]).checked() else {
-                preconditionFailure("\(SlotBench.hostileProcess) does not list its actions")
+            guard let run = try? Run.program(BuiltProgram.testProgram, ["hostile", "list"]).checked() else {
+                preconditionFailure("\(BuiltProgram.testProgram) does not list its hostile actions")
             }
             return run.outputText.split(separator: "\n").map { line in
                 let words = line.split(separator: " ")
@@ -46,8 +46,8 @@ import Testing
     private func attempt(_ action: Action, locked: Bool) throws -> Outcome {
         // Run it below a shell, which then serves as the parent whose secrets it attacks.
         let words = [
-            "-c", "\"$@\"; exit $?", "sh", SlotBench.hostileProcess, locked ? "locked" : "open", action.name,
-            folder.path("."), folder.path("socket"), "\(tcp.port)",
+            "-c", "\"$@\"; exit $?", "sh", BuiltProgram.testProgram, "hostile", locked ? "locked" : "open",
+            action.name, folder.path("."), folder.path("socket"), "\(tcp.port)",
         ]
         let run = try Run.program("sh", words, environment: ["PATH": "/usr/bin:/bin", "SECRET": "password"])
         let lines = run.outputText.split(separator: "\n").map(String.init)
@@ -98,8 +98,8 @@ import Testing
 
     @Test func killedRoomSaysWhichCallItWas() throws {
         let run = try Run.program(
-            SlotBench.hostileProcess,
-            ["locked", "open_ring", folder.path("."), folder.path("socket"), "1"]
+            BuiltProgram.testProgram,
+            ["hostile", "locked", "open_ring", folder.path("."), folder.path("socket"), "1"]
         )
         #expect(run.status == .signalled(SIGSYS))
         #expect(LastCall.name(in: run.errorText) == "io_uring_setup")
@@ -116,8 +116,8 @@ import Testing
         let words = try OpenPipe.open()
         let feed = try OpenPipe.open()
         let child = try ChildProcess.spawn(
-            SlotBench.slotProcess,
-            ["hold", SlotBench.program, bench.endless, bench.folder.path("long.opus"), "60000"],
+            BuiltProgram.testProgram,
+            ["slot", "hold", SlotBench.program, bench.endless, bench.folder.path("long.opus"), "60000"],
             environment: ["SLUICE_DATABASE_URL": url, "PGPASSWORD": secret],
             folder: nil,
             input: feed.reading,

@@ -94,7 +94,8 @@ import Testing
         #expect(slot.level?.sandbox == .off)
         #expect(slot.level?.layers == [])
         #expect(try status(of: try #require(slot.process))["Seccomp"] == ["0"])
-        #expect(warnings.withLock { $0.count } == 1)
+        let warned: [String] = warnings.withLock { $0 }
+        #expect(warned.count == 1)
         await slot.close()
     }
 
@@ -107,7 +108,8 @@ import Testing
         var picture: [UInt8] = [0x06, UInt8(size >> 16 & 0xFF), UInt8(size >> 8 & 0xFF), UInt8(size & 0xFF)]
         let head: [UInt8] = [0, 0, 0, 3, 0, 0, 0, 9] + Array("image/png".utf8) + [UInt8](repeating: 0, count: 20)
         let data = size - head.count - 4
-        picture += head + [data >> 24, data >> 16, data >> 8, data].map { UInt8($0 & 0xFF) }
+        let length: [UInt8] = [24, 16, 8, 0].map { (shift: Int) -> UInt8 in UInt8(data >> shift & 0xFF) }
+        picture += head + length
         let streamInfo = 4 + 4 + 34
         try Bytes.write(
             Array(sound[..<streamInfo]) + picture + [UInt8](repeating: 0, count: data) + Array(sound[streamInfo...]),
@@ -173,7 +175,7 @@ import Testing
                 $0.verify = rule.container != .raw
             }
             let outcome = await SlotRun(there, in: slot).outcome
-            guard case .converted = outcome else {
+            guard case .done = outcome else {
                 Issue.record("\(kind): \(outcome)")
                 continue
             }
@@ -181,7 +183,7 @@ import Testing
             if room == nil { room = slot.process }
             guard rule.container != .raw else { continue }
             let read = await SlotRun(try SlotWork(from: file, to: bench.folder.path("back.wav")), in: slot).outcome
-            guard case .converted = read else {
+            guard case .done = read else {
                 Issue.record("\(kind), read again: \(read)")
                 continue
             }
@@ -215,7 +217,7 @@ import Testing
             for damage in [DamageMode.strict, .conceal] {
                 let work = try SlotWork(from: path, to: bench.folder.path("out.flac")) { $0.damage = damage }
                 let outcome = await SlotRun(work, in: slot).outcome
-                guard case .converted = outcome else {
+                guard case .done = outcome else {
                     Issue.record("\(line) \(damage): \(outcome)")
                     continue
                 }
