@@ -110,6 +110,7 @@ struct DestinationTemplateTests {
         ("out:x/{dir}/{stem}.{ext}", "in:a.wav", "out:x/a.opus"),
         ("out:{preset}/{id}-{stem}.{ext}", "in:a.wav", "out:speech-16k/42-a.opus"),
         ("out:{{{stem}}}.{ext}", "in:a.wav", "out:{a}.opus"),
+        ("out:{stem}-{source-ext}.{ext}", "in:a.b.FLAC", "out:a.b-FLAC.opus"),
         ("out:{stem}", "in:.hidden", "out:.hidden"),
         ("out:{stem}", "in:noextension", "out:noextension"),
     ]
@@ -134,6 +135,15 @@ struct DestinationTemplateTests {
     @Test func templateThatNeverLeadsToAFileIsRefusedAtOnce() {
         #expect(throws: StorageError.self) { try DestinationTemplate("out:../{stem}.{ext}") }
         #expect(throws: StorageError.self) { try DestinationTemplate("out:{dir}/") }
+    }
+
+    @Test(arguments: ["in:noextension", "in:.hidden", "in:dot."])
+    func aSourceWithoutAnExtensionHasNone(source: String) throws {
+        let template = try DestinationTemplate("out:{stem}-{source-ext}.{ext}")
+        let error = #expect(throws: StorageError.self) {
+            try template.location(for: Location(source), ext: "wav", preset: nil, id: nil)
+        }
+        #expect(error?.detail.contains("no value for {source-ext}") == true)
     }
 
     @Test func fieldWithoutAValueIsRefused() throws {

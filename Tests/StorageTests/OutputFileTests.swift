@@ -58,7 +58,9 @@ struct OutputFileTests {
         _ = try ready(path, .replace, mustBeHidden: hidden).publish()
         var seen = [UInt8](repeating: 0, count: 10)
         #expect(read(reader.descriptor, &seen, 10) == 3)
-        #expect(seen.prefix(3) == Array("old".utf8)[...])
+        let old: [UInt8] = Array("old".utf8)
+        let beginning: [UInt8] = Array(seen.prefix(3))
+        #expect(beginning == old)
     }
 
     // MARK: - Another writer comes first

@@ -6,7 +6,7 @@ import Testing
 @testable import Storage
 
 struct RootRulesTests {
-    @Test(arguments: ["ro", "wo", "create", "wo,create,ext=flac+mp3,mode=640", "mode=600"])
+    @Test(arguments: ["ro", "wo", "create", "wo,create,ext=flac+mp3,mode=640,group=audio", "mode=600"])
     func rulesAreReadAsTheyAreWritten(text: String) throws {
         #expect(try #require(RootRules(text)).words == text)
     }
@@ -21,7 +21,7 @@ struct RootRulesTests {
     @Test(arguments: [
         "", "or", "ro,wo", "ro,create", "ro,mode=640", "ext=", "ext=a++b", "ext=.flac", "ext=a/b", "mode=", "mode=8",
         "mode=1777",
-        "mode=440", "ro,", "ro wo", "RO",
+        "mode=440", "ro,", "ro wo", "RO", "ro,group=audio", "group=", "group=-x", "group=a b", "group=a/b",
     ])
     func whatIsNoRuleIsRefused(text: String) { #expect(RootRules(text) == nil) }
 }
@@ -99,7 +99,24 @@ struct OutputModeTests {
 
     private func mode(_ source: UInt32, _ group: UInt32 = 7, created: UInt32 = 0o644, in own: UInt32 = 7) -> UInt32 {
         OutputMode.withinSources([FilePermissions(mode: source, group: group)])
-            .permissions(FilePermissions(mode: created, group: own))
+            .permissions(FilePermissions(mode: created, group: own), folder: 0o777)
+    }
+
+    private func inherited(_ folder: UInt32?, _ sources: [UInt32] = []) -> UInt32 {
+        OutputMode.ofFolder(within: sources.map { FilePermissions(mode: $0, group: 7) })
+            .permissions(FilePermissions(mode: 0o640, group: 7), folder: folder)
+    }
+
+    @Test func outputIsAsOpenAsItsFolderAndItsSources() {
+        #expect(inherited(0o755) == 0o644)
+        #expect(inherited(0o42775) == 0o664)
+        #expect(inherited(0o770) == 0o660)
+        #expect(inherited(0o711) == 0o600, "who may not list the folder reads nothing")
+        #expect(inherited(0o1777) == 0o664, "others never write")
+        #expect(inherited(0o555) == 0o644)
+        #expect(inherited(nil) == 0o640, "an access list has decided")
+        #expect(inherited(0o775, [0o640, 0o644]) == 0o640)
+        #expect(inherited(0o775, [0o400]) == 0o600)
     }
 
     @Test func outputGrantsNoMoreThanItsSource() {
@@ -120,6 +137,7 @@ struct OutputModeTests {
     func anOutputHasItsModeBeforeItHasItsName(source: UInt32, rules: String?, expected: UInt32) throws {
         try Bytes.write([1], to: folder.path("a.wav"))
         #expect(chmod(folder.path("a.wav"), source) == 0)
+        #expect(chmod(folder.path, 0o755) == 0)
         let root = try StorageRoot.open(
             name: "root",
             path: folder.path,

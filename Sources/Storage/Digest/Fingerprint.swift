@@ -1,3 +1,4 @@
+import Conversion
 import Glibc
 import Hashing
 import System
@@ -36,5 +37,40 @@ public struct Fingerprint: Sendable, Hashable {
             offset += count
         }
         return .some(nil)
+    }
+}
+
+/// Computes the fingerprint of a sequence of strings.
+public struct RunningFingerprint: ~Copyable {
+    private let hash = SHA256Hash()
+    private var byteCount: Int64 = 0
+
+    public init() {}
+
+    /// Adds a string together with its length, so that "ab", "c" differs from "a", "bc".
+    public mutating func add(_ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            withUnsafeBytes(of: UInt64(bytes.count).littleEndian) { hash.add($0) }
+            hash.add(UnsafeRawBufferPointer(bytes))
+            byteCount += Int64(bytes.count) + 8
+        }
+    }
+
+    /// The fingerprint of all strings added.
+    public consuming func finish() -> Fingerprint { Fingerprint(byteCount: byteCount, sha256: hash.finish()) }
+}
+
+extension SourceFile {
+    /// Length and SHA-256 of the whole file; `nil` once `isWanted` returns false. Drops the file from the page cache
+    /// afterwards, because a checked file is not read again soon.
+    public func fingerprint(while isWanted: () -> Bool = { true }) throws(StorageError) -> Fingerprint? {
+        // Only advice: reading works without it, so a failure is ignored.
+        _ = posix_fadvise(descriptor, 0, 0, Int32(POSIX_FADV_SEQUENTIAL))
+        defer { _ = posix_fadvise(descriptor, 0, 0, Int32(POSIX_FADV_DONTNEED)) }
+        guard let found = Fingerprint.of(descriptor, while: isWanted) else {
+            throw StorageError(errno: errno, .source, at: .open, "read the file", place: "the output")
+        }
+        return found
     }
 }

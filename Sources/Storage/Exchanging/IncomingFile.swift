@@ -49,8 +49,12 @@ package final class IncomingFile: Sendable {
             let isSimilar = present.kind == .file && present.byteCount == byteCount
             guard isSimilar else { throw exists("\(location)", present.kind) }
         }
-        let file = try UnfinishedFile.create(in: folder, for: location.name, mustBeHidden: false)
-        try file.permit(root.rules.mode.map(OutputMode.fixed) ?? .withinSources([]))
+        let file = try UnfinishedFile.create(
+            in: folder,
+            for: location.name,
+            root.access(within: []),
+            mustBeHidden: false
+        )
         return IncomingFile(file, in: folder, named: location.name)
     }
 

@@ -46,7 +46,7 @@ package final class ServedFile: Sendable {
     }
 
     /// Whether the mark and the time of change of the file say that it is the output of `job` with this fingerprint,
-    /// unchanged since `publishedAt`, in seconds since 1970. Reads none of its bytes. False also where the file system
+    /// unchanged since `publishedAt`, in seconds since 1970. Does not read its bytes. False also where the file system
     /// keeps no marks, and where its clock is ahead of the ledger's by more than a publication takes.
     package func isMarked(job: Int64, _ fingerprint: Fingerprint, publishedAt: Int64) -> Bool {
         descriptor.withLock { descriptor in
@@ -90,7 +90,7 @@ package final class ServedFile: Sendable {
 }
 
 extension Fingerprint {
-    /// From a SHA-256 in hexadecimal; `nil` if `digest` is none.
+    /// From a SHA-256 in hexadecimal; `nil` if `digest` is not one.
     package init?(hexDigest digest: String, byteCount: Int64) {
         let digits = digest.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue.map(UInt8.init) }
         guard digits.count == 64, digest.utf8.count == 64, byteCount >= 0 else { return nil }

@@ -17,6 +17,17 @@ struct FileSystemKind {
     /// compresses.
     var tellsHoles: Bool { Self.tellingHoles.contains(magic) }
 
+    /// Whether it may take names for one that differ only in case or in how Unicode composes their letters.
+    var foldsNames: Bool { Self.foldingNames.contains(magic) }
+
+    private static let foldingNames: Set<UInt64> = [
+        0x4D44,  // FAT
+        0x2011_BAB0,  // exFAT
+        0xFF53_4D42,  // CIFS
+        0xFE53_4D42,  // SMB 2 and later
+        0x482B,  // HFS+
+    ]
+
     private static let tellingHoles: Set<UInt64> = [
         0xEF53,  // ext2, ext3, ext4
         0x5846_5342,  // XFS

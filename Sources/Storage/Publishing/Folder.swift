@@ -40,6 +40,20 @@ final class Folder: Sendable {
         path == "." ? name : path.hasSuffix("/") || path.hasSuffix(":") ? path + name : path + "/" + name
     }
 
+    /// Sets the group and the permissions of this folder, which this process has just created in one with the mode
+    /// `parent`.
+    func permit(_ access: OutputAccess, in parent: UInt32) throws(StorageError) {
+        // One that may not be read is open for its place only, and cannot be changed.
+        guard isReadable, let facts = FileFacts.of(descriptor) else { return }
+        if let group = access.group, facts.group != group, fchown(descriptor, .max, group) != 0 {
+            throw StorageError(errno: errno, .destination, at: .open, "set the group of", place: path)
+        }
+        guard !SystemCall.hasAccessList(descriptor) else { return }
+        let wanted = access.folderMode(facts.mode, in: parent)
+        guard wanted != facts.mode & 0o7777, let number = access.change(descriptor, to: wanted) else { return }
+        throw StorageError(errno: number, .destination, at: .open, "set the permissions of", place: path)
+    }
+
     /// The metadata of `name`, without following links; `nil` if it does not exist.
     func facts(of name: String, at stage: Failure.Stage) throws(StorageError) -> FileFacts? {
         if let facts = FileFacts.of(name, in: descriptor, followingLinks: false) { return facts }

@@ -75,8 +75,12 @@ public struct OutputFile: ~Copyable {
             }
         }
         let folder = try Folder.open(place.folder)
-        let file = try UnfinishedFile.create(in: folder, for: place.name, mustBeHidden: mustBeHidden)
-        try file.permit(mode)
+        let file = try UnfinishedFile.create(
+            in: folder,
+            for: place.name,
+            OutputAccess(mode: mode),
+            mustBeHidden: mustBeHidden
+        )
         return .ready(OutputFile(file: file, policy: policy))
     }
 
@@ -87,7 +91,7 @@ public struct OutputFile: ~Copyable {
         _ name: String,
         onConflict policy: Recipe.ConflictPolicy,
         sources: [FileIdentity],
-        mode: OutputMode,
+        access: OutputAccess,
         mustBeHidden: Bool,
         mayExist: Bool = false
     ) throws(StorageError) -> Preparation {
@@ -100,8 +104,7 @@ public struct OutputFile: ~Copyable {
             case .replace: break
             }
         }
-        let file = try UnfinishedFile.create(in: folder, for: name, mustBeHidden: mustBeHidden)
-        try file.permit(mode)
+        let file = try UnfinishedFile.create(in: folder, for: name, access, mustBeHidden: mustBeHidden)
         return .ready(OutputFile(file: file, policy: policy))
     }
 

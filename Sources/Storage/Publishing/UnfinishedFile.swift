@@ -43,17 +43,30 @@ final class UnfinishedFile {
     static func create(
         in folder: Folder,
         for name: String,
+        _ access: OutputAccess,
         mustBeHidden: Bool
     ) throws(StorageError) -> UnfinishedFile {
         if folder.isLocal { try sweep(in: folder, for: name) }
-        if !mustBeHidden, let unnamed = try unnamed(in: folder, for: name) { return unnamed }
-        return try hidden(in: folder, for: name)
+        let above = FileFacts.of(folder.descriptor)?.mode
+        let mode = access.creationMode(in: above)
+        let file: UnfinishedFile
+        if !mustBeHidden, let unnamed = try unnamed(in: folder, for: name, mode) {
+            file = unnamed
+        } else {
+            file = try hidden(in: folder, for: name, mode)
+        }
+        try file.permit(access, in: above)
+        return file
     }
 
     /// An unnamed file; `nil` if the file system has none, or if it could not be linked later.
-    private static func unnamed(in folder: Folder, for name: String) throws(StorageError) -> UnfinishedFile? {
+    private static func unnamed(
+        in folder: Folder,
+        for name: String,
+        _ mode: UInt32
+    ) throws(StorageError) -> UnfinishedFile? {
         let flags = SystemFlag.unnamedFile | O_RDWR | O_CLOEXEC
-        let opened = retryingInterrupts { openat(folder.descriptor, ".", flags, 0o666) }
+        let opened = retryingInterrupts { openat(folder.descriptor, ".", flags, mode) }
         if opened < 0 {
             switch errno {
             // EISDIR and ENOENT come from kernels that do not know the flag, EINVAL from file systems that reject it.
@@ -70,10 +83,14 @@ final class UnfinishedFile {
     }
 
     /// A new file under a hidden name that no other file has.
-    private static func hidden(in folder: Folder, for name: String) throws(StorageError) -> UnfinishedFile {
+    private static func hidden(
+        in folder: Folder,
+        for name: String,
+        _ mode: UInt32
+    ) throws(StorageError) -> UnfinishedFile {
         for hidden in candidates(in: folder, for: name) {
             let flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW
-            let opened = retryingInterrupts { openat(folder.descriptor, hidden, flags, 0o666) }
+            let opened = retryingInterrupts { openat(folder.descriptor, hidden, flags, mode) }
             if opened < 0 {
                 if errno == EEXIST { continue }
                 throw cannotCreate(errno, in: folder, name)

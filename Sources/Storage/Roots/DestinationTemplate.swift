@@ -10,6 +10,8 @@ public struct DestinationTemplate: Sendable, Hashable {
         case stem
         /// The extension of the output's container.
         case ext
+        /// The extension of the source's name, as it is written there.
+        case sourceExt = "source-ext"
         /// The preset's name.
         case preset
         /// The job's id.
@@ -71,6 +73,7 @@ public struct DestinationTemplate: Sendable, Hashable {
             case .field(.dir): path += source.folder
             case .field(.stem): path += source.name.withoutExtension
             case .field(.ext): path += try name(ext, .ext)
+            case .field(.sourceExt): path += try name(source.name.ownExtension, .sourceExt)
             case .field(.preset): path += try name(preset, .preset)
             case .field(.id): path += try name(id.map { String($0) }, .id)
             case .field(.n): path += try name(piece?.number, .n)

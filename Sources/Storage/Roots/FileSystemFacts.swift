@@ -43,6 +43,18 @@ public struct FileSystemFacts: Sendable, Hashable {
         self.init(folder.number)
     }
 
+    /// Whether the file system at `path`, or at the nearest folder above it that exists, may take names for one that
+    /// differ only in case or in how Unicode composes their letters.
+    public static func foldsNames(at path: String) -> Bool {
+        var parts = path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        while true {
+            let here = "/" + parts.joined(separator: "/")
+            let opened = retryingInterrupts { open(here, SystemFlag.placeOnly | O_CLOEXEC, 0) }
+            if opened >= 0 { return FileSystemKind.of(Descriptor(adopting: opened).number).foldsNames }
+            guard FileFacts.isMissing, parts.popLast() != nil else { return false }
+        }
+    }
+
     /// The current path of an open folder.
     static func path(of folder: Int32) -> String {
         var letters = [CChar](repeating: 0, count: Int(PATH_MAX))

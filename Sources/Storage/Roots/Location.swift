@@ -8,7 +8,7 @@ import Conversion
 public struct Location: Sendable, Hashable {
     /// The root's name.
     public let root: String
-    /// Relative to the root: names separated by single slashes, none of them `.` or `..`.
+    /// Relative to the root: names separated by single slashes; `.` and `..` are not allowed.
     public let path: String
 
     /// Parses `text`. Throws `invalid_location`, or `outside_root` if it contains `..`.
@@ -96,6 +96,14 @@ public struct Location: Sendable, Hashable {
             "it makes a name of \(long.utf8.count) bytes, \(long.prefix(20))...; the limit is \(Self.longestName)",
             description
         )
+    }
+
+    /// A destination in the same folder with the same extension, and `-NUMBER` behind the name. Throws `invalid_location`
+    /// if that name is too long.
+    public func numbered(_ number: Int) throws(StorageError) -> Location {
+        let ending = name.utf8.count - name.withoutExtension.utf8.count
+        let stem = Substring(path.utf8.dropLast(ending))
+        return try Location(root: root, path: "\(stem)-\(number)\(Substring(path.utf8.suffix(ending)))").asDestination()
     }
 
     /// The longest name of a file or folder, in bytes: the limit of Linux's file systems.

@@ -13,6 +13,8 @@ public final class StorageRoot: Sendable {
     /// The folder's path when it was opened, with links resolved, and the mount that it lay on.
     let realPath: String
     let mount: MountTable.Mount?
+    /// The group that the rules give to outputs.
+    private let group: UInt32?
 
     private init(
         _ name: String,
@@ -20,9 +22,11 @@ public final class StorageRoot: Sendable {
         _ rules: RootRules,
         _ folder: consuming Descriptor,
         _ identity: FileIdentity,
-        _ beneath: Beneath
+        _ beneath: Beneath,
+        _ group: UInt32?
     ) {
         self.name = name
+        self.group = group
         self.path = path
         self.rules = rules
         self.identity = identity
@@ -65,7 +69,24 @@ public final class StorageRoot: Sendable {
             throw StorageError(errno: errno, .destination, at: .open, "open the root", place: path)
         }
         let beneath = withoutOpenat2 ? Beneath(means: .steps) : Beneath.available(in: opened)
-        return StorageRoot(name, path, rules, folder, facts.identity, beneath)
+        let group = try rules.group.map { word throws(StorageError) in try Self.group(word, of: path) }
+        return StorageRoot(name, path, rules, folder, facts.identity, beneath, group)
+    }
+
+    /// The number of the group `word`, to which this process can give its outputs.
+    private static func group(_ word: String, of path: String) throws(StorageError) -> UInt32 {
+        func refused(_ detail: String) -> StorageError {
+            StorageError(.permissionDenied, at: .open, "give outputs to the group \(word) in", detail, place: path)
+        }
+        guard let number = UInt32(word) ?? SystemCall.groupNumber(of: word) else {
+            throw refused("there is no such group on this machine")
+        }
+        var own = [gid_t](repeating: 0, count: 65_536)
+        let count = Int(getgroups(Int32(own.count), &own))
+        guard geteuid() == 0 || number == getegid() || own.prefix(max(count, 0)).contains(number) else {
+            throw refused("this user is not a member of it")
+        }
+        return number
     }
 
     /// Throws `storage_unavailable` if no file of the root can be used: its path no longer leads to the folder that was
@@ -80,6 +101,21 @@ public final class StorageRoot: Sendable {
             return
         }
         if errno == EACCES { throw unusable("this user may not enter the folder \(path): it lacks the permission `x`") }
+    }
+
+    /// Why this process may create no file in the root's own folder; `nil` if it may, or if something else prevents it.
+    /// To find out, creates a hidden file and removes it.
+    public var denialOfWriting: StorageError? {
+        let name = HiddenName.random(for: "write")
+        let created = retryingInterrupts { openat(descriptor, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600) }
+        guard created < 0 else {
+            close(created)
+            // A file that cannot be removed has the name of an unfinished output, and is swept like one.
+            unlinkat(descriptor, name, 0)
+            return nil
+        }
+        let error = StorageError(errno: errno, .destination, at: .open, "write to the root", place: self.name)
+        return error.code == .permissionDenied || error.code == .readOnly ? error : nil
     }
 
     /// Whether the root's path no longer leads to the folder that was opened.
@@ -161,13 +197,18 @@ public final class StorageRoot: Sendable {
                 location.name,
                 onConflict: rules.policy(policy),
                 sources: sources,
-                mode: rules.mode.map(OutputMode.fixed) ?? .withinSources(permissions),
+                access: access(within: permissions),
                 mustBeHidden: mustBeHidden,
                 mayExist: mayExist
             )
         } catch  where error.code == .destinationExists && policy == .replace {
             throw forbidden("replace", "files below the root must not be replaced", location)
         }
+    }
+
+    /// Who may use an output that is made from files with the permissions `sources`.
+    func access(within sources: [FilePermissions]) -> OutputAccess {
+        OutputAccess(mode: rules.mode.map(OutputMode.fixed) ?? .ofFolder(within: sources), group: group)
     }
 
     /// Throws `root_forbids` unless the rules allow an output at `location`.
@@ -227,9 +268,12 @@ public final class StorageRoot: Sendable {
     private func createFolders(_ below: String, at stage: Failure.Stage) throws(StorageError) {
         var parent = try folder("", at: stage, creating: false)
         var done = ""
+        let access = access(within: [])
         for part in below.pathNames {
-            // Another worker may create the same folder at the same time.
-            let isNew = mkdirat(parent.descriptor, part, 0o777) == 0
+            let above = FileFacts.of(parent.descriptor)?.mode ?? 0o755
+            // Another worker may create the same folder at the same time, and finds it with these permissions: a worker
+            // has no umask.
+            let isNew = mkdirat(parent.descriptor, part, access.folderMode(0, in: above)) == 0
             guard isNew || errno == EEXIST else {
                 throw StorageError(
                     errno: errno,
@@ -241,7 +285,10 @@ public final class StorageRoot: Sendable {
             }
             done += done.isEmpty ? part : "/" + part
             let child = try folder(done, at: stage, creating: false)
-            if isNew { try parent.flush(with: child.descriptor) }
+            if isNew {
+                try child.permit(access, in: above)
+                try parent.flush(with: child.descriptor)
+            }
             parent = child
         }
     }
@@ -263,5 +310,14 @@ public final class StorageRoot: Sendable {
             "it belongs to another root",
             place: "\(location)"
         )
+    }
+}
+
+extension StorageRoot {
+    /// Asks the file system of the root how full it is, which no cache of the kernel answers. Returns when it has
+    /// answered, whatever the answer is: for as long as the server of a network file system is silent, this blocks.
+    public func awaitAnswer() {
+        var facts = statvfs()
+        _ = fstatvfs(descriptor, &facts)
     }
 }
