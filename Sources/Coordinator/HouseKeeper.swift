@@ -11,7 +11,7 @@ public final class HouseKeeper: Sendable {
     private let files = FileCalls()
     private let finisher: PublicationFinisher
     private let webhooks: WebhookSender?
-    private let tell: @Sendable (CoordinatorEvent) -> Void
+    private let onEvent: @Sendable (CoordinatorEvent) -> Void
     private let pulse: @Sendable () -> Void
 
     private let migrator: Migrator
@@ -22,13 +22,13 @@ public final class HouseKeeper: Sendable {
     private static let silenceLimit: Duration = .seconds(10)
 
     /// Opens no connection yet. Without roots, it can only finish publications that have no file. `roots` is asked in
-    /// each round, because some may be opened late. `tell` must not block. `pulse` is called in each round of the housekeeping, whether or not the ledger answers. `checkInterval`:
+    /// each round, because some may be opened late. `onEvent` must not block. `pulse` is called in each round of the housekeeping, whether or not the ledger answers. `checkInterval`:
     /// how often to look whether a migration has made this binary too old. `webhooks` runs as long as this does.
     public init(
         _ configuration: LedgerConfiguration,
         roots: @escaping @Sendable () -> StorageRoots,
         webhooks: WebhookSender? = nil,
-        tell: @escaping @Sendable (CoordinatorEvent) -> Void = { _ in },
+        onEvent: @escaping @Sendable (CoordinatorEvent) -> Void = { _ in },
         pulse: @escaping @Sendable () -> Void = {},
         checkInterval: Duration = .seconds(60)
     ) throws {
@@ -36,7 +36,7 @@ public final class HouseKeeper: Sendable {
         configuration.connectionLimit = min(configuration.connectionLimit, 2)
         self.configuration = configuration
         self.roots = roots
-        self.tell = tell
+        self.onEvent = onEvent
         self.pulse = pulse
         ledger = try JobLedger(configuration)
         migrator = try Migrator(configuration)
@@ -50,7 +50,7 @@ public final class HouseKeeper: Sendable {
     public func run() async throws {
         try await migrator.check()
         _ = try await ledger.time()
-        tell(.started)
+        onEvent(.started)
         var end: (any Error)?
         do {
             try await withThrowingDiscardingTaskGroup { group in
@@ -70,7 +70,7 @@ public final class HouseKeeper: Sendable {
             end = error
         }
         await ledger.close()
-        tell(.stopped)
+        onEvent(.stopped)
         if let end { throw end }
     }
 
@@ -88,7 +88,7 @@ public final class HouseKeeper: Sendable {
                     checkedAt = started
                 }
                 let report = try await ledger.keepHouse(for: .seconds(1), within: .seconds(5))
-                if isAway { tell(.ledgerBack) }
+                if isAway { onEvent(.ledgerBack) }
                 isAway = false
                 for chore in report.chores { say(chore) }
                 // Jitter: coordinators that started together must not stay in step.
@@ -101,9 +101,9 @@ public final class HouseKeeper: Sendable {
                 guard !Task.isCancelled else { return }
                 let failure = Failure(error)
                 if failure.kind != .infrastructure {
-                    tell(.trouble(failure))
+                    onEvent(.trouble(failure))
                 } else if !isAway {
-                    tell(.ledgerAway(failure))
+                    onEvent(.ledgerAway(failure))
                 }
                 isAway = failure.kind == .infrastructure
                 wait = .seconds(Double.random(in: 0.5...3))
@@ -114,9 +114,9 @@ public final class HouseKeeper: Sendable {
     private func say(_ chore: HousekeepingReport.Chore) {
         if let error = chore.error {
             let message = "the chore \(chore.name) failed: \(error)"
-            tell(.trouble(Failure(.choreFailed, at: .ledger, message)))
+            onEvent(.trouble(Failure(.choreFailed, at: .ledger, message)))
         } else if chore.name == "reap", chore.affected > 0 {
-            tell(.reaped(chore.affected))
+            onEvent(.reaped(chore.affected))
         }
     }
 
@@ -126,12 +126,12 @@ public final class HouseKeeper: Sendable {
             do {
                 let taken = try await finisher.takeUnfinished(in: roots().without(files.silentRoots))
                 let finished = taken.count { if case .finished = $0.ending { true } else { false } }
-                if finished > 0 { tell(.finishedForOthers(finished)) }
-                for case .postponed(let failure) in taken.map(\.ending) { tell(.trouble(failure)) }
+                if finished > 0 { onEvent(.finishedForOthers(finished)) }
+                for case .postponed(let failure) in taken.map(\.ending) { onEvent(.trouble(failure)) }
             } catch {
                 // The other loop reports that the ledger is unreachable.
                 let failure = Failure(error)
-                if failure.kind != .infrastructure { tell(.trouble(failure)) }
+                if failure.kind != .infrastructure { onEvent(.trouble(failure)) }
             }
             wait = Self.finishInterval * Double.random(in: 0.8...1.2)
         }
@@ -142,7 +142,7 @@ public final class HouseKeeper: Sendable {
         while await rest(.seconds(2)) {
             for root in files.silenceRoots(ofCallsLongerThan: Self.silenceLimit).sorted() {
                 let path = roots()[root]?.path ?? root
-                tell(.trouble(StorageError.silence(of: root, at: path, for: Self.silenceLimit).failure))
+                onEvent(.trouble(StorageError.silence(of: root, at: path, for: Self.silenceLimit).failure))
             }
             files.resumeReturned()
         }

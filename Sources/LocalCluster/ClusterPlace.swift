@@ -5,7 +5,7 @@ import System
 package struct ClusterPlace: Sendable {
     /// Holds everything but the socket.
     package let folder: String
-    /// Holds the server's socket.
+    /// Holds the server's socket, and those of parts that are being started.
     package let sockets: String
     /// The account for PostgreSQL, which refuses to run as root; `nil` means the user's own account.
     let account: Account?
@@ -20,6 +20,8 @@ package struct ClusterPlace: Sendable {
     var supervisorLog: PartLog { PartLog(path: logs + "/supervisor.log", limit: logLimit) }
     var coordinatorLog: PartLog { PartLog(path: logs + "/coordinator.log", limit: logLimit) }
     var workerLog: PartLog { PartLog(path: logs + "/worker.log", limit: logLimit) }
+    /// Where a part that is being started says that it is ready.
+    func readySocket(of part: String) -> String { "\(sockets)/\(part).ready" }
     /// Locked by the supervisor of the cluster.
     var lock: String { folder + "/lock" }
     /// The parts that run, with their process identities.
@@ -69,9 +71,9 @@ package struct ClusterPlace: Sendable {
         return Account(name: "postgres", user: entry.pointee.pw_uid, group: entry.pointee.pw_gid)
     }
 
-    /// A folder whose name is short enough: the path of a socket has at most 107 bytes.
+    /// A folder whose name is short enough for the paths of its sockets.
     private static func socketFolder(_ environment: [String: String], _ folder: String, isRoot: Bool) -> String {
-        let longest = 107 - "/.s.PGSQL.5432.lock".utf8.count
+        let longest = LocalSocketAddress.longestPath - "/.s.PGSQL.5432.lock".utf8.count
         var candidates: [String] = []
         if !isRoot, let runtime = environment["XDG_RUNTIME_DIR"], runtime.hasPrefix("/"), access(runtime, W_OK) == 0 {
             // A user with two data folders has two clusters.

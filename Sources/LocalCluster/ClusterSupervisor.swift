@@ -64,7 +64,7 @@ package final class ClusterSupervisor {
         try server.make()
         try startPostgres()
         try migrate()
-        for part in [Part.coordinator, .worker] where !isAlive(part) { try start(part) }
+        try startUntilReady([.coordinator, .worker].filter { !isAlive($0) })
         state.isReady = true
         try state.write(place)
         say("ready")
@@ -104,7 +104,32 @@ package final class ClusterSupervisor {
         if let problem { throw problem }
     }
 
-    private func start(_ part: Part) throws(ClusterError) {
+    /// How long a part may take until it is ready. If it takes longer, its log says why.
+    private static let patience = Duration.seconds(10)
+
+    /// Starts the parts, and waits until each can do its work: who is told that the cluster runs must not find a ledger
+    /// without workers.
+    private func startUntilReady(_ parts: [Part]) throws(ClusterError) {
+        var sockets: [(part: Part, socket: ReadySocket)] = []
+        for part in parts {
+            let socket = try ReadySocket(at: place.readySocket(of: part.rawValue))
+            sockets.append((part, socket))
+            try start(part, announcingTo: socket.path)
+        }
+        let deadline = ContinuousClock.now + Self.patience
+        for (part, socket) in sockets {
+            if let process = process(of: part) { socket.wait(for: process, until: deadline) }
+        }
+        guard parts.contains(.worker) else { return }
+        state.slots = slots
+        try state.write(place)
+    }
+
+    /// How many the next worker gets.
+    private var slots: Int { wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+
+    private func start(_ part: Part, announcingTo socket: String? = nil) throws(ClusterError) {
+        let manager = socket.map { ["NOTIFY_SOCKET": $0] } ?? [:]
         let address = "host='\(place.sockets)' port=5432 user=sluice dbname=postgres"
         let program = try PrivateCluster.program()
         let started: ProcessIdentity
@@ -122,17 +147,19 @@ package final class ClusterSupervisor {
                 [program, "coordinator", "--config", "/dev/null", "--root", "local=/"],
                 log: place.coordinatorLog.path,
                 variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.coordinatorLog.path]
+                    .merging(manager) { $1 }
             )
             state.coordinator = started
         case .worker:
-            let slots = wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
             started = try Daemon.start(
                 [program, "worker", "--config", "/dev/null", "--name", "local", "--slots", "\(slots)"]
                     + ["--root", "local=/"] + workerOptions,
                 log: place.workerLog.path,
                 variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.workerLog.path]
+                    .merging(manager) { $1 }
             )
-            (state.worker, state.slots) = (started, slots)
+            // `up --slots` waits until the state has the number of slots, and so until the worker is ready.
+            (state.worker, state.slots) = (started, socket == nil ? slots : nil)
         }
         let before = pauses[part]
         let lived = before.map { ContinuousClock.now - $0.startedAt }
@@ -198,7 +225,7 @@ package final class ClusterSupervisor {
         say("restarting the worker with \(Plural.count(slots, "slot"))")
         worker.send(SIGTERM)
         _ = try worker.waitForEnd(.seconds(40))
-        try start(.worker)
+        try startUntilReady([.worker])
     }
 
     /// Writes a line to the log.

@@ -29,7 +29,7 @@ public struct PublicationFinisher: Sendable {
             case .kept(let failure): .postponed(failure)
             }
         }
-        try await tell(zip(due, named).map { ($0.fence, $1) }, &endings, within: limit)
+        try await report(zip(due, named).map { ($0.fence, $1) }, &endings, within: limit)
         return endings
     }
 
@@ -131,7 +131,7 @@ public struct PublicationFinisher: Sendable {
         }
     }
 
-    private func tell(
+    private func report(
         _ named: [(fence: Fence, step: Step)],
         _ endings: inout [PublicationEnding],
         within limit: Duration?

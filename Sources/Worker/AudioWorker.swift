@@ -15,15 +15,15 @@ public final class AudioWorker: Sendable {
     private let dispatcher: Dispatcher
     /// Why the ledger will not take this worker back.
     private let refusal = Mutex<LedgerError?>(nil)
-    private let tell: @Sendable (WorkerEvent) -> Void
+    private let onEvent: @Sendable (WorkerEvent) -> Void
     private let pulse: @Sendable (WorkerLoad) -> Void
 
-    /// Opens nothing yet. Throws if the configuration is invalid. `tell` is called from any thread, and must not block.
+    /// Opens nothing yet. Throws if the configuration is invalid. `onEvent` is called from any thread, and must not block.
     /// `pulse` is called at regular times for as long as the worker makes progress.
     public init(
         _ configuration: WorkerConfiguration,
         ledger: LedgerConfiguration,
-        tell: @escaping @Sendable (WorkerEvent) -> Void = { _ in },
+        onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in },
         pulse: @escaping @Sendable (WorkerLoad) -> Void = { _ in }
     ) throws {
         try configuration.validate()
@@ -35,7 +35,7 @@ public final class AudioWorker: Sendable {
         ledgerConfiguration = ledger
         migrator = try Migrator(ledger)
         dispatcher = Dispatcher(configuration.rules)
-        self.tell = tell
+        self.onEvent = onEvent
         self.pulse = pulse
     }
 
@@ -63,22 +63,22 @@ public final class AudioWorker: Sendable {
 
     private func work() async throws {
         let roots = try await RootKeeper.open(configuration)
-        // Roots that do not answer are none of the worker's abilities.
+        // A root that does not answer does not count as an ability of the worker.
         if !roots.absences.isEmpty { dispatcher.report(roots.changed) }
         try await migrator.check()
-        let calls = LedgerCalls(try JobLedger(ledgerConfiguration), tell: tell)
+        let calls = LedgerCalls(try JobLedger(ledgerConfiguration), onEvent: onEvent)
         let heartbeat = try Heartbeat(ledgerConfiguration)
         let abilities = dispatcher.read { $0.abilities }
         let entry = try await calls.ledger.register(configuration.registration(abilities))
-        tell(.started(worker: entry.worker, lease: entry.leaseLength))
-        tell(.takes(roots: configuration.roots, queues: configuration.queues))
+        onEvent(.started(worker: entry.worker, lease: entry.leaseLength))
+        onEvent(.takes(roots: configuration.roots, queues: configuration.queues))
         dispatcher.report(.registered(entry, abilities: abilities))
 
         // The worker reports incomplete locks as an event instead.
         let rooms = (0..<configuration.slots).map { number in
             RoomSlot(number, configuration: configuration.room, warn: { _ in })
         }
-        let stages = Stages(configuration, tell: tell)
+        let stages = Stages(configuration, onEvent: onEvent)
         await run(stages, rooms, roots, calls, heartbeat)
         // All at once: a room that waits in the kernel takes its time.
         for room in rooms { room.dismiss() }
@@ -100,99 +100,33 @@ public final class AudioWorker: Sendable {
         _ calls: LedgerCalls,
         _ heartbeat: Heartbeat
     ) async {
-        let beater = stages.beater
-        let storage = StorageHealth(configuration, roots: roots, files: stages.files, dispatcher, beater, tell: tell)
-        storage.leaveSilentRoots()
-        let finisher = PublicationFinisher(calls.ledger, files: stages.files)
-        let sweeper = Sweeper(
-            age: configuration.sweepAge,
-            interval: configuration.sweepInterval,
-            files: stages.files
+        let storage = StorageHealth(
+            configuration,
+            roots: roots,
+            files: stages.files,
+            dispatcher,
+            stages.beater,
+            onEvent: onEvent
         )
-        let level = ReachedLevel()
+        storage.leaveSilentRoots()
+        storage.tryWriting()
+        let parts = Parts(
+            stages: stages,
+            calls: calls,
+            storage: storage,
+            finisher: PublicationFinisher(calls.ledger, files: stages.files),
+            sweeper: Sweeper(
+                age: configuration.sweepAge,
+                interval: configuration.sweepInterval,
+                files: stages.files
+            )
+        )
         await withDiscardingTaskGroup { group in
-            let pulse = Pulse(
-                interval: configuration.pulseInterval,
-                threads: [stages.ticker.executor, beater.executor],
-                dispatcher: dispatcher,
-                tell: pulse
-            )
-            group.addTask { await pulse.run() }
-            group.addTask { if let reached = await level.wait(for: rooms) { self.tell(.rooms(reached)) } }
-            group.addTask(executorPreference: stages.ticker.executor) { await stages.ticker.run(self.dispatcher) }
-            group.addTask(executorPreference: beater.executor) {
-                await beater.run(self.dispatcher, heartbeat) { status in
-                    status.sandbox = level.reached?.description
-                    storage.describe(&status)
-                }
-            }
-            let registrar = Registrar(
-                abilities: stages.registrations,
-                calls: calls,
-                dispatcher: dispatcher,
-                configuration: configuration,
-                migrator: migrator,
-                refuse: { error in
-                    self.refusal.withLock { $0 = error }
-                    self.stopAtOnce()
-                }
-            )
-            group.addTask { await registrar.run() }
-            let claimer = Claimer(
-                questions: stages.questions,
-                calls: calls,
-                dispatcher: dispatcher,
-                storage: storage,
-                beater: beater,
-                queues: configuration.queues
-            )
-            group.addTask { await claimer.run() }
-            group.addTask { await claimer.listen() }
-            let services = PipelineServices(
-                dispatcher: dispatcher,
-                ledger: calls.ledger,
-                calls: calls,
-                storage: storage,
-                outputs: stages.outputs,
-                conversions: stages.conversions,
-                sweeper: sweeper,
-                codecs: configuration.codecs,
-                room: configuration.room
-            )
-            for (slot, room) in rooms.enumerated() {
-                for jobs in stages.starts(in: slot) {
-                    let pipeline = SlotPipeline(jobs: jobs, room: room, slot: slot, services: services)
-                    group.addTask { await pipeline.run() }
-                }
-                let digester = Digester(
-                    jobs: stages.digests,
-                    outputs: stages.outputs,
-                    dispatcher: dispatcher,
-                    storage: storage
-                )
-                group.addTask { await digester.run() }
-            }
-            let publisher = Publisher(stages.steps, stages.outputs, calls, dispatcher, storage, finisher)
-            group.addTask { await publisher.run() }
-            let discarder = Discarder(outputs: stages.discards, storage: storage, tell: tell)
-            group.addTask { await discarder.run() }
-            let caretaker = Caretaker(
-                configuration: configuration,
-                calls: calls,
-                dispatcher: dispatcher,
-                storage: storage,
-                beater: beater,
-                finisher: finisher,
-                sweeper: sweeper
-            )
-            group.addTask { await caretaker.tidy() }
-            group.addTask { await caretaker.watchDisks() }
-            group.addTask { await caretaker.watchMounts() }
-            for root in roots.names {
-                group.addTask { await caretaker.watch(root) }
-                group.addTask { await caretaker.listen(to: root) }
-            }
-            if configuration.keepsHouse { group.addTask { await caretaker.keepHouse() } }
+            startBeating(in: &group, parts, rooms, heartbeat)
+            startClaiming(in: &group, parts)
+            startConverting(in: &group, parts, rooms)
+            startPublishing(in: &group, parts)
+            startCaretaking(in: &group, parts, roots)
 
             dispatcher.begin(stages)
             await stages.end.wait(since: 0)
@@ -200,6 +134,127 @@ public final class AudioWorker: Sendable {
             stages.files.stop()
         }
     }
+
+    // MARK: - Starting the stages
+
+    /// What the stages share.
+    private struct Parts: Sendable {
+        let stages: Stages
+        let calls: LedgerCalls
+        let storage: StorageHealth
+        let finisher: PublicationFinisher
+        let sweeper: Sweeper
+    }
+
+    private func startBeating(
+        in group: inout DiscardingTaskGroup,
+        _ parts: Parts,
+        _ rooms: [RoomSlot],
+        _ heartbeat: Heartbeat
+    ) {
+        let (ticker, beater, storage) = (parts.stages.ticker, parts.stages.beater, parts.storage)
+        let level = ReachedLevel()
+        let pulse = Pulse(
+            interval: configuration.pulseInterval,
+            threads: [ticker.executor, beater.executor],
+            dispatcher: dispatcher,
+            report: pulse
+        )
+        group.addTask { await pulse.run() }
+        group.addTask { if let reached = await level.wait(for: rooms) { self.onEvent(.rooms(reached)) } }
+        group.addTask(executorPreference: ticker.executor) { await ticker.run(self.dispatcher) }
+        group.addTask(executorPreference: beater.executor) {
+            await beater.run(self.dispatcher, heartbeat) { status in
+                status.sandbox = level.reached?.description
+                storage.describe(&status)
+            }
+        }
+    }
+
+    /// Starts what asks the ledger: for a registration, and for jobs.
+    private func startClaiming(in group: inout DiscardingTaskGroup, _ parts: Parts) {
+        let registrar = Registrar(
+            abilities: parts.stages.registrations,
+            calls: parts.calls,
+            dispatcher: dispatcher,
+            configuration: configuration,
+            migrator: migrator,
+            refuse: { error in
+                self.refusal.withLock { $0 = error }
+                self.stopAtOnce()
+            }
+        )
+        group.addTask { await registrar.run() }
+        let claimer = Claimer(
+            questions: parts.stages.questions,
+            calls: parts.calls,
+            dispatcher: dispatcher,
+            storage: parts.storage,
+            beater: parts.stages.beater,
+            queues: configuration.queues
+        )
+        group.addTask { await claimer.run() }
+        group.addTask { await claimer.listen() }
+    }
+
+    /// Starts the pipelines of each slot, and a digester for what they convert.
+    private func startConverting(in group: inout DiscardingTaskGroup, _ parts: Parts, _ rooms: [RoomSlot]) {
+        let services = PipelineServices(
+            dispatcher: dispatcher,
+            ledger: parts.calls.ledger,
+            calls: parts.calls,
+            storage: parts.storage,
+            outputs: parts.stages.outputs,
+            conversions: parts.stages.conversions,
+            sweeper: parts.sweeper,
+            codecs: configuration.codecs,
+            room: configuration.room
+        )
+        for (slot, room) in rooms.enumerated() {
+            for jobs in parts.stages.starts(in: slot) {
+                let pipeline = SlotPipeline(jobs: jobs, room: room, slot: slot, services: services)
+                group.addTask { await pipeline.run() }
+            }
+            let digester = Digester(
+                jobs: parts.stages.digests,
+                outputs: parts.stages.outputs,
+                dispatcher: dispatcher,
+                storage: parts.storage
+            )
+            group.addTask { await digester.run() }
+        }
+    }
+
+    private func startPublishing(in group: inout DiscardingTaskGroup, _ parts: Parts) {
+        let (stages, storage) = (parts.stages, parts.storage)
+        let publisher = Publisher(stages.steps, stages.outputs, parts.calls, dispatcher, storage, parts.finisher)
+        group.addTask { await publisher.run() }
+        let discarder = Discarder(outputs: stages.discards, storage: storage, onEvent: onEvent)
+        group.addTask { await discarder.run() }
+    }
+
+    private func startCaretaking(in group: inout DiscardingTaskGroup, _ parts: Parts, _ roots: RootKeeper) {
+        let caretaker = Caretaker(
+            configuration: configuration,
+            calls: parts.calls,
+            dispatcher: dispatcher,
+            storage: parts.storage,
+            beater: parts.stages.beater,
+            finisher: parts.finisher,
+            sweeper: parts.sweeper
+        )
+        group.addTask { await caretaker.tidy() }
+        group.addTask { await caretaker.watchDisks() }
+        group.addTask { await caretaker.watchMounts() }
+        group.addTask { await caretaker.watchDenials() }
+        for root in roots.names {
+            group.addTask { await caretaker.watch(root) }
+            group.addTask { await caretaker.listen(to: root) }
+        }
+        if configuration.keepsHouse { group.addTask { await caretaker.keepHouse() } }
+    }
+
+    // MARK: - Stopping
 
     /// Hands back the jobs that the ledger still counts as held. If the ledger cannot be
     /// reached, the lease ends by itself.
@@ -209,9 +264,9 @@ public final class AudioWorker: Sendable {
         do {
             handedBack = try await calls.ledger.stop(worker, within: .seconds(5))
         } catch {
-            tell(.trouble(Failure(error)))
+            onEvent(.trouble(Failure(error)))
         }
-        tell(.stopped(worker: worker, handedBack: handedBack))
+        onEvent(.stopped(worker: worker, handedBack: handedBack))
     }
 }
 

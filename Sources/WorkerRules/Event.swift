@@ -8,8 +8,8 @@ extension WorkerState {
 
         /// The ledger has registered the worker, with these abilities.
         case registered(WorkerEntry, abilities: [String])
-        /// The ledger has answered a heartbeat of `worker` that listed `told`.
-        case beatAnswered(BeatReply, worker: Int64, told: [RunningJob])
+        /// The ledger has answered a heartbeat of `worker` that listed the jobs `reported`.
+        case beatAnswered(BeatReply, worker: Int64, reported: [RunningJob])
         case beatUnanswered(worker: Int64)
         /// The ledger has refused a call because it has ended `worker`.
         case refused(worker: Int64)
@@ -23,25 +23,27 @@ extension WorkerState {
         /// The jobs that `worker` holds according to the ledger.
         case compared([Fence], worker: Int64)
         case straysReleased
-        case abilitiesTold([String], worker: Int64)
+        case abilitiesReported([String], worker: Int64)
         case rootsChecked
         /// The question got no answer. `mayHaveHappened`: the ledger may have carried it out all the same.
         case questionFailed(mayHaveHappened: Bool)
 
         // MARK: Conversions
 
-        /// The conversion runs, and can be cancelled from now on.
+        /// The job waits for a room or is in one. It can be cancelled from now on.
+        case cancellable(Fence)
+        /// A room has begun the job.
         case began(Fence)
         case progressed(Fence, ConversionProgress)
         /// The job has left its pipeline.
         case ended(Fence, JobResult)
-        /// The output has its digest; the result says why it has none.
-        case digested(Fence, JobResult?)
+        /// The output has its digest, or not, for the reason given.
+        case digested(Fence, Setback?)
 
         // MARK: Publishing and reporting
 
         /// Outputs were linked under their attempts' names, or not, for the reasons given.
-        case linked([Fence], not: [Fence: JobResult])
+        case linked([Fence], not: [Fence: Setback])
         /// The answers to `publish`; `nil` if there is none.
         case published([Fence: JobAnswer?])
         /// What came of the orders.
@@ -79,7 +81,7 @@ extension WorkerState {
         /// The job has left the worker. Only the removal of its output may still be under way.
         case close(HeldJob, Closing)
 
-        case tell(Notice)
+        case report(Notice)
         /// The worker has stopped: no job is left, or the time for the last reports is over.
         case end
     }
@@ -103,7 +105,7 @@ extension WorkerState {
         case compare(worker: Int64)
         /// Hand back jobs that the worker does not have: the answer to their claim was lost for good.
         case releaseStrays([Fence])
-        case tellAbilities([String], worker: Int64)
+        case reportAbilities([String], worker: Int64)
         /// Whether the roots are accessible, at the end of a pause.
         case checkRoots
     }

@@ -23,6 +23,8 @@ package struct HeldJob: Sendable {
     package internal(set) var startedAt: WorkerState.Moment?
     /// When the slot had finished with it.
     package internal(set) var convertedAt: WorkerState.Moment?
+    /// Whether a room has begun it.
+    var hasBegun = false
     /// Why the job is being stopped; `nil` if it is not.
     package internal(set) var stop: StopReason?
     var frames: Int64?
@@ -42,6 +44,15 @@ package struct HeldJob: Sendable {
     /// The report of a job that was cancelled.
     var cancelledReport: AttemptFailure {
         AttemptFailure(fence, .cancelled, facts: AttemptFacts(slot: place.map { Int16(clamping: $0.slot) }))
+    }
+
+    /// The slot in whose room the job is; `nil` if it only waits for a room, or has left it. If the worker is lost now,
+    /// the ledger suspects the jobs with a slot, and no others.
+    ///
+    /// A job that an earlier attempt lost has a slot from its preparation on: see `SlotPipeline.tellBeginning`.
+    var slotInUse: Int16? {
+        guard phase == .converting, hasBegun || claim.losses > 0 else { return nil }
+        return place.map { Int16(clamping: $0.slot) }
     }
 
     /// Whether an earlier worker was lost while it ran the job.
@@ -87,6 +98,20 @@ package enum JobResult: Sendable {
     case existing
     /// The conversion ended because it was to be stopped.
     case stopped
+    case failed(AttemptFailure)
+    case handedBack(HandBack)
+
+    package init(_ setback: Setback) {
+        self =
+            switch setback {
+            case .failed(let report): .failed(report)
+            case .handedBack(let reason): .handedBack(reason)
+            }
+    }
+}
+
+/// Why there is no output of a job to publish.
+package enum Setback: Sendable {
     case failed(AttemptFailure)
     case handedBack(HandBack)
 }

@@ -10,7 +10,7 @@ extension WorkerState {
             heldBefore = Set(jobs.keys)
             ask(.compare(worker: session.worker))
         } else if session.toldAbilities != abilities {
-            ask(.tellAbilities(abilities, worker: session.worker))
+            ask(.reportAbilities(abilities, worker: session.worker))
         } else {
             askForJobs(session, at: now)
         }
@@ -180,8 +180,8 @@ extension WorkerState {
         case .paused(let reason, let wait):
             // Other workers may be able to do these jobs.
             handBackQueued(HandBack(.handedBack))
-            actions += [.tell(.paused(because: reason, wait: wait)), .beat]
-        case .resumed: actions += [.tell(.resumed), .beat]
+            actions += [.report(.paused(because: reason, wait: wait)), .beat]
+        case .resumed: actions += [.report(.resumed), .beat]
         case nil: break
         }
     }

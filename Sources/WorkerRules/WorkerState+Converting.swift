@@ -78,11 +78,11 @@ extension WorkerState {
         return job
     }
 
-    mutating func digested(_ fence: Fence, _ problem: JobResult?, at now: Moment) {
+    mutating func digested(_ fence: Fence, _ problem: Setback?, at now: Moment) {
         guard jobs[fence] != nil else { return }
         if let problem {
             actions.append(.discard([fence]))
-            ready.add(problem, of: fence)
+            ready.add(JobResult(problem), of: fence)
         } else {
             ready.add(.output, of: fence)
         }

@@ -22,7 +22,7 @@ extension WorkerState {
         comparisonDue = now + dice.about(entry.leaseLength)
         (isDry, isInDoubt, wish) = (false, false, .run)
         guard !isFirst else { return }
-        actions += [.tell(.registeredAgain(worker: entry.worker)), .beat]
+        actions += [.report(.registeredAgain(worker: entry.worker)), .beat]
     }
 
     mutating func giveUpIfOver(at now: Moment) {
@@ -35,25 +35,25 @@ extension WorkerState {
         let count = jobs.count
         session = nil
         drop(.leaseOver) { $0.worker == over.worker }
-        actions.append(.tell(.leaseLost(worker: over.worker, stopped: count)))
+        actions.append(.report(.leaseLost(worker: over.worker, stopped: count)))
         // A worker that is being stopped needs no new lease: it no longer holds any jobs.
         if stopping == nil { actions.append(.register(abilities: abilities)) }
     }
 
     // MARK: - Heartbeats
 
-    mutating func hear(_ reply: BeatReply, of worker: Int64, _ told: [RunningJob], at now: Moment) {
+    mutating func adopt(_ reply: BeatReply, of worker: Int64, for reported: [RunningJob], at now: Moment) {
         guard worker == session?.worker else { return }
         session?.clock.renew(with: reply, now: now)
         guard holds(at: now) else { return loseLease(at: now) }
         if session?.isOverdueTold == true {
             session?.isOverdueTold = false
-            actions.append(.tell(.leaseRevived(worker: worker, jobs: jobs.count)))
+            actions.append(.report(.leaseRevived(worker: worker, jobs: jobs.count)))
         }
         wish = reply.wish
-        let lost = BeatReply.attempts(of: reply.lost, among: told)
+        let lost = BeatReply.attempts(of: reply.lost, among: reported)
         if !lost.isEmpty { drop(.lost) { $0.worker == worker && lost.contains($0.fence) } }
-        let cancelled = BeatReply.attempts(of: reply.cancelled, among: told)
+        let cancelled = BeatReply.attempts(of: reply.cancelled, among: reported)
         if !cancelled.isEmpty {
             for job in stop(.cancelled, { $0.worker == worker && cancelled.contains($0.fence) }) {
                 ready.add(.failed(job.cancelledReport), of: job.fence)
@@ -76,7 +76,7 @@ extension WorkerState {
             return
         }
         self.session?.isOverdueTold = true
-        actions.append(.tell(.leaseOverdue(worker: worker, jobs: jobs.count, keptFor: session.clock.left(at: now))))
+        actions.append(.report(.leaseOverdue(worker: worker, jobs: jobs.count, keptFor: session.clock.left(at: now))))
     }
 
     /// The content of a heartbeat. Marks the progress as reported. `nil` without a lease.
@@ -90,7 +90,7 @@ extension WorkerState {
                     job.fence,
                     frames: job.frames,
                     totalFrames: job.totalFrames,
-                    slot: job.place.map { Int16(clamping: $0.slot) }
+                    slot: job.slotInUse
                 )
             )
             if job.phase == .converting, let speed = job.speed?.rounded(for: job.fence.job) {
@@ -104,7 +104,7 @@ extension WorkerState {
     }
 
     /// Whether a conversion that began at least `age` ago has made progress that no heartbeat has reported.
-    package func hasNews(after age: Duration, at now: Moment) -> Bool {
+    package func hasChanged(after age: Duration, at now: Moment) -> Bool {
         running.contains { fence, start in
             guard now - start >= age, let job = jobs[fence], job.worker == session?.worker else { return false }
             return job.frames != nil && !job.isTold

@@ -65,9 +65,9 @@ extension WorkerState {
         }
     }
 
-    mutating func hearLinked(_ linked: [Fence], _ others: [Fence: JobResult], at now: Moment) {
-        for (fence, result) in others.sorted(by: { $0.key.job < $1.key.job }) where jobs[fence] != nil {
-            turn?.add(result, of: fence)
+    mutating func hearLinked(_ linked: [Fence], _ others: [Fence: Setback], at now: Moment) {
+        for (fence, setback) in others.sorted(by: { $0.key.job < $1.key.job }) where jobs[fence] != nil {
+            turn?.add(JobResult(setback), of: fence)
         }
         publish(linked, at: now)
     }

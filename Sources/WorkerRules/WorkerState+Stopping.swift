@@ -22,7 +22,7 @@ extension WorkerState {
             let waiting = queue.count
             handBackQueued(HandBack(.draining))
             stopping = Stopping(deadline: deadline)
-            actions.append(.tell(.draining(running: jobs.count - waiting, handedBack: waiting)))
+            actions.append(.report(.draining(running: jobs.count - waiting, handedBack: waiting)))
             return
         }
         guard !before.isCuttingShort else { return }
@@ -38,7 +38,7 @@ extension WorkerState {
             worker == session?.worker
         else { return }
         stopping = Stopping()
-        actions.append(.tell(.idle))
+        actions.append(.report(.idle))
     }
 
     mutating func continueStopping(at now: Moment) {

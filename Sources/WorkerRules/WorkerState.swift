@@ -107,7 +107,7 @@ package struct WorkerState: Sendable {
     private mutating func note(_ event: Event, at now: Moment) {
         switch event {
         case .registered(let entry, let abilities): begin(entry, abilities, at: now)
-        case .beatAnswered(let reply, let worker, let told): hear(reply, of: worker, told, at: now)
+        case .beatAnswered(let reply, let worker, let reported): adopt(reply, of: worker, for: reported, at: now)
         case .beatUnanswered(let worker): missBeat(of: worker, at: now)
         case .refused(let worker): if worker == session?.worker { loseLease(at: now) }
 
@@ -115,14 +115,15 @@ package struct WorkerState: Sendable {
         case .claimed(let claims, let worker, let isEmpty): hearClaim(claims, worker, isEmpty: isEmpty, at: now)
         case .compared(let held, let worker): compare(held, worker, at: now)
         case .straysReleased: isAsking = false
-        case .abilitiesTold(let abilities, let worker): hearAbilities(abilities, worker)
+        case .abilitiesReported(let abilities, let worker): hearAbilities(abilities, worker)
         case .rootsChecked: hearRootsChecked(at: now)
         case .questionFailed(let mayHaveHappened):
             isAsking = false
             isDry = false
             isInDoubt = isInDoubt || mayHaveHappened
 
-        case .began(let fence): if jobs[fence]?.stop != nil { actions.append(.cancelConversion(fence)) }
+        case .cancellable(let fence): if jobs[fence]?.stop != nil { actions.append(.cancelConversion(fence)) }
+        case .began(let fence): jobs[fence]?.hasBegun = true
         case .progressed(let fence, let progress):
             jobs[fence]?.progressed(progress, at: now)
             handBackJobs(behind: fence, at: now)

@@ -17,7 +17,7 @@ struct DiskTests {
         )
         try await cluster.submit(2, "full")
         try await cluster.untilEnded(1)
-        try await cluster.until("an attempt has failed by a full disk", within: .seconds(60)) {
+        try await cluster.until("an attempt has failed by a full disk", within: .seconds(300)) {
             try cluster.server.run("select count(*) from sluice.attempt where code = 'disk_full'") != "0"
         }
         let codes = try cluster.server.run(

@@ -34,6 +34,38 @@ struct WorkerDeathTests {
         FaultTable.note("kill -9 of a worker", times: kills, counts)
     }
 
+    /// Only a job in a room can have felled its worker. What else a dead worker held goes back at once, unspent, and does
+    /// not run one job at a time afterwards.
+    @Test func aDeadWorkerNeverSlowsTheOthers() async throws {
+        let cluster = try await Cluster(clips: [0.3])
+        let coordinator = try cluster.startCoordinator()
+        let slots = 2
+        let others = try (0..<3).map { try cluster.startWorker("other\($0)", slots: slots) }
+        let deaths = Rounds.scaled(5)
+        var jobs = 0
+        for round in 0..<deaths {
+            let victim = try cluster.startWorker("victim\(round)", slots: slots)
+            try await cluster.until("victim \(round) holds more than its rooms") {
+                if try await cluster.ledger.status().jobs.waiting < 100 {
+                    try await cluster.submit(200, "storm\(jobs)")
+                    jobs += 200
+                }
+                let workers = try await cluster.ledger.workers()
+                return workers.contains { $0.name == "victim\(round)" && $0.holds > 3 * slots }
+            }
+            victim.kill()
+        }
+        try await cluster.untilAllEnded()
+        for worker in others { try worker.stop() }
+        try coordinator.stop()
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
+        #expect(counts.spentBesides == 0)
+        #expect(counts.lostAttempts > slots * deaths, "the dead held jobs beside those in their rooms")
+        let suspects = try cluster.server.run("select count(*) from sluice.suspect")
+        #expect(try #require(Int(suspects.trimmingCharacters(in: .whitespacesAndNewlines))) <= slots * deaths)
+        FaultTable.note("kill -9 of a worker that holds many jobs", times: deaths, counts)
+    }
+
     @Test func roomsMayBeKilledAtAnyMoment() async throws {
         // A killed room looks like one that died of its work, so the jobs may lose many rooms.
         let cluster = try await Cluster(settings: "room_deaths_allowed = 1000")

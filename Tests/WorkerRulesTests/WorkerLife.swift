@@ -64,7 +64,7 @@ struct WorkerLife {
             switch action {
             case .start(let job, let pipeline): started.append((job.fence, pipeline))
             case .close(let job, let closing): closings[job.fence.job] = closing.outcome
-            case .tell(let notice): notices.append(notice)
+            case .report(let notice): notices.append(notice)
             default: break
             }
         }
@@ -85,7 +85,7 @@ struct WorkerLife {
         guard let beat = state.beat(at: now) else { return }
         var reply = BeatReply(isAlive: true, leaseLength: Self.lease, sentAt: now)
         change(&reply)
-        report(.beatAnswered(reply, worker: beat.worker, told: beat.jobs))
+        report(.beatAnswered(reply, worker: beat.worker, reported: beat.jobs))
     }
 
     static func fence(_ job: Int64) -> Fence {

@@ -141,6 +141,30 @@ struct WorkerStateTests {
         #expect(life.step == "hand back [2, 3] handed_back")
     }
 
+    /// The ledger suspects the jobs with a slot if the worker is lost.
+    @Test func onlyJobsInARoomHaveASlotInAHeartbeat() {
+        var life = WorkerLife.afterAShortJob(pipelines: 3)
+        life.claim(2, 3, 4, 5)
+        #expect(life.started.map(\.fence.job) == [1, 2, 3, 4], "three wait for the only room")
+        func slots() -> [Int64: Int16] {
+            let jobs = life.state.beat(at: life.now)?.jobs ?? []
+            return Dictionary(uniqueKeysWithValues: jobs.compactMap { job in job.slot.map { (job.fence.job, $0) } })
+        }
+        #expect(slots() == [:])
+        life.report(.began(WorkerLife.fence(2)))
+        #expect(slots() == [2: 0])
+        life.report(.ended(WorkerLife.fence(2), .output))
+        life.report(.began(WorkerLife.fence(3)))
+        #expect(slots() == [3: 0], "the output of job 2 waits to be published")
+    }
+
+    @Test func jobThatWasLostBeforeHasASlotFromItsPreparationOn() {
+        var life = WorkerLife(slots: 1)
+        life.claim(1, 2, workersLost: 1)
+        let beat = life.state.beat(at: life.now)
+        #expect(beat?.jobs.map(\.slot) == [0, nil])
+    }
+
     @Test func suspectsRunOneAtATime() {
         var life = WorkerLife(slots: 3)
         life.claim(1, 2, workersLost: 1)
@@ -264,7 +288,7 @@ struct WorkerStateTests {
         var life = WorkerLife(slots: 1)
         life.claim(1)
         life.beat { $0.cancelled = [1] }
-        life.report(.began(WorkerLife.fence(1)))
+        life.report(.cancellable(WorkerLife.fence(1)))
         #expect(life.cancelled == [1])
     }
 
@@ -285,7 +309,7 @@ struct WorkerStateTests {
         #expect(life.step == "hand back [2] root:in")
         #expect(
             life.actions.contains { action in
-                if case .ask(.tellAbilities(let abilities, 7)) = action { abilities == ["root:out"] } else { false }
+                if case .ask(.reportAbilities(let abilities, 7)) = action { abilities == ["root:out"] } else { false }
             }
         )
         // An older change that comes late changes nothing.
@@ -327,13 +351,13 @@ struct WorkerStateTests {
         life.claim()
         life.report(.rootsChanged(absent: ["in": "a", "out": "b"], change: 1))
         #expect(life.notices == [.paused(because: "a", wait: .seconds(5))])
-        life.report(.abilitiesTold([], worker: 7))
+        life.report(.abilitiesReported([], worker: 7))
         life.pass(.seconds(5))
         #expect(life.actions.contains { if case .ask(.checkRoots) = $0 { true } else { false } })
         life.report(.rootsChecked)
         #expect(life.notices.last == .paused(because: "a", wait: .seconds(10)))
         life.report(.rootsChanged(absent: [:], change: 2))
-        life.report(.abilitiesTold(["root:in", "root:out"], worker: 7))
+        life.report(.abilitiesReported(["root:in", "root:out"], worker: 7))
         #expect(life.wanted == 1)
         life.claim(1)
         life.report(.ended(WorkerLife.fence(1), .existing))

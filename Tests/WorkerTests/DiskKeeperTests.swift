@@ -12,14 +12,21 @@ struct DiskKeeperTests {
 
     /// An operator freed space between the failed write and the check of the file system.
     @Test func aJobIsNotBlamedForAFileSystemThatWasFullAMomentAgo() {
-        #expect(keeper.lacksSpace(Self.facts(free: 0), for: 1))
-        #expect(keeper.lacksSpace(Self.facts(free: 1 << 39), for: 2))
+        #expect(keeper.shortage(Self.facts(free: 0), of: 1) == .ofFileSystem)
+        #expect(keeper.shortage(Self.facts(free: 1 << 39), of: 2) == .ofFileSystem)
+    }
+
+    /// The worker found space when it looked: only the job's error shows that there was none.
+    @Test func aFileSystemThatWasFullBeforeItWasCheckedSpendsNoAttempt() {
+        for job in 1...43 { #expect(keeper.shortage(Self.facts(free: 1 << 39), of: Int64(job)) == .over) }
     }
 
     @Test func aJobThatWantsMoreThanThereIsIsAloneWithThat() {
-        #expect(keeper.lacksSpace(Self.facts(free: 0, device: 2), for: 1))
-        #expect(!keeper.lacksSpace(Self.facts(free: 1 << 39), for: 2))
-        #expect(!keeper.lacksSpace(Self.facts(free: 1 << 39), for: 2))
-        #expect(keeper.lacksSpace(Self.facts(free: 1 << 39), for: 3))
+        #expect(keeper.shortage(Self.facts(free: 0, device: 2), of: 1) == .ofFileSystem)
+        #expect(keeper.shortage(Self.facts(free: 1 << 39), of: 2) == .over)
+        #expect(keeper.shortage(Self.facts(free: 1 << 39), of: 2) == .ofJob)
+        #expect(keeper.shortage(Self.facts(free: 1 << 39), of: 2) == .ofJob)
+        #expect(keeper.shortage(Self.facts(free: 1 << 39), of: 3) == .over)
+        #expect(keeper.shortage(Self.facts(free: 1 << 39), of: 3) == .ofFileSystem)
     }
 }

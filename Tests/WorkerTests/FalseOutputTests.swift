@@ -29,7 +29,7 @@ import Testing
         let poisoned = WorkerLab.recipe("in:poison.wav", to: "out:poison.flac")
         let jobs = try await lab.submit(Array(good.prefix(2)) + [poisoned] + good.dropFirst(2))
         let worker = try lab.worker("--slots", "1", program: WorkerProcess.poisoned)
-        try await lab.wait("all have ended", within: .seconds(100)) {
+        try await lab.wait("all have ended", within: .seconds(600)) {
             try lab.truth().filter { ["completed", "failed"].contains($0.key) }.values.reduce(0, +) == neighbours + 1
         }
         try await worker.stopsWell()

@@ -85,7 +85,7 @@ struct MemoryTests {
         var resident: [Int] = []
         for (round, count) in [500, 500, 500, 500].enumerated() {
             try await lab.submit(count, "round-\(round)-")
-            try await lab.wait("\(500 * (round + 1)) are converted", within: .seconds(120)) {
+            try await lab.wait("\(500 * (round + 1)) are converted", within: .seconds(600)) {
                 try lab.truth() == ["completed": 500 * (round + 1)]
             }
             resident.append(try anonymousBytes(of: worker.id))
@@ -105,7 +105,7 @@ struct MemoryTests {
 
     private func convert(_ recipe: Recipe, in lab: WorkerLab) async throws -> (peakBytes: Int, frames: Int) {
         let job = try await lab.submit([recipe])[0]
-        try await lab.wait("\(recipe.outputs[0].location) is made", within: .seconds(300)) {
+        try await lab.wait("\(recipe.outputs[0].location) is made", within: .seconds(600)) {
             try lab.sql("select count(*) from \(lab.schema).finished where job = \(job)") == "1"
         }
         let row = try lab.sql("select peak_bytes, frames_out from \(lab.schema).attempt where job = \(job)")

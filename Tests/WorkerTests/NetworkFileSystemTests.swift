@@ -42,7 +42,8 @@ struct NetworkFileSystemTests {
         let visible = try lab.outputs().filter { !$0.hasPrefix(".") }
         #expect(visible.count == 121)
         let sums = try Run.program("sha256sum", visible.map { lab.path("out/\($0)") }).checked().outputText
-        #expect(Set(sums.split(separator: "\n").map { String($0.prefix(64)) }) == [digest])
+        let digests: [String] = sums.split(separator: "\n").map { String($0.prefix(64)) }
+        #expect(Set(digests) == [digest])
     }
 
     /// A failover loses the record of outputs that exist. No job may fail on its own output.

@@ -60,7 +60,9 @@ struct ServiceTests {
         try await worker.waits(for: "started")
         let limits = try String(contentsOfFile: "/proc/\(worker.id)/limits", encoding: .utf8)
         let line = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max open files") })
-        #expect(line.split(separator: " ").filter { Int($0) != nil } == ["3000", "3000"])
+        let words: [Substring] = line.split(separator: " ")
+        let numbers: [Substring] = words.filter { Int($0) != nil }
+        #expect(numbers == ["3000", "3000"])
         try await worker.stopsWell()
     }
 

@@ -109,7 +109,8 @@ struct SilentRootTests {
         #expect(worker.lines("paused").map(\.root) == ["silent"])
         #expect(try lab.sql("select max(spent) from \(lab.schema).waiting") == "0")
         let status = try #require(try await lab.ledger.workers().first)
-        #expect(status.abilities.filter { $0.hasPrefix("root:") } == ["root:quick"])
+        let roots: [String] = status.abilities.filter { $0.hasPrefix("root:") }
+        #expect(roots == ["root:quick"])
         // More jobs come while it is silent.
         count += try await Self.submit(1, in: "quick", "long", to: lab)
         try await lab.wait("a long job is completed") { try Self.states(of: "quick", in: lab) == "completed" }
@@ -212,7 +213,8 @@ struct SilentRootTests {
         #expect(worker.lines("paused").map(\.root) == ["silent"])
         #expect(try Self.states(of: "silent", in: lab) == "waiting")
         let status = try #require(try await lab.ledger.workers().first)
-        #expect(status.abilities.filter { $0.hasPrefix("root:") } == ["root:quick"])
+        let roots: [String] = status.abilities.filter { $0.hasPrefix("root:") }
+        #expect(roots == ["root:quick"])
         mirror.answer()
         try await lab.wait(for: count, "completed")
         try Self.checkOutputs(of: lab)

@@ -46,7 +46,7 @@ import Testing
             WorkerLab.recipe("in:\(String(repeating: "ü", count: 120)).wav", to: "out:long.flac"),
         ])
         let worker = try lab.worker("--slots", "1", program: WorkerProcess.poisoned)
-        try await lab.wait("all have ended", within: .seconds(120)) {
+        try await lab.wait("all have ended", within: .seconds(600)) {
             try lab.truth().values.reduce(0, +) == ended(lab)
         }
         try await worker.stopsWell()

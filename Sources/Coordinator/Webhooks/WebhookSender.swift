@@ -13,7 +13,7 @@ import WebClient
 public final class WebhookSender: Sendable {
     private let ledger: JobLedger
     private let addresses: AddressRule
-    private let tell: @Sendable (CoordinatorEvent) -> Void
+    private let onEvent: @Sendable (CoordinatorEvent) -> Void
     private let threads = BlockingThreads("webhooks")
     /// The requests on their way.
     private let busy = Mutex((healthy: 0, failing: 0))
@@ -43,13 +43,13 @@ public final class WebhookSender: Sendable {
     public init(
         _ configuration: LedgerConfiguration,
         alsoTo blocks: [Block],
-        tell: @escaping @Sendable (CoordinatorEvent) -> Void
+        onEvent: @escaping @Sendable (CoordinatorEvent) -> Void
     ) throws {
         var configuration = configuration
         configuration.connectionLimit = min(configuration.connectionLimit, 2)
         ledger = try JobLedger(configuration)
         addresses = .publicOnly(others: blocks.map(\.block))
-        self.tell = tell
+        self.onEvent = onEvent
     }
 
     /// Runs until it is cancelled. What is on its way then is left to other coordinators.
@@ -80,13 +80,13 @@ public final class WebhookSender: Sendable {
                     if !taken.isEmpty { wait = .milliseconds(100) }
                     isForbidden = false
                 } catch let error as LedgerError where error.code == .ledgerPermissionDenied {
-                    if !isForbidden { tell(.sendsNoWebhooks(error.failure)) }
+                    if !isForbidden { onEvent(.sendsNoWebhooks(error.failure)) }
                     isForbidden = true
                     wait = .seconds(60)
                 } catch {
                     // The housekeeping reports that the ledger is unreachable.
                     if let error = error as? LedgerError, error.failure.kind != .infrastructure, !Task.isCancelled {
-                        tell(.trouble(error.failure))
+                        onEvent(.trouble(error.failure))
                     }
                     wait = .seconds(Double.random(in: 1...3))
                 }
@@ -117,11 +117,11 @@ public final class WebhookSender: Sendable {
         let (status, problem) = Self.facts(of: result)
         do {
             let state = try await ledger.record(delivery, status: status, error: problem)
-            if state == .dead { tell(.undeliverable(webhook: delivery.webhook, delivery: delivery.id)) }
+            if state == .dead { onEvent(.undeliverable(webhook: delivery.webhook, delivery: delivery.id)) }
         } catch {
             // Another coordinator sends it again after the lease.
             if let error = error as? LedgerError, error.failure.kind != .infrastructure, !Task.isCancelled {
-                tell(.trouble(error.failure))
+                onEvent(.trouble(error.failure))
             }
         }
     }
@@ -174,7 +174,7 @@ public final class WebhookSender: Sendable {
 
     /// What the ledger records of a result. It has nothing of what a receiver said, and no address that a name has:
     /// owners of webhooks read it.
-    private static func facts(of result: Result<WebAnswer, WebError>) -> (status: Int?, problem: String?) {
+    static func facts(of result: Result<WebAnswer, WebError>) -> (status: Int?, problem: String?) {
         switch result {
         case .success(let answer):
             switch answer.status {

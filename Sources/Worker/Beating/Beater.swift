@@ -1,4 +1,5 @@
 import Conversion
+import Glibc
 import Ledger
 import Synchronization
 import System
@@ -59,7 +60,7 @@ final class Beater: Sendable {
             repeat {
                 await pulse.sleep(until: min(due, .now + pause), since: seen)
             } while .now < due && pulse.pokes == seen && !Task.isCancelled
-                && !dispatcher.read { $0.hasNews(after: Self.patience, at: .now) }
+                && !dispatcher.read { $0.hasChanged(after: Self.patience, at: .now) }
             // Read before the beat is sent, so that a poke during the beat counts as news.
             seen = pulse.pokes
             guard !Task.isCancelled, let beat = dispatcher.beat() else {
@@ -71,7 +72,8 @@ final class Beater: Sendable {
                 busySlots: beat.busySlots,
                 pausedBecause: beat.pausedBecause,
                 pausedRoots: beat.pausedRoots,
-                paces: beat.paces
+                paces: beat.paces,
+                userID: Int(geteuid())
             )
             describe(&status)
             wait = await send(beat, status, dispatcher, heartbeat)
@@ -93,7 +95,7 @@ final class Beater: Sendable {
                 status: status,
                 within: min(.seconds(10), max(interval, .milliseconds(200)))
             )
-            dispatcher.report(.beatAnswered(reply, worker: beat.worker, told: beat.jobs))
+            dispatcher.report(.beatAnswered(reply, worker: beat.worker, reported: beat.jobs))
             return max(interval - (.now - reply.sentAt), .zero)
         } catch {
             // No answer: the worker goes on as long as its lease clock allows, because the ledger

@@ -19,13 +19,13 @@ struct Pulse: Sendable {
     let interval: Duration
     let threads: [any TaskExecutor]
     let dispatcher: Dispatcher
-    let tell: @Sendable (WorkerLoad) -> Void
+    let report: @Sendable (WorkerLoad) -> Void
 
     /// Runs until the task is cancelled.
     func run() async {
         while !Task.isCancelled {
             for thread in threads { await Task(executorPreference: thread) {}.value }
-            tell(dispatcher.read { WorkerLoad(busySlots: $0.busySlots, slots: $0.settings.slots) })
+            report(dispatcher.read { WorkerLoad(busySlots: $0.busySlots, slots: $0.settings.slots) })
             // Throws only when the task is cancelled, and then the loop ends.
             try? await Task.sleep(for: interval, clock: .continuous)
         }

@@ -23,12 +23,12 @@ struct Claimer: Sendable {
                 if error.code == .ledgerLeaseOver, let worker = question.worker {
                     dispatcher.report(.refused(worker: worker))
                 } else if !Task.isCancelled {
-                    if error.isTransient { calls.noteLedger(error) } else { calls.tell(.trouble(error.failure)) }
+                    if error.isTransient { calls.noteLedger(error) } else { calls.onEvent(.trouble(error.failure)) }
                     _ = await patience.wait()
                 }
                 dispatcher.report(.questionFailed(mayHaveHappened: error.mayHaveHappened))
             } catch {
-                calls.tell(.trouble(Failure(error)))
+                calls.onEvent(.trouble(Failure(error)))
                 _ = await patience.wait()
                 dispatcher.report(.questionFailed(mayHaveHappened: true))
             }
@@ -52,9 +52,9 @@ struct Claimer: Sendable {
         case .releaseStrays(let fences):
             _ = try await ledger.release(fences)
             return .straysReleased
-        case .tellAbilities(let abilities, let worker):
+        case .reportAbilities(let abilities, let worker):
             try await ledger.setAbilities(abilities, of: worker)
-            return .abilitiesTold(abilities, worker: worker)
+            return .abilitiesReported(abilities, worker: worker)
         case .checkRoots:
             await storage.checkRoots()
             return .rootsChecked
@@ -75,7 +75,7 @@ extension WorkerState.Question {
     /// The worker for which the ledger is asked.
     fileprivate var worker: Int64? {
         switch self {
-        case .claim(_, let worker, _), .compare(let worker), .tellAbilities(_, let worker): worker
+        case .claim(_, let worker, _), .compare(let worker), .reportAbilities(_, let worker): worker
         case .releaseStrays, .checkRoots: nil
         }
     }

@@ -10,7 +10,8 @@ enum Preparation: Sendable {
     case existing([PlannedOutput])
     /// This worker cannot do the job; `need` is the ability that another worker must have.
     case unable(need: String)
-    case failed(StorageError, root: String?)
+    /// `isWriting`: at an output, not at a source.
+    case failed(StorageError, root: String?, isWriting: Bool)
     /// The output's file system is full.
     case fileSystemFull(FileSystemFacts)
     /// The file system of the source or the output is not mounted.
@@ -25,89 +26,158 @@ enum Preparation: Sendable {
         _ mounts: MountKeeper,
         _ calls: FileCalls
     ) -> Preparation {
-        let recipe = claim.recipe
-        let mountChanges = mounts.watch.refresh()
-        var root: String?
+        var opening = JobOpening(claim: claim, roots: roots, codecs: codecs, disks: disks, mounts: mounts)
         do throws(StorageError) {
-            guard !recipe.sources.isEmpty, !recipe.outputs.isEmpty else {
-                throw StorageError(.invalidLocation, at: .open, "read the recipe", "it lacks a source or an output")
-            }
-            var from: [Location] = []
-            for source in recipe.sources { from.append(try Location(source.location)) }
-            var to: [Location] = []
-            for output in recipe.outputs { to.append(try Location(output.location)) }
-            // `try?`: only whether the worker has the root matters here.
-            for location in from + to where (try? roots.root(of: location)) == nil {
-                return .unable(need: AbilityWord.root(location.root))
-            }
-            for output in recipe.outputs {
-                guard let codec = codec(of: output), !codecs.contains(codec) else { continue }
-                return .unable(need: AbilityWord.codec(codec))
-            }
-            // A file opened below an unmounted folder would be hidden as soon as the file system is mounted again.
-            var checked: Set<String> = []
-            for location in from where checked.insert(location.root).inserted {
-                root = location.root
-                try roots.root(of: location).check()
-            }
-            if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
-            let files = try SourceFiles.opening(from) { location throws(StorageError) in
-                root = location.root
-                return try roots.root(of: location).openSource(location)
-            }
-            for location in to {
-                root = location.root
-                if checked.insert(location.root).inserted { try roots.root(of: location).check() }
-                if disks.isAnythingAside {
-                    let facts = try roots.root(of: location).fileSystem(of: location)
-                    if disks.aside(facts.device) != nil { return .fileSystemFull(facts) }
-                }
-                if claim.losses > 0 { removeRemains(of: claim, at: location, in: roots) }
-            }
-            let work = Self.work(of: recipe, files)
-            var plan: [PlannedOutput] = []
-            var outputs = OutputSet()
-            for (location, output) in zip(to, recipe.outputs) {
-                root = location.root
-                let policy = try roots.root(of: location).rules.policy(output.onConflict)
-                let owner = try owner(of: location, policy, for: claim, madeOf: work, in: roots)
-                if case .job(let fingerprint) = owner {
-                    plan.append(.made(location, fingerprint))
-                    continue
-                }
-                let preparation = try roots.root(of: location).prepareOutput(
-                    at: location,
-                    onConflict: output.onConflict,
-                    sources: files.identities,
-                    permissions: files.permissions,
-                    mayExist: owner == .unknown
-                )
-                switch consume preparation {
-                case .skipped: plan.append(.leftAlone)
-                case .ready(let file):
-                    outputs.add(file)
-                    plan.append(.written(location))
-                }
-            }
-            // An album needs the loudness of outputs that exist as well: the gain of the others depends on it.
-            let isMeasured = recipe.belongsToAlbum && plan.contains(where: \.isMade)
-            guard isMeasured || plan.contains(where: \.isWritten) else { return .existing(plan) }
-            // The file system may have been unmounted in the meantime.
-            if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
-            return .ready(
-                PreparedJob(
-                    files,
-                    outputs,
-                    as: plan,
-                    sourceRoots: from.map(\.root),
-                    madeOf: work,
-                    mountChanges: mountChanges,
-                    files: calls
-                )
-            )
+            return try opening.prepare(calls)
         } catch {
-            return .failed(error, root: root)
+            return .failed(error, root: opening.root, isWriting: opening.isWriting)
         }
+    }
+}
+
+/// The steps that open a job's files. All of them block.
+private struct JobOpening {
+    let claim: Claim
+    let roots: StorageRoots
+    let codecs: Set<Codec>
+    let disks: DiskKeeper
+    let mounts: MountKeeper
+    /// The root that the current step is about.
+    private(set) var root: String?
+    /// Whether the current step is about the outputs.
+    private(set) var isWriting = false
+    /// The roots that were found to be there.
+    private var checked: Set<String> = []
+
+    init(claim: Claim, roots: StorageRoots, codecs: Set<Codec>, disks: DiskKeeper, mounts: MountKeeper) {
+        self.claim = claim
+        self.roots = roots
+        self.codecs = codecs
+        self.disks = disks
+        self.mounts = mounts
+    }
+
+    mutating func prepare(_ calls: FileCalls) throws(StorageError) -> Preparation {
+        let mountChanges = mounts.watch.refresh()
+        let (from, to) = try places()
+        if let need = missingAbility(for: from + to) { return .unable(need: need) }
+        // A file opened below an unmounted folder would be hidden as soon as the file system is mounted again.
+        try checkRoots(of: from)
+        if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
+        let files = try openSources(at: from)
+        isWriting = true
+        if let full = try prepareDestinations(to) { return .fileSystemFull(full) }
+        let work = Self.work(of: claim.recipe, files)
+        var outputs = OutputSet()
+        let plan = try openOutputs(at: to, from: files, madeOf: work, into: &outputs)
+        // An album needs the loudness of outputs that exist as well: the gain of the others depends on it.
+        let isMeasured = claim.recipe.belongsToAlbum && plan.contains(where: \.isMade)
+        guard isMeasured || plan.contains(where: \.isWritten) else { return .existing(plan) }
+        // The file system may have been unmounted in the meantime.
+        if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
+        return .ready(
+            PreparedJob(
+                files,
+                outputs,
+                as: plan,
+                sourceRoots: from.map(\.root),
+                madeOf: work,
+                mountChanges: mountChanges,
+                files: calls
+            )
+        )
+    }
+
+    // MARK: - Checking
+
+    /// The locations of the sources and the outputs.
+    private func places() throws(StorageError) -> (from: [Location], to: [Location]) {
+        let recipe = claim.recipe
+        guard !recipe.sources.isEmpty, !recipe.outputs.isEmpty else {
+            throw StorageError(.invalidLocation, at: .open, "read the recipe", "it lacks a source or an output")
+        }
+        var from: [Location] = []
+        for source in recipe.sources { from.append(try Location(source.location)) }
+        var to: [Location] = []
+        for output in recipe.outputs { to.append(try Location(output.location)) }
+        return (from, to)
+    }
+
+    /// A root or a codec that the job needs and this worker lacks; `nil` if there is none.
+    private func missingAbility(for locations: [Location]) -> String? {
+        // `try?`: only whether the worker has the root matters here.
+        for location in locations where (try? roots.root(of: location)) == nil {
+            return AbilityWord.root(location.root)
+        }
+        for output in claim.recipe.outputs {
+            guard let codec = Self.codec(of: output), !codecs.contains(codec) else { continue }
+            return AbilityWord.codec(codec)
+        }
+        return nil
+    }
+
+    private mutating func checkRoots(of locations: [Location]) throws(StorageError) {
+        for location in locations where checked.insert(location.root).inserted {
+            root = location.root
+            try roots.root(of: location).check()
+        }
+    }
+
+    /// Checks the roots of the outputs, and removes what an earlier attempt left there. Returns the first file system that
+    /// counts as full.
+    private mutating func prepareDestinations(_ locations: [Location]) throws(StorageError) -> FileSystemFacts? {
+        for location in locations {
+            root = location.root
+            if checked.insert(location.root).inserted { try roots.root(of: location).check() }
+            if disks.isAnythingAside {
+                let facts = try roots.root(of: location).fileSystem(of: location)
+                if disks.aside(facts.device) != nil { return facts }
+            }
+            if claim.losses > 0 { Self.removeRemains(of: claim, at: location, in: roots) }
+        }
+        return nil
+    }
+
+    // MARK: - Opening
+
+    private mutating func openSources(at locations: [Location]) throws(StorageError) -> SourceFiles {
+        try SourceFiles.opening(locations) { location throws(StorageError) in
+            root = location.root
+            return try roots.root(of: location).openSource(location)
+        }
+    }
+
+    /// Opens the outputs that are to be written, and returns what the job does about each of all outputs.
+    private mutating func openOutputs(
+        at locations: [Location],
+        from files: SourceFiles,
+        madeOf work: UInt64,
+        into outputs: inout OutputSet
+    ) throws(StorageError) -> [PlannedOutput] {
+        var plan: [PlannedOutput] = []
+        for (location, output) in zip(locations, claim.recipe.outputs) {
+            root = location.root
+            let policy = try roots.root(of: location).rules.policy(output.onConflict)
+            let owner = try Self.owner(of: location, policy, for: claim, madeOf: work, in: roots)
+            if case .job(let fingerprint) = owner {
+                plan.append(.made(location, fingerprint))
+                continue
+            }
+            let preparation = try roots.root(of: location).prepareOutput(
+                at: location,
+                onConflict: output.onConflict,
+                sources: files.identities,
+                permissions: files.permissions,
+                mayExist: owner == .unknown
+            )
+            switch consume preparation {
+            case .skipped: plan.append(.leftAlone)
+            case .ready(let file):
+                outputs.add(file)
+                plan.append(.written(location))
+            }
+        }
+        return plan
     }
 
     /// Who made the file at a job's destination. With the policy `replace` that does not matter.

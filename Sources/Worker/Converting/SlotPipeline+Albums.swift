@@ -5,7 +5,7 @@ import WorkerRules
 
 // A job of an album is worked on twice: once to measure its track, and again when the loudness of all tracks is known.
 extension SlotPipeline {
-    func workInAlbum(_ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
+    func workInAlbum(_ job: HeldJob, _ prepared: PreparedJob) async -> PipelineResult {
         let (ledger, fence) = (services.ledger, job.fence)
         let isWorthIt = { services.dispatcher.stopReason(of: fence) == nil }
         guard let state = await services.calls.ask(while: isWorthIt, { try await ledger.album(of: fence) }) else {
@@ -26,13 +26,12 @@ extension SlotPipeline {
         }
     }
 
-    private func measure(_ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
+    private func measure(_ job: HeldJob, _ prepared: PreparedJob) async -> PipelineResult {
         // The whole recipe: which of the outputs exist already must not change what is measured.
-        let (recipe, sources, party) = (job.claim.recipe, prepared.sources, job.claim.tenant)
-        let bytes = recipe.timeline == nil ? prepared.sourceBytes : nil
-        let outcome = await inRoom(job) { [room] in
-            await room.measure(recipe, from: sources, sourceBytes: bytes, for: party, report: $0)
-        }
+        let recipe = job.claim.recipe
+        var work = RoomWork(measuring: recipe, from: prepared.sources)
+        work.sourceBytes = recipe.timeline == nil ? prepared.sourceBytes : nil
+        let outcome = await inRoom(job, work)
         let (ledger, fence) = (services.ledger, job.fence)
         let isWorthIt = { services.dispatcher.stopReason(of: fence) == nil }
         guard isWorthIt() else {
@@ -40,7 +39,7 @@ extension SlotPipeline {
             return .stopped
         }
         switch outcome {
-        case .measured(let track, _):
+        case .done(let track, _):
             prepared.discard()
             let isOurs = await services.calls.ask(while: isWorthIt) { try await ledger.record(track, of: fence) }
             // Without an answer the job is measured again, if the ledger did not receive the figures.
@@ -54,10 +53,9 @@ extension SlotPipeline {
 }
 
 extension HandBack {
-    /// Until the ledger wakes the job: a century is its longest time.
+    /// The ledger keeps the job until its album is closed.
     fileprivate static let albumWaits = HandBack(
         .albumWaits,
-        hold: .seconds(3_155_760_000),
         message: "its loudness is measured; it continues when all jobs of the batch are"
     )
 }

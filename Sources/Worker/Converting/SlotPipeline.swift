@@ -15,11 +15,12 @@ struct SlotPipeline: Sendable {
 
     func run() async {
         while let job = await jobs.take(upTo: 1)?.first {
-            services.dispatcher.report(.ended(job.fence, await work(on: job)))
+            let result = await work(on: job)
+            services.dispatcher.report(.ended(job.fence, services.outputs.keep(result)))
         }
     }
 
-    private func work(on job: HeldJob) async -> JobResult {
+    private func work(on job: HeldJob) async -> PipelineResult {
         let (claim, storage, codecs) = (job.claim, services.storage, services.codecs)
         let (roots, disks, mounts) = (storage.roots.usable, storage.disks, storage.mounts)
         let files = storage.files
@@ -35,9 +36,10 @@ struct SlotPipeline: Sendable {
             return await workInAlbum(job, prepared)
         case .existing(let plan): return existing(plan, of: claim)
         case .unable(let need): return .handedBack(HandBack(.unable, need: need))
-        case .failed(let error, let root):
+        case .failed(let error, let root, let isWriting):
             let report = AttemptFailure(job.fence, error.failure, facts: facts())
-            return await storage.diagnose(report, claim, [root].compactMap(\.self))
+            let roots = [root].compactMap(\.self)
+            return PipelineResult(await storage.diagnose(report, claim, roots, isWriting: isWriting))
         case .fileSystemFull(let facts): return .handedBack(storage.putOff(facts))
         case .fileSystemMissing(let lost): return .handedBack(storage.putOff(lost))
         }
@@ -53,17 +55,16 @@ struct SlotPipeline: Sendable {
     }
 
     /// Ends a job that has nothing to write.
-    func existing(_ plan: [PlannedOutput], of claim: Claim) -> JobResult {
+    func existing(_ plan: [PlannedOutput], of claim: Claim) -> PipelineResult {
         let facts = plan.contains(where: \.isMade) ? facts() : AttemptFacts()
-        services.outputs.add(FinishedOutput(claim: claim, plan: plan, facts: facts, fingerprints: []))
-        return .existing
+        return .existing(FinishedOutput(claim: claim, plan: plan, facts: facts, fingerprints: []))
     }
 
     // MARK: - Converting
 
-    func convert(_ job: HeldJob, _ prepared: PreparedJob, of album: AlbumLoudness? = nil) async -> JobResult {
+    func convert(_ job: HeldJob, _ prepared: PreparedJob, of album: AlbumLoudness? = nil) async -> PipelineResult {
         let outcome = await outcome(of: job, prepared, album)
-        if case .converted(let reports, let cost) = outcome,
+        if case .done(let reports, let cost) = outcome,
             reports.allSatisfy({ $0.plannedFrames == $0.writtenFrames })
         {
             let facts = facts(reports, cost, of: job)
@@ -72,10 +73,9 @@ struct SlotPipeline: Sendable {
                 return .handedBack(services.storage.givenUp(prepared.roots))
             }
             guard let problem = objection(to: reports, sealed, job.claim, prepared) else {
-                services.outputs.add(
+                return .output(
                     FinishedOutput(claim: job.claim, plan: prepared.plan, facts: facts, prepared: prepared)
                 )
-                return .output
             }
             if problem.isLie, let process = cost.process { room.distrust(process, because: problem.failure.message) }
             let failed = AttemptFailure(job.fence, problem.failure, isRoomDeath: problem.isLie, facts: facts)
@@ -86,7 +86,7 @@ struct SlotPipeline: Sendable {
             return .stopped
         }
         switch outcome {
-        case .converted(let reports, let cost):
+        case .done(let reports, let cost):
             let facts = facts(reports, cost, of: job)
             prepared.discard()
             let place = reports.firstIndex { $0.plannedFrames != $0.writtenFrames } ?? 0
@@ -113,34 +113,39 @@ struct SlotPipeline: Sendable {
         )
     }
 
-    private func outcome(of job: HeldJob, _ prepared: PreparedJob, _ album: AlbumLoudness?) async -> RoomOutcome {
+    private func outcome(of job: HeldJob, _ prepared: PreparedJob, _ album: AlbumLoudness?) async -> RoomOutcome<
+        [ConversionReport]
+    > {
         let recipe = prepared.reduced(job.claim.recipe)
-        var work = RoomWork(recipe, from: prepared.sources, to: prepared.destinations)
+        var work = RoomWork(recipe, from: prepared.sources, to: prepared.destinations, album: album)
         // A timeline may repeat a small source for hours.
         work.sourceBytes = job.claim.recipe.timeline == nil ? prepared.sourceBytes : nil
         work.endsRoom = !prepared.canBeSealed
-        work.album = album
-        work.party = job.claim.tenant
-        return await inRoom(job) { [room, work] in await room.run(work, report: $0) }
+        return await inRoom(job, work)
     }
 
     /// Has the room work on a job, so that the worker can cancel it and sees its progress.
-    func inRoom<Outcome: Sendable>(
-        _ job: HeldJob,
-        _ body: @escaping @Sendable (@escaping @Sendable (ConversionProgress) -> Void) async -> Outcome
-    ) async -> Outcome {
+    func inRoom<Answer>(_ job: HeldJob, _ work: RoomWork<Answer>) async -> RoomOutcome<Answer> {
+        var work = work
+        work.party = job.claim.tenant
         let (dispatcher, fence) = (services.dispatcher, job.fence)
-        let conversion = Task { await body { dispatcher.report(.progressed(fence, $0)) } }
+        let conversion = Task { [room, work] in
+            await room.run(
+                work,
+                report: { dispatcher.report(.progressed(fence, $0)) },
+                began: { dispatcher.report(.began(fence)) }
+            )
+        }
         services.conversions.begin(fence) { conversion.cancel() }
-        dispatcher.report(.began(fence))
+        dispatcher.report(.cancellable(fence))
         defer { services.conversions.end(fence) }
         return await conversion.value
     }
 
     /// Removes the output and finds out whether the storage is to blame.
-    func diagnosed(_ report: AttemptFailure, _ job: HeldJob, _ prepared: PreparedJob) async -> JobResult {
+    func diagnosed(_ report: AttemptFailure, _ job: HeldJob, _ prepared: PreparedJob) async -> PipelineResult {
         let roots = prepared.sourceRoots + prepared.locations.map(\.root)
-        return await services.storage.diagnose(report, job.claim, roots) { prepared.discardNow() }
+        return PipelineResult(await services.storage.diagnose(report, job.claim, roots) { prepared.discardNow() })
     }
 
     /// Closes the sources and seals the outputs. `nil` if that was given up.

@@ -6,12 +6,12 @@ import System
 /// The worker's calls to the ledger, and what users learn of them.
 final class LedgerCalls: Sendable {
     let ledger: JobLedger
-    let tell: @Sendable (WorkerEvent) -> Void
+    let onEvent: @Sendable (WorkerEvent) -> Void
     private let isLedgerAway = Mutex(false)
 
-    init(_ ledger: JobLedger, tell: @escaping @Sendable (WorkerEvent) -> Void) {
+    init(_ ledger: JobLedger, onEvent: @escaping @Sendable (WorkerEvent) -> Void) {
         self.ledger = ledger
-        self.tell = tell
+        self.onEvent = onEvent
     }
 
     /// Repeats a question to the ledger until it answers, or until `isWorthIt` is false. `nil` if there was no
@@ -30,7 +30,7 @@ final class LedgerCalls: Sendable {
                 noteLedger(error)
                 guard await patience.wait() else { return nil }
             } catch {
-                if !Task.isCancelled { tell(.trouble(Failure(error))) }
+                if !Task.isCancelled { onEvent(.trouble(Failure(error))) }
                 return nil
             }
         }
@@ -39,11 +39,11 @@ final class LedgerCalls: Sendable {
 
     /// Reports once that the ledger is away, and once that it is back.
     func noteLedger(_ error: LedgerError?) {
-        let isNews = isLedgerAway.withLock { isAway in
+        let isNew = isLedgerAway.withLock { isAway in
             defer { isAway = error != nil }
             return isAway != (error != nil)
         }
-        guard isNews else { return }
-        tell(error.map { .ledgerAway($0.failure) } ?? .ledgerBack)
+        guard isNew else { return }
+        onEvent(error.map { .ledgerAway($0.failure) } ?? .ledgerBack)
     }
 }

@@ -15,15 +15,15 @@ struct Stages: Sendable {
     let registrations = Channel<[String]>()
     let questions = Channel<WorkerState.Question>()
     private let starts: [Pipeline: Channel<HeldJob>]
-    let digests = Channel<Fence>()
-    let steps = Channel<WorkerState.PublisherStep>()
+    let digests = Channel<FinishedOutput>()
+    let steps = Channel<PublishingStep>()
     let discards = Channel<FinishedOutput>()
     /// Given when the worker has stopped.
     let end = WakeSignal()
-    private let tell: @Sendable (WorkerEvent) -> Void
+    private let onEvent: @Sendable (WorkerEvent) -> Void
 
-    init(_ configuration: WorkerConfiguration, tell: @escaping @Sendable (WorkerEvent) -> Void) {
-        self.tell = tell
+    init(_ configuration: WorkerConfiguration, onEvent: @escaping @Sendable (WorkerEvent) -> Void) {
+        self.onEvent = onEvent
         var starts: [Pipeline: Channel<HeldJob>] = [:]
         for slot in 0..<configuration.slots {
             for number in 0..<WorkerConfiguration.pipelinesPerSlot {
@@ -47,11 +47,11 @@ struct Stages: Sendable {
             jobs.put(job)
         case .cancelConversion(let fence): conversions.cancel(fence)
         case .giveUpFileCalls: files.giveUp(after: .seconds(1))
-        case .digest(let fence): digests.put(fence)
-        case .publisher(let step): steps.put(step)
+        case .digest(let fence): digests.put(outputs.output(of: fence))
+        case .publisher(let step): steps.put(PublishingStep(step, outputs))
         case .discard(let fences): discards.put(fences.compactMap(outputs.discard))
-        case .close(let job, let closing): tell(.attempt(AttemptLine(job, closing, outputs.remove(job.fence))))
-        case .tell(let notice): tell(WorkerEvent(notice))
+        case .close(let job, let closing): onEvent(.attempt(AttemptLine(job, closing, outputs.remove(job.fence))))
+        case .report(let notice): onEvent(WorkerEvent(notice))
         case .end: end.send()
         }
     }

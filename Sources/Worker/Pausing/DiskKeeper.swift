@@ -18,7 +18,9 @@ final class DiskKeeper: Sendable {
 
     private struct State {
         var aside: [UInt64: Aside] = [:]
-        /// Jobs that ran out of space although the file system was not full, since an output was last published there.
+        /// Jobs that ran out of space although the file system was not full when that was checked.
+        var doubted: Set<Int64> = []
+        /// Those of them that did so again, since an output was last published there.
         var short: [UInt64: Set<Int64>] = [:]
         /// When a file system last came back, and after how many checks.
         var returned: [UInt64: (at: ContinuousClock.Instant, looks: Int)] = [:]
@@ -45,22 +47,36 @@ final class DiskKeeper: Sendable {
 
     // MARK: - Setting aside
 
-    /// Records that `job` ran out of space on a file system. Returns whether to put off jobs to it.
+    /// What it means that a job ran out of space.
+    enum Shortage: Sendable {
+        /// The file system has too little space for the usual outputs.
+        case ofFileSystem
+        /// The file system has space now. It may have been full when the job wrote, so the job is put off.
+        case over
+        /// The job needs more space than there is, while others still fit.
+        case ofJob
+    }
+
+    /// The most jobs to remember in `doubted`. A job that was forgotten is put off once more.
+    private static let mostDoubted = 10_000
+
+    /// Records that `job` ran out of space on a file system, of which `facts` were read afterwards.
     ///
-    /// One job that needs more space than there is, while others still fit, fails alone. Two such jobs in a row show
-    /// that the file system has too little space for the usual outputs. If the file system was full a moment ago,
-    /// the job is put off as well: an operator may have freed space before the worker checked.
-    func lacksSpace(_ facts: FileSystemFacts, for job: Int64) -> Bool {
+    /// A job may fail only if it runs out of space again, and alone. Two such jobs in a row show that the file system
+    /// has too little space for the usual outputs.
+    func shortage(_ facts: FileSystemFacts, of job: Int64) -> Shortage {
         state.withLock { state in
             if facts.isFull {
                 state.seenFull[facts.device] = .now
-                return true
+                return .ofFileSystem
             }
-            if state.aside[facts.device] != nil { return true }
+            if state.aside[facts.device] != nil { return .ofFileSystem }
             let last = [state.seenFull[facts.device], state.returned[facts.device]?.at].compactMap(\.self).max()
-            if let last, .now - last < longestPause { return true }
+            if let last, .now - last < longestPause { return .ofFileSystem }
+            if state.doubted.count >= Self.mostDoubted { state.doubted = [] }
+            if state.doubted.insert(job).inserted { return .over }
             state.short[facts.device, default: []].insert(job)
-            return state.short[facts.device, default: []].count > 1
+            return state.short[facts.device, default: []].count > 1 ? .ofFileSystem : .ofJob
         }
     }
 

@@ -9,18 +9,24 @@ struct RootDiagnosis: Sendable {
     var root: String?
     /// The file system that is full.
     var full: FileSystemFacts?
+    /// The file system that was full when the job wrote to it, and has space again.
+    var wasFull: FileSystemFacts?
     /// The file system that is no longer mounted.
     var lost: MountWatch.Lost?
+    /// The root to whose own folder this worker may not write.
+    var denied: (root: StorageRoot, because: StorageError)?
 
     /// Diagnoses a file error by checking the roots concerned. Blocks.
     ///
     /// On a lost mount every source appears missing or broken, below a folder that this worker may not enter every file
     /// is denied, and a file system that is full before a job writes to it says nothing about the job. Such failures
-    /// spend no attempt. If a whole root lies on the one full file system, the root itself is full.
+    /// spend no attempt. If a whole root lies on the one full file system, the root itself is full. A job that may not
+    /// write where it should (`isWriting`) is at fault only if this worker may write to the root's own folder.
     static func of(
         _ failure: Failure,
         of job: Claim,
         roots: [String],
+        isWriting: Bool,
         in keeper: RootKeeper,
         _ disks: DiskKeeper,
         _ mounts: MountKeeper
@@ -33,19 +39,40 @@ struct RootDiagnosis: Sendable {
             for root in roots {
                 if let problem = keeper.problem(of: root) { return RootDiagnosis(failure: problem.failure, root: root) }
             }
-            return RootDiagnosis(failure: failure, lost: mounts.lost(for: job, in: keeper.roots))
+            if let lost = mounts.lost(for: job, in: keeper.roots) { return RootDiagnosis(failure: failure, lost: lost) }
+            guard isWriting, failure.known == .permissionDenied else { return RootDiagnosis(failure: failure) }
+            let denied = denial(of: job, roots, in: keeper)
+            return RootDiagnosis(failure: denied == nil ? failure.with(.folderDenied) : failure, denied: denied)
+        case .readOnly where isWriting:
+            return RootDiagnosis(failure: failure, denied: denial(of: job, roots, in: keeper))
         case .diskFull:
-            let full = destinations(of: job, in: keeper).first { disks.lacksSpace($0.facts, for: job.fence.job) }
-            guard let (root, facts) = full else { return RootDiagnosis(failure: failure) }
-            let isWholeRoot = facts.isFull && root.isWholly(on: facts.device)
-            return RootDiagnosis(
-                failure: failure.with(.fileSystemFull),
-                root: isWholeRoot ? root.name : nil,
-                full: facts
-            )
+            for (root, facts) in destinations(of: job, in: keeper) {
+                switch disks.shortage(facts, of: job.fence.job) {
+                case .ofFileSystem:
+                    let isWholeRoot = facts.isFull && root.isWholly(on: facts.device)
+                    return RootDiagnosis(
+                        failure: failure.with(.fileSystemFull),
+                        root: isWholeRoot ? root.name : nil,
+                        full: facts
+                    )
+                case .over: return RootDiagnosis(failure: failure, wasFull: facts)
+                case .ofJob: break
+                }
+            }
+            return RootDiagnosis(failure: failure)
         default:
             return RootDiagnosis(failure: failure)
         }
+    }
+
+    /// The first of `roots` that the job writes to and in whose own folder this worker may create no file.
+    private static func denial(of job: Claim, _ roots: [String], in keeper: RootKeeper) -> (StorageRoot, StorageError)?
+    {
+        let destinations = destinations(of: job, in: keeper).map(\.root).filter { roots.contains($0.name) }
+        for root in destinations {
+            if let denial = root.denialOfWriting { return (root, denial) }
+        }
+        return nil
     }
 
     /// The roots and file systems that a job writes to, each once and as far as they can be determined. A failed job's

@@ -10,11 +10,12 @@ final class StorageHealth: Sendable {
     let roots: RootKeeper
     let disks: DiskKeeper
     let mounts: MountKeeper
+    let writes: WriteKeeper
     let files: FileCalls
     private let configuration: WorkerConfiguration
     private let dispatcher: Dispatcher
     private let beater: Beater
-    private let tell: @Sendable (WorkerEvent) -> Void
+    private let onEvent: @Sendable (WorkerEvent) -> Void
 
     init(
         _ configuration: WorkerConfiguration,
@@ -22,42 +23,57 @@ final class StorageHealth: Sendable {
         files: FileCalls,
         _ dispatcher: Dispatcher,
         _ beater: Beater,
-        tell: @escaping @Sendable (WorkerEvent) -> Void
+        onEvent: @escaping @Sendable (WorkerEvent) -> Void
     ) {
         self.configuration = configuration
         self.roots = roots
         self.files = files
         self.dispatcher = dispatcher
         self.beater = beater
-        self.tell = tell
+        self.onEvent = onEvent
         disks = DiskKeeper(configuration)
         mounts = MountKeeper(configuration)
+        writes = WriteKeeper(configuration)
     }
 
     // MARK: - Diagnosing
 
     /// Diagnoses a failed job by checking the roots concerned, and returns how to report it. Sets aside a root that
-    /// is lost, silent or full, or a full file system below one. `first` is done before the checks.
+    /// is lost, silent or full, or a full file system below one. `isWriting`: the job failed at its outputs, not at its
+    /// sources. `first` is done before the checks.
     func diagnose(
         _ report: AttemptFailure,
         _ job: Claim,
         _ concerned: [String],
+        isWriting: Bool = true,
         first: @escaping @Sendable () -> Void = {}
-    ) async -> JobResult {
+    ) async -> Setback {
         let (roots, disks, mounts, touched) = (roots, disks, mounts, job.roots)
         // A room also stalls on files of a root that does not answer.
         if report.failure.known == .roomStalled { for root in touched { await listen(to: root) } }
         let diagnosis = await files.run(in: touched) {
             first()
-            return RootDiagnosis.of(report.failure, of: job, roots: concerned, in: roots, disks, mounts)
+            return RootDiagnosis.of(
+                report.failure,
+                of: job,
+                roots: concerned,
+                isWriting: isWriting,
+                in: roots,
+                disks,
+                mounts
+            )
         }
         guard let diagnosis else { return .handedBack(givenUp(touched)) }
         if let root = diagnosis.root {
             setAside(root, because: diagnosis.failure, full: diagnosis.full)
         } else if let full = diagnosis.full {
-            if disks.setAside(full) { tell(.fileSystemFull(full)) }
+            if disks.setAside(full) { onEvent(.fileSystemFull(full)) }
             beater.hurry()
             return .handedBack(putOff(full))
+        } else if let (root, reason) = diagnosis.denied {
+            return .handedBack(putOff(root, because: reason))
+        } else if let facts = diagnosis.wasFull {
+            return .handedBack(putOff(facts))
         } else if let lost = diagnosis.lost {
             return .handedBack(putOff(lost))
         }
@@ -72,10 +88,20 @@ final class StorageHealth: Sendable {
         return HandBack(.fileSystemFull, hold: configuration.hold(since: since), message: full.words)
     }
 
+    /// Hands a job back until this worker may write to the root of its output.
+    private func putOff(_ root: StorageRoot, because denial: StorageError) -> HandBack {
+        let (aside, isNew) = writes.setAside(root, because: denial)
+        if isNew {
+            onEvent(.rootDenied(root.name, because: aside.reason))
+            beater.hurry()
+        }
+        return HandBack(.rootNotWritable, hold: configuration.hold(since: aside.since), message: aside.words)
+    }
+
     /// Hands a job back until the file system of its files is mounted again.
     func putOff(_ lost: MountWatch.Lost) -> HandBack {
         if mounts.setAside(lost) {
-            tell(.mountLost(lost))
+            onEvent(.mountLost(lost))
             beater.hurry()
         }
         let since = mounts.since(lost) ?? .now
@@ -93,8 +119,19 @@ final class StorageHealth: Sendable {
     /// Begins no file calls to the roots that have not answered since the worker's start.
     func leaveSilentRoots() {
         for (root, absence) in roots.absences where absence.isSilent {
-            tell(.rootLost(root, because: absence.reason, wait: .zero))
+            onEvent(.rootLost(root, because: absence.reason, wait: .zero))
             files.silence(root)
+        }
+    }
+
+    /// Tries to write to each root, and reports those that deny it, so that an operator learns of them when the worker
+    /// starts and not from the first job. Such a root stays in use, because folders below it may allow writing.
+    func tryWriting() {
+        for name in roots.usable.names {
+            guard let root = roots.usable[name], root.rules.mayWrite else { continue }
+            files.leave(in: [name]) { [onEvent] in
+                if let denial = root.denialOfWriting { onEvent(.trouble(denial.failure)) }
+            }
         }
     }
 
@@ -102,7 +139,7 @@ final class StorageHealth: Sendable {
     func listen(to root: String) async {
         guard files.silent(of: [root]) == nil, await !roots.answers(root) else { return }
         guard let failure = roots.setAsideSilent(root) else { return }
-        tell(.rootLost(root, because: "\(failure.code): \(failure.message)", wait: .zero))
+        onEvent(.rootLost(root, because: "\(failure.code): \(failure.message)", wait: .zero))
         // First the worker's state, so that it knows why jobs come back.
         dispatcher.report(roots.changed)
         files.silence(root)
@@ -113,7 +150,7 @@ final class StorageHealth: Sendable {
     func setAside(_ root: String, because failure: Failure, full: FileSystemFacts? = nil) {
         // Further failures of the same root are not news.
         guard let wait = roots.setAside(root, because: failure, full: full) else { return }
-        tell(.rootLost(root, because: "\(failure.code): \(failure.message)", wait: wait))
+        onEvent(.rootLost(root, because: "\(failure.code): \(failure.message)", wait: wait))
         dispatcher.report(roots.changed)
     }
 
@@ -124,7 +161,7 @@ final class StorageHealth: Sendable {
             await files.haveReturned(from: root)
         }
         if roots.absences[root]?.isSilent != true { files.resume(root) }
-        if case .back(let note) = isBack { tell(.rootBack(root, note: note)) }
+        if case .back(let note) = isBack { onEvent(.rootBack(root, note: note)) }
         // The reason may have changed.
         dispatcher.report(roots.changed)
     }
@@ -144,6 +181,15 @@ final class StorageHealth: Sendable {
         let (full, missing) = (fullFileSystems, missingFileSystems)
         status.fullFileSystems = full.isEmpty ? nil : full
         status.missingFileSystems = missing.isEmpty ? nil : missing
+        let denied = writes.all.map { aside in
+            UnwritableRoot(
+                name: aside.root,
+                path: aside.path,
+                reason: aside.reason,
+                seconds: ((.now - aside.since) / .seconds(1)).rounded()
+            )
+        }
+        status.unwritableRoots = denied.isEmpty ? nil : denied
     }
 
     /// File systems that are no longer mounted.

@@ -7,14 +7,15 @@ import WorkerRules
 
 /// Computes the digests of finished outputs while the slots go on converting.
 struct Digester: Sendable {
-    let jobs: Channel<Fence>
+    let jobs: Channel<FinishedOutput>
     let outputs: FinishedOutputs
     let dispatcher: Dispatcher
     let storage: StorageHealth
 
     func run() async {
-        while let fence = await jobs.take(upTo: 1)?.first {
-            guard let output = outputs[fence], let prepared = output.prepared else { continue }
+        while let output = await jobs.take(upTo: 1)?.first {
+            guard let prepared = output.prepared else { continue }
+            let fence = output.fence
             let result = await storage.files.run(in: prepared.roots) {
                 Result { () throws(StorageError) in try prepared.fingerprints() }
             }

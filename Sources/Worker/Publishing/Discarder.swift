@@ -6,7 +6,7 @@ import Storage
 struct Discarder: Sendable {
     let outputs: Channel<FinishedOutput>
     let storage: StorageHealth
-    let tell: @Sendable (WorkerEvent) -> Void
+    let onEvent: @Sendable (WorkerEvent) -> Void
 
     func run() async {
         while let group = await outputs.take(upTo: 1_000) {
@@ -26,7 +26,7 @@ struct Discarder: Sendable {
             try storage.roots.roots.discard(output.attempt, of: prepared.locations)
         } catch {
             // The sweeper removes the file later: its fence is no longer valid.
-            tell(.trouble(error.failure))
+            onEvent(.trouble(error.failure))
         }
     }
 }

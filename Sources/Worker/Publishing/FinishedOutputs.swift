@@ -3,6 +3,7 @@ import Ledger
 import Publishing
 import Storage
 import Synchronization
+import WorkerRules
 
 /// What a job has brought, until the job leaves the worker.
 struct FinishedOutput: Sendable {
@@ -85,22 +86,75 @@ struct FinishedOutput: Sendable {
     }
 }
 
-/// The outputs of the jobs that the worker still holds, by their jobs. The worker's state knows them by name only.
+/// What a pipeline has made of a job. If there is an output, it is part of the result.
+enum PipelineResult: Sendable {
+    /// Converted completely. The output has files to publish.
+    case output(FinishedOutput)
+    /// There is no file to publish: the job was skipped, or an earlier attempt has published its output.
+    case existing(FinishedOutput)
+    /// The conversion ended because it was to be stopped.
+    case stopped
+    case failed(AttemptFailure)
+    case handedBack(HandBack)
+
+    init(_ setback: Setback) {
+        self =
+            switch setback {
+            case .failed(let report): .failed(report)
+            case .handedBack(let reason): .handedBack(reason)
+            }
+    }
+}
+
+/// What the publisher does next, with the outputs concerned.
+enum PublishingStep: Sendable {
+    case link([FinishedOutput]), publish([FinishedOutput]), complete([FinishedOutput])
+    case reportFailures([AttemptFailure])
+    case handBack([Fence], HandBack)
+
+    init(_ step: WorkerState.PublisherStep, _ outputs: FinishedOutputs) {
+        self =
+            switch step {
+            case .link(let fences): .link(fences.map(outputs.output))
+            case .publish(let fences): .publish(fences.map(outputs.output))
+            case .complete(let fences): .complete(fences.map(outputs.output))
+            case .reportFailures(let reports): .reportFailures(reports)
+            case .handBack(let fences, let reason): .handBack(fences, reason)
+            }
+    }
+}
+
+/// The outputs of the jobs that the worker still holds, by their jobs. The worker's state knows them by name only: `keep`
+/// takes them from a result on its way to the state, and `output(of:)` adds them to what the state decides.
 final class FinishedOutputs: Sendable {
     private let outputs = Mutex<[Fence: FinishedOutput]>([:])
 
     subscript(_ fence: Fence) -> FinishedOutput? { outputs.withLock { $0[fence] } }
 
-    /// The output of a job that the worker publishes.
+    /// Keeps the output of a job that has left its pipeline. Returns what the state learns of the result.
+    func keep(_ result: PipelineResult) -> JobResult {
+        switch result {
+        case .output(let output):
+            add(output)
+            return .output
+        case .existing(let output):
+            add(output)
+            return .existing
+        case .stopped: return .stopped
+        case .failed(let report): return .failed(report)
+        case .handedBack(let reason): return .handedBack(reason)
+        }
+    }
+
+    /// The output that the state names. It names only those that it has learned of by `keep`, until it closes their jobs.
     func output(of fence: Fence) -> FinishedOutput {
-        guard let output = self[fence] else { preconditionFailure("a job has ended without its output: \(fence)") }
+        guard let output = self[fence] else { preconditionFailure("the state names an unknown output: \(fence)") }
         return output
     }
 
-    /// Adds the outputs of a job.
-    func add(_ output: FinishedOutput) {
+    private func add(_ output: FinishedOutput) {
         outputs.withLock { outputs in
-            // A pipeline adds what a job has brought once, and returns at once with the job's result.
+            // A job is in one pipeline, which has one result.
             precondition(outputs[output.fence] == nil, "a job has ended twice: \(output.fence)")
             outputs[output.fence] = output
         }

@@ -7,7 +7,7 @@ import WorkerRules
 
 /// Publishes outputs and reports results to the ledger, one step after the other, as the worker's state decides.
 struct Publisher: Sendable {
-    let steps: Channel<WorkerState.PublisherStep>
+    let steps: Channel<PublishingStep>
     let outputs: FinishedOutputs
     let calls: LedgerCalls
     let dispatcher: Dispatcher
@@ -15,7 +15,7 @@ struct Publisher: Sendable {
     let finisher: PublicationFinisher
 
     init(
-        _ steps: Channel<WorkerState.PublisherStep>,
+        _ steps: Channel<PublishingStep>,
         _ outputs: FinishedOutputs,
         _ calls: LedgerCalls,
         _ dispatcher: Dispatcher,
@@ -34,11 +34,11 @@ struct Publisher: Sendable {
         while let step = await steps.take(upTo: 1)?.first { dispatcher.report(await carryOut(step)) }
     }
 
-    private func carryOut(_ step: WorkerState.PublisherStep) async -> WorkerState.Event {
+    private func carryOut(_ step: PublishingStep) async -> WorkerState.Event {
         switch step {
-        case .link(let fences): await link(fences)
-        case .publish(let fences): await publish(fences)
-        case .complete(let fences): await complete(fences)
+        case .link(let outputs): await link(outputs)
+        case .publish(let outputs): await publish(outputs)
+        case .complete(let outputs): await complete(outputs)
         case .reportFailures(let reports): .failuresReported(reports, await fail(reports.map(withFacts)))
         case .handBack(let fences, let reason): .handedBack(fences, reason, await release(fences, reason))
         }
@@ -57,9 +57,9 @@ struct Publisher: Sendable {
     }
 
     /// Makes the outputs durable under their attempts' names.
-    private func link(_ fences: [Fence]) async -> WorkerState.Event {
-        var (linked, others): ([Fence], [Fence: JobResult]) = ([], [:])
-        for (output, linking) in await link(fences.map(outputs.output)) {
+    private func link(_ wanted: [FinishedOutput]) async -> WorkerState.Event {
+        var (linked, others): ([Fence], [Fence: Setback]) = ([], [:])
+        for (output, linking) in await linkings(of: wanted) {
             switch linking {
             case .linked:
                 outputs.change(output.fence) { $0.isLinked = true }
@@ -77,7 +77,7 @@ struct Publisher: Sendable {
     }
 
     /// Links the outputs in each set of roots by themselves, so that a root that does not answer holds up no other.
-    private func link(_ wanted: [FinishedOutput]) async -> [(FinishedOutput, Linking)] {
+    private func linkings(of wanted: [FinishedOutput]) async -> [(FinishedOutput, Linking)] {
         let groups = Dictionary(grouping: wanted) { $0.prepared?.roots ?? [] }
         if groups.count == 1, let roots = groups.keys.first { return await link(wanted, in: roots) }
         return await withTaskGroup(of: [(FinishedOutput, Linking)].self) { tasks in
@@ -123,9 +123,9 @@ struct Publisher: Sendable {
 
     // MARK: - Publishing
 
-    private func publish(_ fences: [Fence]) async -> WorkerState.Event {
-        let answers = await ask(fences.map { outputs.output(of: $0).publication })
-        return .published(Dictionary(uniqueKeysWithValues: zip(fences, answers)))
+    private func publish(_ due: [FinishedOutput]) async -> WorkerState.Event {
+        let answers = await ask(due.map(\.publication))
+        return .published(Dictionary(uniqueKeysWithValues: zip(due.map(\.fence), answers)))
     }
 
     /// Asks the ledger to publish until it answers. Until then the files stay, because the ledger may rely on them.
@@ -141,8 +141,7 @@ struct Publisher: Sendable {
         return answers
     }
 
-    private func complete(_ fences: [Fence]) async -> WorkerState.Event {
-        let due = fences.map(outputs.output)
+    private func complete(_ due: [FinishedOutput]) async -> WorkerState.Event {
         let endings = await calls.ask { try await finisher.carryOut(due.map(\.due), in: storage.roots.roots) }
         var results: [Fence: WorkerState.Completion] = [:]
         for (place, output) in due.enumerated() {

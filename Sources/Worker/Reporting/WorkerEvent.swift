@@ -27,6 +27,9 @@ public enum WorkerEvent: Sendable, Hashable {
     case mountLost(MountWatch.Lost)
     /// `note` names what is mounted there now, if it differs from before.
     case mountBack(String, note: String?)
+    /// It puts off jobs whose outputs its user may not write to this root.
+    case rootDenied(String, because: String)
+    case rootAllowed(String)
     /// No beat was answered for a whole lease. `jobs` go on, and the worker keeps them for `keptFor`.
     case leaseOverdue(worker: Int64, jobs: Int, keptFor: Duration)
     /// The ledger answers again, and the worker still holds its jobs.

@@ -20,8 +20,8 @@ struct Caretaker: Sendable {
             await care {
                 let taken = try await finisher.takeUnfinished(in: storage.roots.usable)
                 let finished = taken.count { if case .finished = $0.ending { true } else { false } }
-                if finished > 0 { calls.tell(.finishedForOthers(finished)) }
-                for case .postponed(let failure) in taken.map(\.ending) { calls.tell(.trouble(failure)) }
+                if finished > 0 { calls.onEvent(.finishedForOthers(finished)) }
+                for case .postponed(let failure) in taken.map(\.ending) { calls.onEvent(.trouble(failure)) }
             }
             // Sweeps run more often than the search for publications, so that a folder is
             // swept soon after its first use.
@@ -29,7 +29,7 @@ struct Caretaker: Sendable {
             while .now < next, !Task.isCancelled {
                 await care {
                     for (folder, count) in try await sweeper.sweepDue(in: storage.roots.roots, calls.ledger) {
-                        calls.tell(.swept(folder: folder, files: count))
+                        calls.onEvent(.swept(folder: folder, files: count))
                     }
                 }
                 await rest(min(.seconds(1), next - .now))
@@ -77,7 +77,7 @@ struct Caretaker: Sendable {
             }
             let back = await queue.run { disks.look() }
             guard !back.isEmpty else { continue }
-            for facts in back { calls.tell(.fileSystemBack(facts)) }
+            for facts in back { calls.onEvent(.fileSystemBack(facts)) }
             beater.hurry()
             await recall(.fileSystemFull)
         }
@@ -85,23 +85,50 @@ struct Caretaker: Sendable {
 
     /// Checks the mount table while jobs wait for a file system, and recalls them once it is mounted again.
     func watchMounts() async {
-        let (mounts, queue) = (storage.mounts, BlockingQueue("lost mounts"))
-        while !Task.isCancelled {
-            let seen = mounts.signal.count
-            guard !mounts.all.isEmpty else {
-                await mounts.signal.wait(since: seen)
-                continue
-            }
-            await rest(MountKeeper.interval)
-            let back = await queue.run { mounts.look() }
-            guard !back.isEmpty else { continue }
-            for mount in back { calls.tell(.mountBack(mount.mountPoint, note: mount.note)) }
-            beater.hurry()
-            await recall(.fileSystemMissing)
+        let mounts = storage.mounts
+        await watch("lost mounts", every: MountKeeper.interval, mounts.signal, recalling: .fileSystemMissing) {
+            !mounts.all.isEmpty
+        } look: {
+            mounts.look().map { .mountBack($0.mountPoint, note: $0.note) }
         }
     }
 
-    /// Recalls the jobs that wait for a file system. Jobs that wait for another one are put off again.
+    /// Tries to write to the roots that jobs may not write to, and recalls the jobs once they may.
+    func watchDenials() async {
+        let (writes, roots) = (storage.writes, storage.roots)
+        await watch("denied roots", every: WriteKeeper.interval, writes.signal, recalling: .rootNotWritable) {
+            !writes.all.isEmpty
+        } look: {
+            writes.look(in: roots.usable).map { .rootAllowed($0) }
+        }
+    }
+
+    /// While something is set aside, looks at intervals what is back, reports it, and recalls the jobs that waited for it.
+    private func watch(
+        _ what: String,
+        every interval: Duration,
+        _ signal: WakeSignal,
+        recalling reason: FailureCode,
+        while isAnythingAside: () -> Bool,
+        look: @escaping @Sendable () -> [WorkerEvent]
+    ) async {
+        let queue = BlockingQueue(what)
+        while !Task.isCancelled {
+            let seen = signal.count
+            guard isAnythingAside() else {
+                await signal.wait(since: seen)
+                continue
+            }
+            await rest(interval)
+            let back = await queue.run(look)
+            guard !back.isEmpty else { continue }
+            for event in back { calls.onEvent(event) }
+            beater.hurry()
+            await recall(reason)
+        }
+    }
+
+    /// Recalls the jobs that wait for a file system or a root. Jobs that wait for another one are put off again.
     private func recall(_ reason: FailureCode) async {
         // A job that is just being put off reaches the ledger before the second round.
         for round in 0..<2 {
@@ -136,7 +163,7 @@ struct Caretaker: Sendable {
         } catch let error as LedgerError where error.isTransient || error.code == .cancelled {
             return
         } catch {
-            calls.tell(.trouble(Failure(error)))
+            calls.onEvent(.trouble(Failure(error)))
         }
     }
 

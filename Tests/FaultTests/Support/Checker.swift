@@ -87,10 +87,12 @@ struct Checker {
 
     private func checkFiles(_ completed: [Ended], _ location: SourceLocation) throws {
         let out = cluster.folder.path("out")
-        let present = Set(try FileManager.default.contentsOfDirectory(atPath: out))
-        let wanted = Set(completed.map(\.output))
-        #expect(present.subtracting(wanted).sorted() == [], "files left over", sourceLocation: location)
-        #expect(wanted.subtracting(present).sorted() == [], "completed without an output", sourceLocation: location)
+        let present: Set<String> = Set(try FileManager.default.contentsOfDirectory(atPath: out))
+        let wanted: Set<String> = Set(completed.map(\.output))
+        let leftOver: [String] = present.subtracting(wanted).sorted()
+        #expect(leftOver == [], "files left over", sourceLocation: location)
+        let missing: [String] = wanted.subtracting(present).sorted()
+        #expect(missing == [], "completed without an output", sourceLocation: location)
         let digests = try SHA256.digests(in: out, wanted.intersection(present).sorted())
         let references = Dictionary(uniqueKeysWithValues: cluster.references.map { ($0.source, $0.digest) })
         let torn = completed.filter { digests[$0.output] != $0.digest || digests[$0.output] != references[$0.source] }

@@ -117,7 +117,7 @@ final class Cluster: Sendable {
     /// Checks `condition`, which asks the ledger, until it holds. Throws after `limit`.
     func until(
         _ what: String,
-        within limit: Duration = .seconds(240),
+        within limit: Duration = .seconds(900),
         _ condition: () async throws -> Bool
     ) async throws {
         let deadline = ContinuousClock.now + limit

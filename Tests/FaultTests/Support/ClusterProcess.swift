@@ -61,7 +61,7 @@ final class ClusterProcess: @unchecked Sendable {
 
     /// Waits for its end.
     @discardableResult
-    func wait(within limit: Duration = .seconds(60)) throws -> Run.Status {
+    func wait(within limit: Duration = .seconds(300)) throws -> Run.Status {
         try lock.withLock {
             if let status { return status }
             guard let ended = child.wait(until: .now + limit) else {

@@ -35,7 +35,7 @@ final class NotifySocket: Sendable {
     var lines: [String] { messages.flatMap { $0.split(separator: "\n").map(String.init) } }
 
     /// Receives messages until there are `count` lines that begin with `prefix`, those before the call included.
-    func waits(for prefix: String, _ count: Int = 1, within limit: Duration = .seconds(60)) async throws {
+    func waits(for prefix: String, _ count: Int = 1, within limit: Duration = .seconds(600)) async throws {
         let deadline = ContinuousClock.now + limit
         while self.count(prefix) < count {
             let message = try await SeparateThread.run { [self] in try receive(until: deadline) }

@@ -154,7 +154,7 @@ final class WorkerLab: Sendable {
     /// Polls until `condition` holds. On timeout, records an issue with the text `what`.
     func wait(
         _ what: String,
-        within limit: Duration = .seconds(120),
+        within limit: Duration = .seconds(600),
         _ location: SourceLocation = #_sourceLocation,
         until condition: () throws -> Bool
     ) async throws {

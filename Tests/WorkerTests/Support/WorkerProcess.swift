@@ -69,7 +69,7 @@ final class WorkerProcess: @unchecked Sendable {
     func lines(_ event: String) -> [Line] { lines.filter { $0.event == event } }
 
     /// Waits until it has logged `event` at least `count` times.
-    func waits(for event: String, _ count: Int = 1, within limit: Duration = .seconds(120)) async throws {
+    func waits(for event: String, _ count: Int = 1, within limit: Duration = .seconds(600)) async throws {
         let isLogged = try await EventWait.until(.now + limit, changesOf: [log.path], endOf: [id]) { [self] in
             lines(event).count >= count
         }
@@ -107,7 +107,7 @@ final class WorkerProcess: @unchecked Sendable {
     }
 
     /// Waits until it has ended.
-    func end(within limit: Duration = .seconds(120)) async throws -> Run.Status {
+    func end(within limit: Duration = .seconds(600)) async throws -> Run.Status {
         let deadline = ContinuousClock.now + limit
         guard let status = try await SeparateThread.run({ [child] in child.wait(until: deadline) }) else {
             throw SupportError("wait for the end of a worker", text)
@@ -117,14 +117,14 @@ final class WorkerProcess: @unchecked Sendable {
     }
 
     /// Sends SIGTERM and waits for the end.
-    func stop(within limit: Duration = .seconds(120)) async throws -> Run.Status {
+    func stop(within limit: Duration = .seconds(600)) async throws -> Run.Status {
         signal(SIGTERM)
         return try await end(within: limit)
     }
 
     /// Sends SIGTERM, and expects the status 0.
     func stopsWell(
-        within limit: Duration = .seconds(120),
+        within limit: Duration = .seconds(600),
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         signal(SIGTERM)
@@ -133,7 +133,7 @@ final class WorkerProcess: @unchecked Sendable {
 
     /// Expects that it ends with the status 0.
     func endsWell(
-        within limit: Duration = .seconds(120),
+        within limit: Duration = .seconds(600),
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         let status = try await end(within: limit)
