@@ -1,4 +1,5 @@
 import Console
+import Conversion
 
 /// Loudness and peaks for people: one decimal, as meters show them.
 enum LoudnessWords {

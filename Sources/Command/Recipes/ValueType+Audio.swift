@@ -1,5 +1,6 @@
 import Console
 import Conversion
+import Storage
 
 extension ValueType where Value == MediaTime {
     static let time = ValueType(placeholder: "TIME") { text throws(Misfit) in
@@ -42,17 +43,15 @@ extension ValueType where Value == Preset {
     }
 }
 
-/// A tag to set. An empty value removes the tag.
-struct TagWish: Sendable, Hashable {
-    let name: String
-    let value: String
-}
-
 extension ValueType where Value == TagWish {
     static let tag = ValueType(placeholder: "NAME=VALUE") { text throws(Misfit) in
         guard let sign = text.firstIndex(of: "="), sign != text.startIndex else {
             throw Misfit(why: "must be NAME=VALUE", hint: "NAME= removes the tag")
         }
-        return TagWish(name: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
+        do throws(TagWish.Mistake) {
+            return try TagWish(name: String(text[..<sign]), value: String(text[text.index(after: sign)...]))
+        } catch {
+            throw Misfit(why: error.detail)
+        }
     }
 }

@@ -1,6 +1,7 @@
 import Console
 import Conversion
 import Glibc
+import System
 
 /// Selects files of a folder by globs, as in a shell.
 ///
@@ -10,6 +11,8 @@ struct NameFilter: Sendable {
     let includes: [String]
     /// Override `includes`. An excluded folder is not entered.
     let excludes: [String]
+    /// Whether `*.wav` leaves out `A.WAV`. Recorders and cameras write extensions in capitals.
+    var matchesCase = false
 
     private static let extensions: Set<String> = Set(
         Container.allCases.flatMap(\.fileExtensions) + ["opus"] + ReadableFormats.readOnly.flatMap(\.extensions)
@@ -18,19 +21,20 @@ struct NameFilter: Sendable {
     enum Answer { case taken, left, otherKind }
 
     func answer(name: String, path: String) -> Answer {
-        if excludes.contains(where: { Self.fits($0, name, path) }) { return .left }
-        if !includes.isEmpty { return includes.contains { Self.fits($0, name, path) } ? .taken : .left }
+        if excludes.contains(where: { fits($0, name, path) }) { return .left }
+        if !includes.isEmpty { return includes.contains { fits($0, name, path) } ? .taken : .left }
         guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return .otherKind }
         let ending = name[name.index(after: dot)...]
         return Self.extensions.contains(ending.lowercased()) ? .taken : .otherKind
     }
 
     /// Whether the walk enters a folder.
-    func enters(name: String, path: String) -> Bool { !excludes.contains { Self.fits($0, name, path) } }
+    func enters(name: String, path: String) -> Bool { !excludes.contains { fits($0, name, path) } }
 
-    private static func fits(_ glob: String, _ name: String, _ path: String) -> Bool {
-        glob.utf8.contains(UInt8(ascii: "/"))
-            ? fnmatch(glob.hasPrefix("/") ? String(glob.dropFirst()) : glob, path, FNM_PATHNAME) == 0
-            : fnmatch(glob, name, 0) == 0
+    private func fits(_ glob: String, _ name: String, _ path: String) -> Bool {
+        let folding = matchesCase ? 0 : SystemFlag.anyCase
+        return glob.utf8.contains(UInt8(ascii: "/"))
+            ? fnmatch(glob.hasPrefix("/") ? String(glob.dropFirst()) : glob, path, FNM_PATHNAME | folding) == 0
+            : fnmatch(glob, name, folding) == 0
     }
 }

@@ -9,13 +9,18 @@ struct OutputTemplate: Sendable {
     /// As the user wrote it.
     private let text: String
     let template: DestinationTemplate
+    /// Whether the user named a folder, as in `out/`: the outputs then lie in it as the sources do in theirs.
+    private let isFolder: Bool
     /// The values of `{preset}` and `{ext}`.
     var preset: String?
     private var fileExtension: String?
 
     /// `cuts` says whether each source is cut into pieces.
     init(_ option: String, _ text: String, _ roots: PathRoots, cuts: Bool = false) throws {
-        (self.option, self.text, template) = (option, text, try roots.template(text, of: option))
+        isFolder = text.utf8.last == UInt8(ascii: "/")
+        let names = cuts ? "{dir}/{stem}-{n}.{ext}" : "{dir}/{stem}.{ext}"
+        template = try roots.template(isFolder ? text + names : text, of: option)
+        (self.option, self.text) = (option, text)
         if template.fields.contains(.id) {
             throw UsageError("\(option) \(text): {id} is unknown until a job is submitted")
         }
@@ -32,7 +37,9 @@ struct OutputTemplate: Sendable {
         guard template.fields.contains(.ext) else { return }
         guard let container else {
             throw UsageError(
-                "\(option) \(text): the value of {ext} is unknown",
+                isFolder
+                    ? "\(option) \(text) is a folder, and the format of the outputs is not given"
+                    : "\(option) \(text): the value of {ext} is unknown",
                 hint: option == "--also"
                     ? "add a preset, as in out/{stem}.{ext}:podcast-mp3" : "use --preset or --container"
             )

@@ -1,8 +1,8 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 import Storage
 
 /// `sluice submit`: submits files to the ledger, as a batch of jobs.
@@ -13,15 +13,15 @@ enum SubmitCommand {
         count: .any
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "submit",
         summary: "submit files for conversion as a batch of jobs",
         discussion: [
             "Jobs refer to folders by the names of roots. --root maps a name to a folder of this machine; "
                 + "without --root, all paths are under the root \"local\", and workers need --root local=/.",
             "In --to, {dir} is the folder of a source below the given PATH, {stem} its name without extension, "
-                + "{ext} the extension of the output's format, and {preset} the name of the preset. A file that is "
-                + "given directly has no {dir}; in a list, and as ROOT:PATH, it keeps its folder.",
+                + "{source-ext} its extension, {ext} the extension of the output's format, and {preset} the name of the "
+                + "preset. A file that is given directly has no {dir}; in a list, and as ROOT:PATH, it keeps its folder.",
             "Before it submits, the command checks for sources with the same destination, destinations that are "
                 + "sources, and existing destinations. It submits all jobs or none. Files in folders and lists whose "
                 + "names are not UTF-8 or contain control characters are left out and reported, unless you use "
@@ -111,7 +111,11 @@ enum SubmitCommand {
             outputs: outputs,
             base: base,
             mainCount: mainCount,
+            tags: invocation.all(ConvertCommand.tag),
+            names: DestinationNames(roots, isPortable: invocation[SubmitCollision.portableNames]),
+            onCollision: invocation[SubmitCollision.option],
             conflict: invocation[SubmitConflict.option],
+            onAltered: invocation[SubmitAltered.option],
             libav: invocation[SubmitOptions.libav]
         )
         plan.leftOut = search.leftOut
@@ -140,8 +144,9 @@ enum SubmitCommand {
         if invocation[SubmitOptions.probe], !invocation[Question.dryRun] {
             throw UsageError("--probe needs --dry-run")
         }
-        if invocation[EndCommand.option] != nil, !invocation[SubmitOptions.wait] {
-            throw UsageError("--on-end needs --wait")
+        for form in [EndCommand.option.form, WaitCommand.timeout.form]
+        where invocation.origin(of: form) != nil && !invocation[SubmitOptions.wait] {
+            throw UsageError("\(form.word) needs --wait")
         }
         if invocation[SubmitOptions.again], invocation[SubmitOptions.key] != nil {
             throw UsageError("--key and --again cannot be combined")
@@ -159,7 +164,8 @@ enum SubmitCommand {
             roots: roots,
             filter: NameFilter(
                 includes: invocation.all(SubmitOptions.include),
-                excludes: invocation.all(SubmitOptions.exclude)
+                excludes: invocation.all(SubmitOptions.exclude),
+                matchesCase: invocation[SubmitOptions.matchCase]
             ),
             isRecursive: invocation[SubmitOptions.recursive],
             isStrict: invocation[SubmitOptions.strictNames]
@@ -210,9 +216,9 @@ enum SubmitCommand {
         let batches = outcome.batchesToWaitFor
         var exitCode = outcome.isWanting ? ExitCode.someFailed : .success
         guard !batches.isEmpty else { return exitCode }
-        let ending = try Waiting(batches: batches).run(invocation, console)
+        let ending = try Waiting(batches: batches, limit: invocation[WaitCommand.timeout]).run(invocation, console)
         if invocation[SubmitOptions.json] {
-            for batch in ending.state.batches { try console.print(JSONText.line(BatchRecord(batch))) }
+            for batch in ending.state.batches { try console.print(JSONText.line(JSONRecord(batch))) }
         } else if !invocation[SubmitOptions.quiet] {
             for line in ending.lines { try console.print(line) }
             ending.sayFailures(on: console)

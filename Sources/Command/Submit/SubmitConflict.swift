@@ -33,3 +33,24 @@ enum SubmitConflict: String, Sendable, CaseIterable {
         in: .destination
     )
 }
+
+/// What `submit` does about outputs that have changed since an earlier job for the same work wrote them.
+enum SubmitAltered: String, Sendable, CaseIterable {
+    case skip, replace, fail
+
+    var summary: String {
+        switch self {
+        case .skip: "name them, and leave them alone"
+        case .replace: "make them again"
+        case .fail: "fail and submit nothing"
+        }
+    }
+
+    static let option = Option<SubmitAltered>(
+        "on-altered",
+        .choice("WHAT") { $0.summary },
+        "what to do about changed outputs (default: skip, or as --on-conflict says)",
+        environment: "SLUICE_ON_ALTERED",
+        in: .destination
+    )
+}

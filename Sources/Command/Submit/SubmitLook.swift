@@ -27,7 +27,7 @@ struct SubmitLook: Sendable {
         // For each job, what exists at the destinations of its outputs.
         var presences = self.presences(earlier)
         if readsOutputs { readOutputs(&presences, earlier, isWanted) }
-        var survey = SubmitSurvey(plan.conflict)
+        var survey = SubmitSurvey(plan.conflict, onAltered: plan.onAltered)
         var numbers = WorkNumbers()
         for (place, item) in items.enumerated() {
             let job = earlier.isEmpty ? nil : earlier[place]

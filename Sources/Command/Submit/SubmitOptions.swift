@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import LedgerClient
 import Storage
 
 /// The options that only `submit` has.
@@ -24,6 +25,11 @@ enum SubmitOptions {
         .text.named("GLOB"),
         "leave out files and folders that match",
         isRepeatable: true,
+        in: .source
+    )
+    static let matchCase = Switch(
+        "match-case",
+        "in --include and --exclude, tell capitals from small letters",
         in: .source
     )
     static let filesFrom = Option<String>(
@@ -137,7 +143,10 @@ enum SubmitOptions {
     static let quiet = Switch("quiet", letter: "q", "print only the batch's id", in: .output)
 
     static let forms: [OptionForm] =
-        [recursive.form, include.form, exclude.form, filesFrom.form, null.form, strictNames.form, root.form]
+        [
+            recursive.form, include.form, exclude.form, matchCase.form, filesFrom.form, null.form, strictNames.form,
+            root.form,
+        ]
         // In `submit`, -r means --recursive, so --rate has no letter; and --to names the destination.
         + FormatOptions.forms.map { $0.name == FormatOptions.rate.form.name ? $0.withoutLetter : $0 }
         + LoudnessOptions.forms + [LoudnessOptions.album.form]
@@ -145,15 +154,16 @@ enum SubmitOptions {
         + EditOptions.forms
         + [
             SourceCuts.option.form, RecipeTemplate.option.form, until.form, to.form, also.form,
-            SubmitConflict.option.form,
+            SubmitConflict.option.form, SubmitAltered.option.form, SubmitCollision.option.form,
+            SubmitCollision.portableNames.form,
             ConvertCommand.verify.form,
             ConvertCommand.strictLoss.form, ConvertCommand.tag.form, queue.form, priority.form, weight.form,
             runAt.form, maxAttempts.form, libav.form, key.form, again.form, check.form, label.form,
             notify.form,
         ] + LedgerOptions.forms
         + [
-            ProgressStyle.option.form, json.form, quiet.form, wait.form, EndCommand.option.form, Question.dryRun.form,
-            probe.form,
+            ProgressStyle.option.form, json.form, quiet.form, wait.form, WaitCommand.timeout.form,
+            EndCommand.option.form, Question.dryRun.form, probe.form,
         ]
 
     /// The properties that all jobs share. `now` is the ledger's time.
@@ -262,7 +272,7 @@ enum SubmitOptions {
         }
         if let file {
             var recipe = try file.recipe(of: exampleSource, to: examples)
-            ConvertCommand.addWishes(to: &recipe, invocation)
+            try ConvertCommand.addWishes(to: &recipe, of: exampleSource, invocation)
             return recipe
         }
         let output = try FormatOptions.output(
@@ -276,7 +286,7 @@ enum SubmitOptions {
         )
         try EditOptions.apply(to: &recipe, invocation)
         try SourceOptions.settleDamage(of: &recipe, invocation)
-        ConvertCommand.addWishes(to: &recipe, invocation)
+        try ConvertCommand.addWishes(to: &recipe, of: exampleSource, invocation)
         let further = zip(examples.dropFirst(), invocation.all(also)).map {
             OutputWish(location: $0, preset: $1.preset)
         }

@@ -1,7 +1,7 @@
+import API
 import Console
 import Conversion
 import Ledger
-import Records
 
 /// The JSON form of what the survey found before anything was submitted, in numbers.
 struct SubmitFindings: Encodable {
@@ -10,6 +10,8 @@ struct SubmitFindings: Encodable {
     let changed: Int
     let unchanged: Int
     let skipped: Int
+    /// Altered outputs that are left alone.
+    let altered: Int
     let underWay: Int
     let failed: Int
     let cancelled: Int
@@ -18,6 +20,7 @@ struct SubmitFindings: Encodable {
     init(_ survey: SubmitSurvey) {
         (new, missing, changed) = (survey.fresh, survey.missing.count, survey.changed.count)
         (unchanged, skipped, underWay) = (survey.unchanged, survey.skipped, survey.underWay)
+        altered = survey.leftAltered
         (failed, cancelled, notLookedAt) = (survey.failed.count, survey.cancelled, survey.unseen)
     }
 }
@@ -95,7 +98,7 @@ extension SubmitPage {
     /// What was not submitted: `574 unchanged`, `1 failed before`.
     private func restWords(_ survey: SubmitSurvey) -> [String] {
         let parts = [
-            (survey.unchanged, "unchanged"), (survey.skipped, "skipped"),
+            (survey.unchanged, "unchanged"), (survey.skipped, "skipped"), (survey.leftAltered, "altered"),
             (survey.underWay, "already waiting or running"),
             (survey.failed.count, "failed before"), (survey.cancelled, "cancelled before"),
             (survey.unseen, "done before, not checked"),
@@ -154,6 +157,13 @@ extension SubmitPage {
                 (new, "\(Plural.past(new)) never made"),
             ].filter { $0.0 > 0 }.map { "\(Figures.grouped($0.0)) \($0.1)" }.joined(separator: ", ")
             console.warn("of the outputs, \(what); submit without --key, or with another key, to make them again")
+        }
+        if survey.leftAltered > 0 {
+            let example = (survey.altered.first.first ?? "") + (survey.altered.count > 1 ? ", ..." : "")
+            console.warn(
+                "\(Self.alteredSubject(survey.altered.count)) and \(Plural.past(survey.altered.count)) left alone: \(example); "
+                    + "--on-altered replace makes them again"
+            )
         }
         if survey.failed.count > 0 {
             let example = (survey.failed.first.first ?? "") + (survey.failed.count > 1 ? ", ..." : "")

@@ -34,7 +34,9 @@ struct SubmitPage {
         lines += rows("collisions", plan.collisions, "destination") { _ in "with several sources" }
         lines += rows("sources", plan.overwrites, "source") { _ in "that would be overwritten" }
         lines += rows("conflicts", survey.conflicts, "destination") { Self.existWords($0) + policyWords(plan) }
-        lines += rows("altered", survey.altered, "output") { Self.alteredWords($0) + policyWords(plan) }
+        lines += rows("altered", survey.altered, "output") {
+            Self.alteredWords($0) + (Self.policyWords(survey.onAltered) ?? policyWords(plan))
+        }
         if !survey.isAllNew {
             if survey.fresh > 0 { lines.append("  new         \(Figures.grouped(survey.fresh))") }
             lines += rows("missing", survey.missing, "missing output") { _ in "would be made again" }
@@ -84,6 +86,15 @@ struct SubmitPage {
     }
 
     private static func existWords(_ count: Int) -> String { "already exist\(count == 1 ? "s" : ""): " }
+
+    private static func policyWords(_ onAltered: SubmitAltered?) -> String? {
+        switch onAltered {
+        case .skip: "to be left alone; --on-altered replace makes them again"
+        case .replace: "to be replaced"
+        case .fail: "an error; use --on-altered skip or replace"
+        case nil: nil
+        }
+    }
 
     private static func alteredWords(_ count: Int) -> String {
         "\(Plural.have(count)) changed since \(count == 1 ? "it was" : "they were") written: "
@@ -228,7 +239,9 @@ struct SubmitPage {
             return Refusal(
                 message: "\(what) several sources; nothing was submitted",
                 details: plan.collisions.lines,
-                hint: "use {dir} and {stem} in --to to tell sources apart, or leave some out with --exclude"
+                hint:
+                    "tell sources apart by {dir}, {stem} and {source-ext} in --to, as in {dir}/{stem}-{source-ext}.mp3, "
+                    + "number them with --on-collision number, or leave some out with --exclude"
             )
         }
         if plan.overwrites.count > 0 {
@@ -244,25 +257,32 @@ struct SubmitPage {
 
     /// The error that existing files at the destinations cause; `nil` if there is none.
     func refusal(of survey: SubmitSurvey) -> Refusal? {
-        guard survey.isForbidden else { return nil }
-        let (conflicts, altered) = (survey.conflicts, survey.altered)
+        let (conflicts, altered) = survey.forbidden
         var messages: [String] = []
-        if conflicts.count > 0 {
-            let verb = conflicts.count == 1 ? "exists" : "exist"
-            messages.append("\(Figures.count(conflicts.count, "destination")) already \(verb)")
+        var hints: [String] = []
+        if conflicts > 0 {
+            messages.append("\(Figures.count(conflicts, "destination")) already \(conflicts == 1 ? "exists" : "exist")")
+            hints.append(
+                "--on-conflict replace replaces existing files, skip leaves them alone, missing submits only files "
+                    + "without an output"
+            )
         }
-        if altered.count > 0 {
-            let since = altered.count == 1 ? "it was" : "they were"
-            let outputs = "\(Figures.count(altered.count, "output")) \(Plural.have(altered.count))"
-            messages.append("\(outputs) changed since \(since) written")
+        if altered > 0 {
+            messages.append(Self.alteredSubject(altered))
+            hints.append("--on-altered skip leaves altered outputs alone, replace makes them again")
         }
+        guard !messages.isEmpty else { return nil }
         return Refusal(
             message: messages.joined(separator: " and ") + "; nothing was submitted",
-            details: conflicts.lines + altered.lines,
-            hint:
-                "--on-conflict replace replaces existing files, skip leaves them alone, missing submits only files "
-                + "without an output"
+            details: (conflicts > 0 ? survey.conflicts.lines : []) + (altered > 0 ? survey.altered.lines : []),
+            hint: hints.joined(separator: "; ")
         )
+    }
+
+    /// `2 outputs have changed since they were written`
+    static func alteredSubject(_ count: Int) -> String {
+        let since = count == 1 ? "it was" : "they were"
+        return "\(Figures.count(count, "output")) \(Plural.have(count)) changed since \(since) written"
     }
 }
 

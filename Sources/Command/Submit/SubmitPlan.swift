@@ -8,9 +8,11 @@ struct SubmitPlan: Sendable {
     /// A source and the destinations of its outputs.
     struct Item: Sendable {
         let source: Location
-        let destinations: [Location]
+        fileprivate(set) var destinations: [Location]
         /// The piece of the source at each destination; empty if each output holds all of the source.
         var pieces: [SplitPoints.Piece] = []
+        /// The values of tags that differ between sources.
+        var tags: [String: String] = [:]
 
         /// The first output's.
         var destination: Location { destinations[0] }
@@ -21,11 +23,12 @@ struct SubmitPlan: Sendable {
     /// How many of its sources, from the first on, are the file of the job. The others are the same in all jobs.
     private let mainCount: Int
     let conflict: SubmitConflict
+    let onAltered: SubmitAltered?
     /// The version of libavcodec that the workers must have; `nil` if any will do.
     private let libav: Int?
     /// The codecs of a job's outputs, by the extensions of their names.
     private var codecs: [String: [Codec]] = [:]
-    let items: [Item]
+    private(set) var items: [Item]
     /// The sources that all jobs have in common.
     private let commonSources: [Location]
     /// A count, and the first few examples.
@@ -66,12 +69,18 @@ struct SubmitPlan: Sendable {
         outputs: [OutputTemplate],
         base: Recipe,
         mainCount: Int = 1,
+        tags: [TagWish] = [],
+        names: DestinationNames,
+        onCollision: SubmitCollision = .fail,
         conflict: SubmitConflict,
+        onAltered: SubmitAltered? = nil,
         libav: Int? = nil
     ) throws {
-        (self.base, self.mainCount, self.conflict, self.libav) = (base, mainCount, conflict, libav)
+        (self.base, self.mainCount, self.libav) = (base, mainCount, libav)
+        (self.conflict, self.onAltered) = (conflict, onAltered)
         commonSources = try base.sources.dropFirst(mainCount).map { try Location($0.location) }
         for misfit in misfits { self.misfits.add(misfit) }
+        let tags = tags.filter(\.hasFields)
         var items: [Item] = []
         items.reserveCapacity(sources.count)
         for (number, source) in sources.enumerated() {
@@ -88,7 +97,15 @@ struct SubmitPlan: Sendable {
                         places.append(try output.location(for: named, piece: pieces.field(index)))
                     }
                 }
-                items.append(Item(source: source.location, destinations: places, pieces: pieces))
+                let own = tags.map { ($0.name, $0.value(for: named.path)) }
+                items.append(
+                    Item(
+                        source: source.location,
+                        destinations: places,
+                        pieces: pieces,
+                        tags: Dictionary(own) { $1 }
+                    )
+                )
             } catch {
                 if error.code == .invalidTemplate {
                     throw UsageError("\(output.option) \(output.template.text): \(error.detail)")
@@ -97,14 +114,17 @@ struct SubmitPlan: Sendable {
             }
         }
         self.items = items
+        var names = names
+        if onCollision == .number { number(&names) }
         try checkFormats()
-        compare()
+        compare(&names)
     }
 
     /// The recipe for one item.
     func recipe(_ item: Item) -> Recipe {
         var recipe = base
         recipe.fill(mainCount, with: item.source.description)
+        recipe.tags.merge(item.tags) { $1 }
         if !item.pieces.isEmpty {
             recipe.outputs = item.pieces.enumerated().map { index, piece in
                 var output = base.outputs[0]
@@ -169,6 +189,7 @@ struct SubmitPlan: Sendable {
         var digest = RunningFingerprint()
         for wish in wishes { digest.add(wish) }
         digest.add(conflict.rawValue)
+        if let onAltered { digest.add(onAltered.rawValue) }
         digest.add(try base.json())
         return digest
     }
@@ -205,25 +226,66 @@ struct SubmitPlan: Sendable {
 
     // MARK: - Conflicts
 
-    private mutating func compare() {
-        var makers: [Location: Int] = [:]
+    /// Adds a number to destinations that an earlier item has. No number makes a name that another item has without one.
+    private mutating func number(_ names: inout DestinationNames) {
+        var taken: Set<DestinationNames.Key> = []
+        var repeated: [Int] = []
+        for (place, item) in items.enumerated() {
+            let keys = item.destinations.map { names.key($0) }
+            if !taken.isDisjoint(with: keys) { repeated.append(place) }
+            taken.formUnion(keys)
+        }
+        // The next number of a first destination, so that many equal names take no longer than few.
+        var next: [DestinationNames.Key: Int] = [:]
+        for place in repeated {
+            let item = items[place]
+            let first = names.key(item.destination)
+            var number = next[first] ?? 2
+            while true {
+                var numbered: [Location] = []
+                do throws(StorageError) {
+                    for destination in item.destinations { numbered.append(try destination.numbered(number)) }
+                } catch {
+                    misfits.add("\(item.source): \(error.detail)".printable)
+                    break
+                }
+                let keys = numbered.map { names.key($0) }
+                number += 1
+                guard taken.isDisjoint(with: keys) else { continue }
+                taken.formUnion(keys)
+                items[place].destinations = numbered
+                break
+            }
+            next[first] = number
+        }
+    }
+
+    private mutating func compare(_ names: inout DestinationNames) {
+        var makers: [DestinationNames.Key: (item: Int, destination: Location)] = [:]
         makers.reserveCapacity(items.count)
-        var colliding: [Location: [Location]] = [:]
+        var colliding: [DestinationNames.Key: (destinations: Set<Location>, sources: [Location])] = [:]
         for (place, item) in items.enumerated() {
             for destination in item.destinations {
-                guard let first = makers[destination] else {
-                    makers[destination] = place
+                let key = names.key(destination)
+                guard let first = makers[key] else {
+                    makers[key] = (place, destination)
                     continue
                 }
-                colliding[destination, default: [items[first].source]].append(item.source)
+                colliding[key, default: ([first.destination], [items[first.item].source])].sources.append(item.source)
+                colliding[key]?.destinations.insert(destination)
             }
         }
-        let order = colliding.sorted { makers[$0.key]! < makers[$1.key]! }
-        for (destination, sources) in order {
-            let names = sources.prefix(3).map { "\($0)" }.joined(separator: ", ") + (sources.count > 3 ? ", ..." : "")
-            collisions.add("\(Figures.count(sources.count, "source")) would become \(destination): \(names)".printable)
+        let order = colliding.sorted { makers[$0.key]!.item < makers[$1.key]!.item }
+        for (key, collision) in order {
+            let sources = collision.sources
+            let shown = sources.prefix(3).map { "\($0)" }.joined(separator: ", ") + (sources.count > 3 ? ", ..." : "")
+            let destination = makers[key]!.destination
+            let why = collision.destinations.count > 1 ? ", or a name that differs in case or Unicode form only" : ""
+            collisions.add(
+                "\(Figures.count(sources.count, "source")) would become \(destination)\(why): \(shown)".printable
+            )
         }
-        for source in items.map(\.source) + commonSources where makers[source] != nil {
+        for source in items.map(\.source) + commonSources where makers[names.key(source)] != nil {
             overwrites.add("\(source) is a source and would be overwritten".printable)
         }
     }
@@ -247,6 +309,7 @@ extension RunningFingerprint {
         add(item.source.description)
         for place in item.destinations { add(place.description) }
         for piece in item.pieces { add("\(piece.range) \(piece.title ?? "")") }
+        for (name, value) in item.tags.sorted(by: { $0.key < $1.key }) { add("\(name)=\(value)") }
     }
 }
 

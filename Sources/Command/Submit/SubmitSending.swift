@@ -1,9 +1,11 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
 import Storage
+import System
 
 /// The result of a submission.
 struct SubmitOutcome: Sendable {
@@ -93,25 +95,28 @@ struct SubmitSending: Sendable {
     private func sendOnce(_ ledger: any CommandLedger) async throws -> SubmitOutcome {
         let survey = try await survey(ledger)
         if let refusal = page.refusal(of: survey) { throw refusal }
-        let wishes = SubmitOptions.wishes(invocation)
         guard !survey.chosen.isEmpty else {
             let newest = survey.batches.max()
             let standing: BatchSummary? = if let newest { try await ledger.batch(newest) } else { nil }
             return SubmitOutcome(survey: survey, asked: plan.items.count, standing: standing)
         }
-        let key =
-            try invocation[SubmitOptions.key]
-            ?? (invocation[SubmitOptions.again] ? nil : plan.key(survey.chosen, wishes))
-        let submission = SubmitOptions.submission(
-            invocation,
-            key: key,
-            // A generated key identifies these jobs, whatever else the user asked for.
-            request: invocation[SubmitOptions.key] == nil ? nil : try plan.digest(wishes),
-            now: try await ledger.time()
-        )
+        let submission = try await submission(survey, ledger)
         let receipt = try await ledger.submit(submission, all: plan.requests(survey.chosen))
         if let given = invocation[SubmitOptions.key] { try refuse(receipt, given) }
-        return SubmitOutcome(survey: survey, asked: plan.items.count, receipt: receipt, key: key)
+        return SubmitOutcome(survey: survey, asked: plan.items.count, receipt: receipt, key: submission.key)
+    }
+
+    /// The settings of the submission of the jobs that are left to do.
+    private func submission(_ survey: SubmitSurvey, _ ledger: any CommandLedger) async throws -> Submission {
+        let wishes = SubmitOptions.wishes(invocation)
+        let given = invocation[SubmitOptions.key]
+        return SubmitOptions.submission(
+            invocation,
+            key: try given ?? (invocation[SubmitOptions.again] ? nil : plan.key(survey.chosen, wishes)),
+            // A generated key identifies these jobs, whatever else the user asked for.
+            request: given == nil ? nil : try plan.digest(wishes),
+            now: try await ledger.time()
+        )
     }
 
     /// The batch that was submitted before with the user's key. Adds nothing, even if outputs are missing by now.
@@ -166,36 +171,33 @@ struct SubmitSending: Sendable {
 
     // MARK: - Dry runs
 
-    /// What would be submitted, and the batch that the user's key already has. Throws a `Refusal` if the ledger would
-    /// refuse it. If the ledger does not answer, this prints a note and ignores earlier jobs.
+    /// What would be submitted, and the batch that the user's key already has. Throws if the ledger would refuse it. If
+    /// the ledger does not answer, this prints a note and ignores earlier jobs.
     func rehearse() throws -> (survey: SubmitSurvey, standing: SubmissionReceipt?) {
-        let notify = invocation.all(SubmitOptions.notify)
-        let isServed = try LedgerOptions.coordinator(invocation) != nil
-        guard isServed || !notify.isEmpty || !invocation[SubmitOptions.again],
-            try LedgerOptions.mayHoldJobs(invocation)
-        else { return (try look.survey([]), nil) }
+        guard try LedgerOptions.mayHoldJobs(invocation) else { return (try look.survey([]), nil) }
         do {
             return try run(reachTimeout: .seconds(2)) { ledger in
                 if let key = invocation[SubmitOptions.key], let standing = try await ledger.receipt(forKey: key) {
                     let outcome = try await repeated(key, standing, ledger)
                     return (outcome.survey, outcome.receipt)
                 }
-                let known = notify.isEmpty ? [] : try await ledger.webhookRecords()
-                if let word = notify.first(where: { word in !known.contains { $0.isNamed(word) } }) {
-                    throw Refusal.missing("webhook \(word.printable)")
-                }
                 let survey = try await survey(ledger)
-                if isServed, let (tenant, limits) = try await ledger.ownLimits() {
-                    let rules = SubmitRules(tenant: tenant, limits: limits)
-                    try rules.check(plan, survey, invocation)
-                    let counts = try await ledger.status().jobs
-                    try rules.check(more: survey.jobCount, waiting: counts.waiting + counts.delayed)
+                if !plan.isForbidden, !survey.isForbidden, !survey.chosen.isEmpty {
+                    let submission = try await submission(survey, ledger)
+                    _ = try await ledger.preview(submission, all: plan.requests(survey.chosen))
                 }
                 return (survey, nil)
             }
-        } catch let error as LedgerError {
+        } catch let error as LedgerError where !error.isRefusal {
             page.console.warn("cannot check for earlier jobs: \(error.detail)".printable)
             return (try look.survey([]), nil)
         }
+    }
+}
+
+extension LedgerError {
+    /// Whether the ledger was asked, and does not want it.
+    fileprivate var isRefusal: Bool {
+        [.ledgerRefused, .ledgerPermissionDenied, .ledgerQuotaExceeded, .ledgerConflict].contains(code)
     }
 }

@@ -44,6 +44,8 @@ struct SubmitSurvey: Sendable {
     }
 
     let conflict: SubmitConflict
+    /// What to do about outputs that have changed since they were written; `nil`: what `conflict` says.
+    let onAltered: SubmitAltered?
     private(set) var chosen: [Chosen] = []
     /// Parts of `chosen`: items without an earlier job, items whose outputs are gone, and items whose sources have
     /// changed.
@@ -69,19 +71,31 @@ struct SubmitSurvey: Sendable {
     private(set) var cancelledBatches: Set<Int64> = []
     private(set) var batches: Set<Int64> = []
 
-    init(_ conflict: SubmitConflict) { self.conflict = conflict }
+    /// One output that a person has edited must not stop a nightly run, nor be replaced without being asked.
+    init(_ conflict: SubmitConflict, onAltered: SubmitAltered? = nil) {
+        self.conflict = conflict
+        self.onAltered = onAltered ?? (conflict == .fail ? .skip : nil)
+    }
+
+    /// The destinations that prevent the submission.
+    var forbidden: (conflicts: Int, altered: Int) {
+        (conflict == .fail ? conflicts.count : 0, onAltered == .fail ? altered.count : 0)
+    }
 
     /// Whether existing destinations prevent the submission.
-    var isForbidden: Bool { conflict == .fail && conflicts.count + altered.count > 0 }
+    var isForbidden: Bool { forbidden != (0, 0) }
 
     /// Jobs that would be submitted if nothing prevented it.
-    var jobCount: Int { chosen.count + (conflict == .fail ? conflicts.count + altered.count : 0) }
+    var jobCount: Int { chosen.count + forbidden.conflicts + forbidden.altered }
+
+    /// Altered outputs that are left alone.
+    var leftAltered: Int { onAltered == .skip ? altered.count : 0 }
 
     /// Whether all items are new.
     var isAllNew: Bool { fresh == jobCount && rest == 0 }
 
     /// Items that are not submitted.
-    var rest: Int { unchanged + skipped + underWay + failed.count + cancelled + unseen }
+    var rest: Int { unchanged + skipped + leftAltered + underWay + failed.count + cancelled + unseen }
 
     // MARK: - One item
 
@@ -140,9 +154,12 @@ struct SubmitSurvey: Sendable {
             }
         }
         var policies = [conflict.policy]
-        if presence.isTaken {
+        if presence.isTaken, isAltered, let onAltered {
+            altered.add(found)
+            guard onAltered == .replace else { return }
+            policies = [.replace]
+        } else if presence.isTaken {
             switch conflict {
-            case .fail where isAltered: return altered.add(found)
             case .fail: return conflicts.add(found)
             case .missing where presence == .partly: policies = [.skip]
             case .missing: return skipped += 1

@@ -93,7 +93,9 @@ struct NameFilterTests {
 
     @Test func globsAreThoseOfShells() {
         #expect(answer("a/b.wav", ["*.wav"]) == .taken)
-        #expect(answer("a/b.WAV", ["*.wav"]) == .left)
+        #expect(answer("a/b.WAV", ["*.wav"]) == .taken, "recorders write capitals")
+        let strict = NameFilter(includes: ["*.wav"], excludes: [], matchesCase: true)
+        #expect(strict.answer(name: "b.WAV", path: "a/b.WAV") == .left)
         #expect(answer("a/b.pcm", ["*.pcm", "*.raw"]) == .taken)
         #expect(answer("2020/ep-1.wav", ["2020/*.wav"]) == .taken)
         #expect(answer("2020/x/ep-1.wav", ["2020/*.wav"]) == .left)

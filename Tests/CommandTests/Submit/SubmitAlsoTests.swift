@@ -1,7 +1,7 @@
+import API
 import Conversion
 import Foundation
 import Ledger
-import Records
 import TestSupport
 import Testing
 
@@ -101,14 +101,14 @@ struct SubmitAlsoTests {
         withExtendedLifetime(worker) {}
     }
 
-    @Test func anOutputThatChangedPreventsTheSubmission() throws {
+    @Test func anOutputThatChangedIsLeftAloneUnlessItIsToBeReplaced() throws {
         let worker = try bench.startWorker()
         _ = try submit("--wait").checked()
         let good = try made()
         try Bytes.write([1, 2, 3], to: bench.folder.path("web/a.wav"))
-        let run = try submit()
-        #expect(run.status == .exited(1))
+        let run = try submit().checked()
         #expect(run.errorText.contains("1 output has changed since it was written"), "\(run.errorText)")
+        #expect(try submit("--on-altered", "fail").status == .exited(1))
         _ = try submit("--on-conflict", "replace", "--wait").checked()
         #expect(try made() == good)
         // Only the digest tells.
@@ -116,7 +116,7 @@ struct SubmitAlsoTests {
         bytes[bytes.count - 1] ^= 1
         try Bytes.write(bytes, to: bench.folder.path("web/a.opus"))
         #expect(try submit("--dry-run").checked().outputText.contains("unchanged   2 done before"))
-        #expect(!(try submit("--check").succeeded))
+        #expect(try submit("--check").checked().errorText.contains("left alone"))
         withExtendedLifetime(worker) {}
     }
 

@@ -23,7 +23,8 @@ struct SubmitProbeTests {
         let record = try #require(
             try JSONSerialization.jsonObject(with: bench.run(plan + ["--json"]).checked().stdout) as? [String: Any]
         )
-        #expect(record["audioSeconds"] as? Double == 70_021.0 / 8_000)
+        let seconds: Double = 70_021 / 8_000
+        #expect(record["audioSeconds"] as? Double == seconds)
         #expect(record["estimates"] as? Int == 0 && record["unknownLengths"] as? Int == 0)
         #expect((record["unreadable"] as? [String: Any])?["count"] as? Int == 2)
         #expect(try await bench.ledger.batches().isEmpty)

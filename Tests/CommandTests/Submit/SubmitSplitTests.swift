@@ -61,7 +61,7 @@ struct SubmitSplitTests {
         #expect(mended.hasPrefix("batch 2  1 job: 1 missing again\n"), "\(mended)")
         try expectPieces((1...3).map { "out/a-\($0).wav" }, [8_000, 10_001, 40_000])
         // Every output is exported.
-        let rows = try bench.output("export", "--batch", "1", "--outputs").split(separator: "\n")
+        let rows: [[String]] = try bench.output("export", "--batch", "1", "--outputs").split(separator: "\n")
             .map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
         try #require(rows.count == 7 && rows.allSatisfy { $0.count == rows[0].count })
         for (row, name) in zip(rows.dropFirst(), ["a-1", "a-2", "a-3", "b-1", "b-2", "b-3"]) {
@@ -71,7 +71,8 @@ struct SubmitSplitTests {
             #expect(row[7] == sum && row[6] == "\(size)", "\(row)")
             #expect(row[12].hasSuffix("/out/\(name).wav") && row.last == "3" && row[2] == "completed", "\(row)")
         }
-        #expect(rows.dropFirst().map { $0[0] } == ["1", "1", "1", "2", "2", "2"])
+        let numbers: [String] = rows.dropFirst().map { $0[0] }
+        #expect(numbers == ["1", "1", "1", "2", "2", "2"])
         #expect(try bench.output("export", "--batch", "1").split(separator: "\n").count == 3)
         // Other cuts with the same names are other work.
         let other = try submit("0.5,0.75")
@@ -80,7 +81,8 @@ struct SubmitSplitTests {
         let story = try #require(try bench.records("job", "1").first)
         let recipe = try #require(story["recipe"] as? [String: Any])
         let outputs = try #require(recipe["outputs"] as? [[String: Any]])
-        #expect((outputs[0]["location"] as? String)?.hasSuffix("/out/a-1.wav") == true)
+        let location: String = try #require(outputs[0]["location"] as? String)
+        #expect(location.hasSuffix("/out/a-1.wav"))
         #expect(outputs[1]["range"] as? [String: String] == ["from": "0:00.5", "to": "0:00.6250625"])
         #expect(outputs[2]["range"] as? [String: String] == ["from": "0:00.6250625"])
         #expect(outputs[2]["tags"] as? [String: String] == ["track": "3/3"])
