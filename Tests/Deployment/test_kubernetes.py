@@ -259,7 +259,9 @@ def test_selectors_find_the_pods(rendered):
 
 
 def test_the_queries_call_what_the_ledger_has(rendered):
-    definition = re.search(r"create function demand\((.*?)\) returns bigint", (HOUSE / "migrations/0016_listing.sql").read_text())
+    definition = re.search(
+        r"create or replace function demand\((.*?)\) returns bigint", (HOUSE / "migrations/functions/listing.sql").read_text()
+    )
     assert definition and "waiting_only boolean" in definition[1]
     queries = {
         kind: one(rendered[folder], kind)["spec"]["triggers"][0]["metadata"]["query"]

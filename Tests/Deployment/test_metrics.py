@@ -38,6 +38,13 @@ select count(*) from fail((select jsonb_agg(jsonb_build_object('job', c.job, 'ep
     'code', 'room_crashed', 'class', 'infrastructure', 'stage', 'decode', 'message', 'm', 'room_death', true)) from c));
 """
 
+# A worker that lives and has lost a root.
+AWAY = """
+set search_path = sluice;
+create temporary table v as select * from register_worker('v', 'h', '1', 1, (select l.needs from lane l limit 1));
+select count(*) from v, beat(v.worker, v.secret, worker_status => '{"pausedBecause": "away", "pausedRoots": ["archive"]}');
+"""
+
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory):
@@ -143,6 +150,8 @@ def free_port():
 @pytest.fixture(scope="module")
 def prometheus(ledger, tmp_path_factory):
     """The address of a Prometheus that has scraped the page of the ledger."""
+    # What a worker reports counts for the length of its lease, so this one reports last.
+    ledger.query(AWAY)
     Page.text = ledger.run("metrics", "--openmetrics")
     web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
     threading.Thread(target=web.serve_forever, daemon=True).start()
