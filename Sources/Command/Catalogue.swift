@@ -11,6 +11,35 @@ enum Catalogue {
     )
     static let debug = Switch("debug", "show all details of failures", in: .general)
 
+    /// What most people need most of the time.
+    private static let first: [Subcommand] = [
+        ConvertCommand.value, ProbeCommand.value, UpCommand.value, SubmitCommand.value, StatusCommand.value,
+        WatchCommand.value, ErrorsCommand.value, RetryCommand.value, DoctorCommand.value,
+        HelpCommand.value(version: Version.number) { root },
+    ]
+    private static let conversion: [Subcommand] = [
+        JoinCommand.value, MixCommand.value, SplitCommand.value, FormatsCommand.value, PresetsCommand.value,
+        RecipeCommand.value,
+    ]
+    private static let jobs: [Subcommand] = [
+        WaitCommand.value, JobsCommand.value, JobCommand.value, BatchesCommand.value, ExportCommand.value,
+        CheckCommand.value,
+    ]
+    private static let mending: [Subcommand] = [
+        ExplainCommand.value, CancelCommand.value, PrioritizeCommand.value, ChangesCommand.value,
+    ]
+    private static let cluster: [Subcommand] = [
+        WorkerCommand.value, CoordinatorCommand.value, WorkersCommand.value, QueuesCommand.value, DownCommand.value,
+        ConfigCommand.value { root }, MigrateCommand.value, MetricsCommand.value,
+    ]
+    private static let administration: [Subcommand] = [
+        LoginsCommand.value, TokensCommand.value, TenantsCommand.value, WebhooksCommand.value, AuditCommand.value,
+        CompletionCommand.value,
+    ]
+    private static let hidden: [Subcommand] = [
+        UpCommand.supervising, CompletionCommand.answering { root }, PumpRoomCommand.value,
+    ]
+
     static let root: Subcommand = Subcommand(
         name: "sluice",
         summary: "sample-exact audio conversion, for one file or for millions",
@@ -19,22 +48,11 @@ enum Catalogue {
             Example(line: "sluice convert talk.wav talk.m4a --preset apple-m4a", purpose: "convert a file"),
             Example(line: "sluice probe talk.m4a", purpose: "show what a file contains"),
         ],
-        children: [
-            ConvertCommand.value, JoinCommand.value, MixCommand.value, SplitCommand.value, ProbeCommand.value,
-            FormatsCommand.value, PresetsCommand.value, RecipeCommand.value,
-            SubmitCommand.value, WaitCommand.value, StatusCommand.value, JobsCommand.value, JobCommand.value,
-            BatchesCommand.value, ErrorsCommand.value, ExplainCommand.value, RetryCommand.value, CancelCommand.value,
-            PrioritizeCommand.value, ChangesCommand.value,
-            QueuesCommand.value, WorkersCommand.value, TokensCommand.value, TenantsCommand.value, AuditCommand.value,
-            WebhooksCommand.value,
-            WatchCommand.value, MetricsCommand.value, ExportCommand.value, CheckCommand.value,
-            WorkerCommand.value,
-            CoordinatorCommand.value, UpCommand.value, DownCommand.value, DoctorCommand.value,
-            MigrateCommand.value, ConfigCommand.value { root },
-            UpCommand.supervising,
-            HelpCommand.value(version: Version.number) { root }, CompletionCommand.value,
-            CompletionCommand.answering { root },
-            PumpRoomCommand.value,
+        groups: [
+            Subcommand.Group("First of all", first), Subcommand.Group("Convert files", conversion),
+            Subcommand.Group("Look at jobs and outputs", jobs), Subcommand.Group("Mend and change jobs", mending),
+            Subcommand.Group("Run a cluster", cluster), Subcommand.Group("Administer it", administration),
+            Subcommand.Group("For internal use", hidden),
         ],
         habits: .ofOtherPrograms
     )

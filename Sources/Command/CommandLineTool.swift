@@ -1,18 +1,28 @@
 import Console
 import Glibc
 import Ledger
+import LedgerClient
 import LocalCluster
 
 /// The command `sluice`, from its command-line words to its exit code.
 public enum CommandLineTool {
     /// Runs the command that `words` name and ends the process.
     ///
-    /// `words` does not include the program's name. A `nil` word was not valid UTF-8.
-    public static func run(_ words: [String?], environment: [String: String]) -> Never {
+    /// `words` does not include the program's name. A `nil` word was not valid UTF-8; without any `words`, they could not
+    /// be read.
+    public static func run(_ words: [String?]?, environment: [String: String]) -> Never {
         // A write to a pipe without a reader then fails with an error instead of killing the process.
         signal(SIGPIPE, SIG_IGN)
         StandardStreams.takeMissingPlaces()
         Locale.useUTF8()
+        guard let words else {
+            // Rooms, published files and the private cluster need it as well.
+            CommandOutput(colour: .auto, environment: environment).complain(
+                "cannot read the command line: /proc is not there",
+                hint: "mount it: mount -t proc proc /proc (a chroot or container needs one of its own)"
+            )
+            end(with: .failure)
+        }
         end(with: answer(words, environment))
     }
 
@@ -49,6 +59,9 @@ public enum CommandLineTool {
         } catch let refusal as Refusal {
             console.complain(refusal.message.printable, details: refusal.details, hint: refusal.hint?.printable)
             return refusal.exitCode
+        } catch let error as SpoolError {
+            console.complain(error.message, hint: error.hint)
+            return .failure
         } catch let stop as StoppedBySignal {
             return stop.exitCode
         } catch let error as ClusterError {

@@ -1,6 +1,6 @@
+import API
 import Console
 package import Conversion
-import Records
 package import Storage
 
 /// Parses text from outside without acting on it.

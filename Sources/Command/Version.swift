@@ -7,6 +7,9 @@ enum Version {
     /// The current release, or the next one during development.
     static let number = "0.2.0-dev"
 
+    /// How requests to a coordinator name this program.
+    static let userAgent = "sluice/\(number)"
+
     /// The version of libavcodec: `59.37.100`.
     static var codecLibrary: String {
         let prefix = "libavcodec "

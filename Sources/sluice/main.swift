@@ -6,4 +6,6 @@ let words = (1..<max(1, Int(CommandLine.argc))).map { place in
     String(validatingCString: CommandLine.unsafeArgv[place]!)
 }
 CommandLineMemory.hidePasswords()
-CommandLineTool.run(words, environment: ProcessInfo.processInfo.environment)
+// The kernel passes at least the program's name, but Swift reads the words from /proc.
+let areKnown = CommandLine.argc > 0
+CommandLineTool.run(areKnown ? words : nil, environment: ProcessInfo.processInfo.environment)

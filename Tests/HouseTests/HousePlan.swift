@@ -18,10 +18,12 @@ enum HousePlan {
         "Coordinator": ["Publishing", "WebClient", "Ledger", "Storage", "Conversion", "System"],
         "LocalCluster": ["Storage", "Ledger", "Conversion", "System"],
         "Console": ["Conversion", "System"],
-        "Records": ["Console", "Ledger", "Conversion"],
-        "Face": ["Records", "Console", "Storage", "Ledger", "Conversion", "System"],
+        "HTTPServer": ["System"],
+        "API": ["HTTPServer", "Storage", "Ledger", "Conversion", "System"],
+        "LedgerClient": ["API", "WebClient", "Ledger", "Conversion", "System"],
         "Command": [
-            "Face", "Records", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom", "Storage", "Ledger",
+            "LedgerClient", "API", "HTTPServer", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom",
+            "Storage", "Ledger",
             "WebClient", "Conversion", "System",
         ],
         "sluice": ["Command"],
@@ -35,7 +37,7 @@ enum HousePlan {
         "CCrypto": "Sources/Hashing",
         "CSandbox": "Sources/PumpRoom/Sandbox",
         "CSystem": "Sources/System",
-        "CMicroHTTPD": "Sources/Face/Serving",
+        "CMicroHTTPD": "Sources/HTTPServer/Serving",
         "CCurl": "Sources/WebClient/LibCurl",
     ]
 
@@ -45,8 +47,8 @@ enum HousePlan {
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
         "Sources/Media/LibAV", "Sources/Media/Loudness", "Sources/Ledger/LibPQ", "Sources/WebClient/LibCurl",
-        "Sources/PumpRoom", "Sources/Storage",
-        "Sources/Worker", "Sources/Face/Serving", "Sources/LocalCluster", "Sources/Console", "Sources/Command",
+        "Sources/PumpRoom", "Sources/Storage", "Sources/LedgerClient",
+        "Sources/Worker", "Sources/HTTPServer/Serving", "Sources/LocalCluster", "Sources/Console", "Sources/Command",
         "Sources/sluice",
         "Sources/System",
     ]

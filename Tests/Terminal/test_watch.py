@@ -64,7 +64,7 @@ def works(ledger, tmp_path):
 def test_it_shows_queues_jobs_workers_and_failures(works, columns, lines):
     with works.terminal("watch", columns=columns, lines=lines) as terminal:
         terminal.wait(lambda: re.search(r"hours-\d.* +\d+%", terminal.text()) or columns == 40, "a running job")
-        terminal.wait(lambda: re.search(r" [\d,]+x +\d+:\d\d", terminal.text()), "a speed and a time")
+        terminal.wait(lambda: re.search(r" [\d,.]+x +\d+:\d\d", terminal.text()), "a speed and a time")
         text = terminal.text()
         assert re.search(r"^sluice    [\d,]+ waiting", text)
         assert re.search(r"^queues +\w+", text, re.M) and re.search(r"^workers   pump-1 ██", text, re.M)
@@ -343,7 +343,7 @@ def test_it_shows_and_changes_the_same_over_http(works, tmp_path):
         with works.terminal("watch") as direct, Terminal([SLUICE, "watch"], tmp_path, **remote) as over:
             # The command waits for the coordinator's socket, for as long as it waits for a database.
             for terminal in [direct, over]:
-                terminal.wait(lambda: re.search(r" [\d,]+x +\d+:\d\d", terminal.text()), "a speed and a time")
+                terminal.wait(lambda: re.search(r" [\d,.]+x +\d+:\d\d", terminal.text()), "a speed and a time")
 
             # The units of a speed and of a time left change with each second.
             def are_alike():

@@ -1,7 +1,8 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 
 /// `sluice audit`: who changed what, newest first.
 enum AuditCommand {
@@ -21,7 +22,7 @@ enum AuditCommand {
     )
     private static let before = Option<Int64>("before", .id, "list changes older than this one", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "audit",
         summary: "list who changed jobs, queues, workers, tokens and tenants",
         discussion: [
@@ -52,45 +53,27 @@ enum AuditCommand {
             )
         }
         let records = page.prefix(limit)
-        if invocation[ListOptions.json] {
-            for record in records { try console.print(JSONText.line(Record(record))) }
-        } else if invocation[ListOptions.quiet] {
-            for record in records { try console.print("\(record.id)") }
-        } else if records.isEmpty {
-            console.say("no changes")
-        } else {
-            var table = TextTable([
-                .init(title: "ID", isNumber: true, mayGo: true), .init(title: "WHEN"), .init(title: "WHO"),
-                .init(title: "TENANT", mayGo: true), .init(title: "WHAT"), .init(title: "CHANGED", isNumber: true),
-                .init(title: "DETAILS", isElastic: true),
-            ])
-            for record in records {
-                table.add([
-                    .init("\(record.id)"), .init(TimeWords.ago(record.at, at: now)), .init(record.who),
-                    .init(record.tenant ?? "-"), .init(record.what), .init(Figures.grouped(record.affected)),
-                    .init(record.details),
-                ])
-            }
-            try console.print(table.lines(for: console.data).joined(separator: "\n"))
-            if page.count > limit, let last = records.last { console.say("more: sluice audit --before \(last.id)") }
+        let listing = Listing(invocation, console)
+        try listing.print(records, ids: { "\($0.id)" }, empty: "no changes") {
+            table(records, now).lines(for: console.data)
         }
+        if page.count > limit, let last = records.last { listing.sayMore("sluice audit --before \(last.id)") }
         return .success
     }
 
-    private struct Record: Encodable {
-        let id: Int64
-        let at: Date
-        let endedAt: Date
-        let who: String
-        let tenant: String?
-        let what: String
-        let details: JSONValue
-        let affected: Int
-
-        init(_ record: AuditRecord) {
-            (id, at, endedAt) = (record.id, record.at, record.endedAt)
-            (who, tenant, what) = (record.who, record.tenant, record.what)
-            (details, affected) = (JSONValue(text: record.details), record.affected)
+    private static func table(_ records: ArraySlice<AuditRecord>, _ now: Date) -> TextTable {
+        var table = TextTable([
+            .init(title: "ID", isNumber: true, mayGo: true), .init(title: "WHEN"), .init(title: "WHO"),
+            .init(title: "TENANT", mayGo: true), .init(title: "WHAT"), .init(title: "CHANGED", isNumber: true),
+            .init(title: "DETAILS", isElastic: true),
+        ])
+        for record in records {
+            table.add([
+                .init("\(record.id)"), .init(TimeWords.ago(record.at, at: now)), .init(record.who),
+                .init(record.tenant ?? "-"), .init(record.what), .init(Figures.grouped(record.affected)),
+                .init(record.details),
+            ])
         }
+        return table
     }
 }

@@ -1,7 +1,8 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 import Storage
 
 /// `sluice tenants`: lists tenants, creates and limits them.
@@ -95,7 +96,7 @@ enum TenantsCommand {
         in: .work
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "tenants",
         summary: "list tenants; create and limit them",
         discussion: [
@@ -156,10 +157,6 @@ enum TenantsCommand {
         let (now, tenants) = try LedgerWork.runOnDatabase(invocation) { ledger in
             (try await ledger.time(), try await ledger.tenants())
         }
-        if tenants.isEmpty, !invocation[ListOptions.json], !invocation[ListOptions.quiet] {
-            console.say("no tenants; \"sluice tenants create NAME\" creates one")
-            return .success
-        }
         try show(tenants, now, invocation, console)
         return .success
     }
@@ -170,49 +167,51 @@ enum TenantsCommand {
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws {
-        if invocation[ListOptions.json] {
-            for tenant in tenants { try console.print(JSONText.line(TenantRecord(tenant))) }
-        } else if invocation[ListOptions.quiet] {
-            for tenant in tenants { try console.print(tenant.name.printable) }
-        } else {
-            var table = TextTable([
-                .init(title: "TENANT", isElastic: true), .init(title: "TOKENS", isNumber: true),
-                .init(title: "MAY WAIT", isNumber: true), .init(title: "PRIORITY", isNumber: true, mayGo: true),
-                .init(title: "ATTEMPTS", isNumber: true, mayGo: true), .init(title: "READS", mayGo: true),
-                .init(title: "WRITES", mayGo: true), .init(title: "UPLOADS", isNumber: true, mayGo: true),
-                .init(title: "DESTINATION", mayGo: true),
-                .init(title: "CPU MIN", isNumber: true, mayGo: true),
-                .init(title: "OUTPUTS", isNumber: true, mayGo: true), .init(title: "CONTINUES", mayGo: true),
-                .init(title: "CREATED", mayGo: true),
-                .init(title: "CREATED BY", mayGo: true),
+        try Listing(invocation, console).print(
+            tenants.map(AdministeredTenant.init),
+            ids: \.tenant.name,
+            empty: "no tenants; \"sluice tenants create NAME\" creates one"
+        ) { table(tenants, now).lines(for: console.data) }
+    }
+
+    private static func table(_ tenants: [Tenant], _ now: Date) -> TextTable {
+        var table = TextTable([
+            .init(title: "TENANT", isElastic: true), .init(title: "TOKENS", isNumber: true),
+            .init(title: "MAY WAIT", isNumber: true), .init(title: "PRIORITY", isNumber: true, mayGo: true),
+            .init(title: "ATTEMPTS", isNumber: true, mayGo: true), .init(title: "READS", mayGo: true),
+            .init(title: "WRITES", mayGo: true), .init(title: "UPLOADS", isNumber: true, mayGo: true),
+            .init(title: "DESTINATION", mayGo: true),
+            .init(title: "CPU MIN", isNumber: true, mayGo: true),
+            .init(title: "OUTPUTS", isNumber: true, mayGo: true), .init(title: "CONTINUES", mayGo: true),
+            .init(title: "CREATED", mayGo: true),
+            .init(title: "CREATED BY", mayGo: true),
+        ])
+        for tenant in tenants {
+            table.add([
+                .init(tenant.name), .init(Figures.grouped(tenant.tokens)),
+                .init(tenant.limits.waitingJobs.map { Figures.grouped(Int($0)) } ?? "-"),
+                .init(tenant.limits.topPriority.map { "\($0)" } ?? "-"),
+                .init(tenant.limits.maxAttempts.map { "\($0)" } ?? "-"),
+                .init(words(tenant.limits.reads)), .init(words(tenant.limits.writes)),
+                .init(tenant.limits.uploadBytes.map { Figures.bytes($0) } ?? "-"),
+                .init(tenant.limits.destination ?? "-"),
+                .init(
+                    used(
+                        Figures.grouped(Int(tenant.usedCPU / .seconds(60))),
+                        of: tenant.limits.cpuMinutes.map { Figures.grouped(Int($0)) }
+                    )
+                ),
+                .init(
+                    used(
+                        Figures.bytes(tenant.usedOutputBytes),
+                        of: tenant.limits.outputBytes.map { Figures.bytes($0) }
+                    )
+                ),
+                .init(tenant.hold.map { TimeWords.ahead($0.until, at: now) } ?? "-"),
+                .init(TimeWords.ago(tenant.createdAt, at: now)), .init(tenant.createdBy),
             ])
-            for tenant in tenants {
-                table.add([
-                    .init(tenant.name), .init(Figures.grouped(tenant.tokens)),
-                    .init(tenant.limits.waitingJobs.map { Figures.grouped(Int($0)) } ?? "-"),
-                    .init(tenant.limits.topPriority.map { "\($0)" } ?? "-"),
-                    .init(tenant.limits.maxAttempts.map { "\($0)" } ?? "-"),
-                    .init(words(tenant.limits.reads)), .init(words(tenant.limits.writes)),
-                    .init(tenant.limits.uploadBytes.map { Figures.bytes($0) } ?? "-"),
-                    .init(tenant.limits.destination ?? "-"),
-                    .init(
-                        used(
-                            Figures.grouped(Int(tenant.usedCPU / .seconds(60))),
-                            of: tenant.limits.cpuMinutes.map { Figures.grouped(Int($0)) }
-                        )
-                    ),
-                    .init(
-                        used(
-                            Figures.bytes(tenant.usedOutputBytes),
-                            of: tenant.limits.outputBytes.map { Figures.bytes($0) }
-                        )
-                    ),
-                    .init(tenant.hold.map { TimeWords.ahead($0.until, at: now) } ?? "-"),
-                    .init(TimeWords.ago(tenant.createdAt, at: now)), .init(tenant.createdBy),
-                ])
-            }
-            try console.print(table.lines(for: console.data).joined(separator: "\n"))
         }
+        return table
     }
 
     /// `12 of 600`, or what was used if there is no limit.

@@ -1,4 +1,5 @@
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
 
@@ -48,7 +49,7 @@ enum TokensCommand {
         in: .work
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "tokens",
         summary: "list tokens; create and revoke them",
         discussion: [
@@ -87,10 +88,6 @@ enum TokensCommand {
     @Sendable private static func list(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let (now, tokens) = try LedgerWork.runOnDatabase(invocation) { ledger in
             (try await ledger.time(), try await ledger.tokens(withEnded: invocation[ended]))
-        }
-        if tokens.isEmpty, !invocation[ListOptions.json], !invocation[ListOptions.quiet] {
-            console.say("no tokens; \"sluice tokens create\" creates one")
-            return .success
         }
         try show(tokens, now, invocation, console)
         return .success
@@ -173,13 +170,11 @@ enum TokensCommand {
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws {
-        if invocation[ListOptions.json] {
-            for token in tokens { try console.print(JSONText.line(Record(token))) }
-        } else if invocation[ListOptions.quiet] {
-            for token in tokens { try console.print("\(token.id)") }
-        } else {
-            try console.print(table(tokens, now).lines(for: console.data).joined(separator: "\n"))
-        }
+        try Listing(invocation, console).print(
+            tokens,
+            ids: { "\($0.id)" },
+            empty: "no tokens; \"sluice tokens create\" creates one"
+        ) { table(tokens, now).lines(for: console.data) }
     }
 
     private static func table(_ tokens: [TokenRecord], _ now: Date) -> TextTable {
@@ -205,27 +200,5 @@ enum TokensCommand {
         let name: String
         let role: String
         let token: String
-    }
-
-    private struct Record: Encodable {
-        let id: Int32
-        let name: String
-        let role: String
-        let tenant: String?
-        let queue: String?
-        let state: TokenRecord.State
-        let createdAt: Date
-        let createdBy: String
-        let expiresAt: Date?
-        let revokedAt: Date?
-        let revokedBy: String?
-        let usedAt: Date?
-
-        init(_ token: TokenRecord) {
-            (id, name, role) = (token.id, token.name, token.role.rawValue)
-            (tenant, queue, state) = (token.tenant, token.queue, token.state)
-            (createdAt, createdBy, expiresAt) = (token.createdAt, token.createdBy, token.expiresAt)
-            (revokedAt, revokedBy, usedAt) = (token.revokedAt, token.revokedBy, token.usedAt)
-        }
     }
 }

@@ -1,5 +1,6 @@
 import Console
 import Ledger
+import LedgerClient
 
 /// A batch as the command line names it: by its number, by its label, or as the user's last one.
 enum BatchName: Sendable, Hashable {
@@ -66,6 +67,9 @@ extension ValueType where Value == String {
 }
 
 extension Invocation {
+    /// Whether an argument for ids of jobs is `last`, as in `--batch last`: the last batch that the user submitted.
+    func saysLast(_ argument: Argument) -> Bool { words(argument) == [BatchName.last.word] }
+
     /// The words of an argument as batches, without duplicates.
     func batches(_ argument: Argument) throws(UsageError) -> [BatchName] {
         var names: [BatchName] = []

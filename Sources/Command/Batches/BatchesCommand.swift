@@ -1,7 +1,9 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
 
 /// `sluice batches`: lists submissions with their progress, newest first.
 enum BatchesCommand {
@@ -21,7 +23,7 @@ enum BatchesCommand {
     private static let all = Switch("all", "list all batches", in: .output)
     private static let before = Option<Int64>("before", .id, "list batches older than this one", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "batches",
         summary: "list batches and their progress",
         discussion: [
@@ -63,23 +65,17 @@ enum BatchesCommand {
                 if page.count <= limit || !isWhole { return (now, found, page.count > limit) }
             }
         }
-        if invocation[ListOptions.json] {
-            for batch in batches { try console.print(JSONText.line(BatchRecord(batch))) }
-        } else if invocation[ListOptions.quiet] {
-            for batch in batches { try console.print("\(batch.batch)") }
-        } else if batches.isEmpty {
-            console.say("no batches; \"sluice submit\" creates one")
-        } else {
-            try console.print(table(batches, now, console).lines(for: console.data).joined(separator: "\n"))
-            if hasMore, let last = batches.last {
-                console.say("more: sluice batches --before \(last.batch), or --all")
-            }
+        let listing = Listing(invocation, console)
+        try listing.print(batches, ids: { "\($0.batch)" }, empty: "no batches; \"sluice submit\" creates one") {
+            table(batches, now, console).lines(for: console.data)
         }
+        if hasMore, let last = batches.last { listing.sayMore("sluice batches --before \(last.batch), or --all") }
         return .success
     }
 
     private static func table(_ batches: [BatchSummary], _ now: Date, _ console: CommandOutput) -> TextTable {
         let hasSkipped = batches.contains { $0.jobs.skipped > 0 }
+        let hasCancelled = batches.contains { $0.jobs.cancelled > 0 }
         let hasRemarks = batches.contains { $0.jobsWithRemarks > 0 }
         var columns: [TextTable.Column] = [
             .init(title: "ID", isNumber: true), .init(title: "NAME", isElastic: true),
@@ -87,6 +83,7 @@ enum BatchesCommand {
             .init(title: "JOBS", isNumber: true, mayGo: true), .init(title: "DONE", isNumber: true),
         ]
         if hasSkipped { columns.append(.init(title: "SKIPPED", isNumber: true)) }
+        if hasCancelled { columns.append(.init(title: "CANCELLED", isNumber: true)) }
         columns += [
             .init(title: "FAILED", isNumber: true), .init(title: "OPEN", isNumber: true, mayGo: true),
         ]
@@ -98,9 +95,16 @@ enum BatchesCommand {
             var cells: [TextTable.Cell] = [
                 .init("\(batch.batch)"), .init(batch.name ?? ""), .init(batch.queue),
                 .init(Figures.grouped(jobs.total)),
-                .init("\(Int(jobs.share * 100))%", jobs.open == 0 ? .good : nil),
+                // Rounded down, so that only a whole batch is 100 % done.
+                .init(
+                    "\(jobs.total == 0 ? 100 : jobs.done * 100 / jobs.total)%",
+                    jobs.done == jobs.total ? .good : nil
+                ),
             ]
             if hasSkipped { cells.append(.init(Figures.grouped(jobs.skipped))) }
+            if hasCancelled {
+                cells.append(.init(Figures.grouped(jobs.cancelled), jobs.cancelled > 0 ? .careful : nil))
+            }
             cells += [
                 .init(Figures.grouped(jobs.failed), jobs.failed > 0 ? .bad : nil), .init(Figures.grouped(jobs.open)),
             ]

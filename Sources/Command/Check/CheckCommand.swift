@@ -1,9 +1,9 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Glibc
 import Ledger
-import Records
 import Storage
 import System
 
@@ -24,7 +24,7 @@ enum CheckCommand {
         JobFilterOptions.sourceContains.form, JobFilterOptions.since.form, JobFilterOptions.endedSince.form,
     ]
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "check",
         summary: "compare outputs with their recorded SHA-256 digests",
         discussion: [

@@ -1,4 +1,5 @@
 import Console
+import Conversion
 
 /// The progress of a check, for standard error.
 struct CheckProgress: ProgressRecord {
@@ -17,7 +18,7 @@ struct CheckProgress: ProgressRecord {
         var facts = ["\(Figures.grouped(tally.done)) of \(Figures.count(tally.total, "output"))"]
         if tally.damaged > 0 { facts.append("\(Figures.grouped(tally.damaged)) damaged") }
         if tally.done > 0, passed >= .seconds(1) {
-            facts += TimeWords.pace(Double(tally.done) / passed.seconds, left: max(0, tally.total - tally.done))
+            facts += TimeWords.pace(Double(tally.done) / passed.seconds, left: Double(max(0, tally.total - tally.done)))
         }
         return facts.joined(separator: "  ")
     }

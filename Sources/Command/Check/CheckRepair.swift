@@ -2,6 +2,7 @@ import Console
 import Conversion
 import Ledger
 import Storage
+import System
 
 /// Submits again the jobs whose outputs are missing or damaged.
 struct CheckRepair: Sendable {

@@ -1,4 +1,5 @@
 import Console
+import Conversion
 
 /// `sluice config`: shows the settings in effect and their origins, and manages the contexts.
 enum ConfigCommand {
@@ -13,7 +14,8 @@ enum ConfigCommand {
             summary: "show the settings in effect; manage contexts",
             discussion: [
                 "Options override environment variables, which override the file of --config (for worker, "
-                    + "coordinator and doctor), which overrides the current context, which overrides defaults. "
+                    + "coordinator and doctor), which overrides the current context, which overrides defaults. The other "
+                    + "commands take from that file the ledger and the roots, if there is no current context. "
                     + "Passwords in addresses are not shown. The command does not contact the ledger and starts no "
                     + "cluster.",
                 "A context is a name for a ledger: its address, its schema, default roots for commands, and a "

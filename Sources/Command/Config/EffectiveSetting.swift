@@ -1,5 +1,6 @@
 import Console
 import Ledger
+import LedgerClient
 import LocalCluster
 
 /// A setting in effect, and where it comes from.
@@ -62,11 +63,15 @@ struct EffectiveSetting: Sendable, Hashable {
 
     /// Every setting of the commands below `root`, resolved from `invocation` and its environment.
     static func all(_ root: Subcommand, _ invocation: Invocation) throws -> [EffectiveSetting] {
-        let place = try LedgerOptions.place(invocation)
-        let ledger = try [context(place)] + database(place, invocation) + schema(place, invocation)
+        let place = try LedgerOptions.readablePlace(invocation)
+        let ledger =
+            try place.map { try [context($0)] + database($0, invocation) + schema($0, invocation) }
+            ?? [EffectiveSetting(name: LedgerOptions.database.form.name)]
         let file = try ServiceFile.read(invocation)
         let others =
-            try options(root, invocation.environment, file) + roots(place, root) + [config(invocation)]
+            try options(root, invocation.environment, file) + (place.map { roots($0, root) } ?? []) + [
+                config(invocation)
+            ]
             + services(file, invocation, besides: ledger)
         // Sorted by name; settings with the same name keep their order.
         return ledger + [colour(invocation)]
@@ -118,25 +123,11 @@ struct EffectiveSetting: Sendable, Hashable {
         case .url(let url, let said):
             let server = try LedgerConfiguration(url: url, environment: environment).server
             let others = try LedgerConfiguration.variables(fillingIn: url, from: environment)
-            let origin: Origin =
-                switch said {
-                case .option(let word): .option(word, others)
-                case .variable(let variable): .variables([variable] + others)
-                case .setting(let path, let line): .setting(path, line)
-                case .credential(let path): .file(path)
-                }
-            return [EffectiveSetting(name: name, value: server, origin: origin)]
+            return [EffectiveSetting(name: name, value: server, origin: Origin(said, others))]
         case .coordinator(let url, let said):
-            let origin: Origin =
-                switch said {
-                case .option(let word): .option(word, [])
-                case .variable(let variable): .variables([variable])
-                case .setting(let path, let line): .setting(path, line)
-                case .credential(let path): .file(path)
-                }
+            let form = LedgerOptions.url.form
             return [
-                EffectiveSetting(name: LedgerOptions.url.form.name, value: url.description, origin: origin),
-                token(invocation),
+                EffectiveSetting(name: form.name, value: url.description, origin: Origin(said)), token(invocation),
             ]
         case .variables:
             let names = try LedgerConfiguration.variables(fillingIn: nil, from: environment)
@@ -176,11 +167,11 @@ struct EffectiveSetting: Sendable, Hashable {
     }
 
     /// Empty for a coordinator, which knows its schema.
-    private static func schema(_ place: LedgerPlace, _ invocation: Invocation) -> [EffectiveSetting] {
+    private static func schema(_ place: LedgerPlace, _ invocation: Invocation) throws -> [EffectiveSetting] {
         if case .coordinator = place { return [] }
         if let context = place.contextInUse, context.database == nil { return [] }
         let form = LedgerOptions.schema.form
-        let (value, said) = LedgerOptions.schemaInUse(at: place, invocation)
+        let (value, said) = try LedgerOptions.schemaInUse(at: place, invocation)
         let origin: Origin =
             switch said {
             case .option: .option(form.word, [])
@@ -218,13 +209,7 @@ struct EffectiveSetting: Sendable, Hashable {
         let form = ServiceFile.option.form
         var setting = EffectiveSetting(name: form.name, commands: ServiceFile.readers)
         guard let place = ServiceFile.place(invocation) else { return setting }
-        setting.value = place.path
-        setting.origin =
-            switch place.origin {
-            case .commandLine: .option(form.word, [])
-            case .environment(let variable): .variables([variable])
-            case .file, .fallback: .fallback
-            }
+        (setting.value, setting.origin) = (place.path, Origin(place.origin, of: form))
         return setting
     }
 
@@ -239,7 +224,7 @@ struct EffectiveSetting: Sendable, Hashable {
         var settings = file.entries(of: form).map { entry in
             EffectiveSetting(name: form.name, value: entry.text, origin: .setting(file.path, entry.line))
         }
-        let invocation = invocation.filled(from: file)
+        let invocation = ServiceFile.completing(invocation, from: file)
         do {
             let place = try LedgerOptions.place(invocation)
             settings += try database(place, invocation) + schema(place, invocation)
@@ -254,12 +239,7 @@ struct EffectiveSetting: Sendable, Hashable {
     }
 
     private static func origin(of form: OptionForm, _ invocation: Invocation) -> Origin {
-        switch invocation.origin(of: form) {
-        case .commandLine?: .option(form.word, [])
-        case .environment(let variable)?: .variables([variable])
-        case .file(let path, let line)?: .setting(path, line)
-        case .fallback?, nil: .fallback
-        }
+        Origin(invocation.origin(of: form), of: form)
     }
 
     // MARK: - Colour
@@ -330,5 +310,29 @@ struct EffectiveSetting: Sendable, Hashable {
     private static func commands(below root: Subcommand, _ above: [Subcommand] = []) -> [[Subcommand]] {
         let path = above + [root]
         return [path] + root.children.filter { !$0.isHidden }.flatMap { commands(below: $0, path) }
+    }
+}
+
+extension EffectiveSetting.Origin {
+    /// What gave the value of an option; `nil` if it has none.
+    fileprivate init(_ said: Invocation.Origin?, of form: OptionForm) {
+        self =
+            switch said {
+            case .commandLine?: .option(form.word, [])
+            case .environment(let variable)?: .variables([variable])
+            case .file(let path, let line)?: .setting(path, line)
+            case .fallback?, nil: .fallback
+            }
+    }
+
+    /// What gave the address of a ledger, and the variables that supply what the address leaves out.
+    fileprivate init(_ said: LedgerPlace.AddressOrigin, _ others: [String] = []) {
+        self =
+            switch said {
+            case .option(let word): .option(word, others)
+            case .variable(let variable): .variables([variable] + others)
+            case .setting(let path, let line): .setting(path, line)
+            case .credential(let path): .file(path)
+            }
     }
 }

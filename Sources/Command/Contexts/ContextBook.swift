@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import LedgerClient
 import Worker
 
 /// The contexts of a user, and which one is current.

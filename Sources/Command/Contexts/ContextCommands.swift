@@ -1,6 +1,8 @@
+import API
 import Console
+import Conversion
 import Ledger
-import Records
+import LedgerClient
 import Worker
 
 /// `sluice config use`, `contexts`, `set-context` and `delete-context`.
@@ -34,7 +36,7 @@ enum ContextCommands {
         in: .ledger
     )
 
-    static let use = Subcommand(
+    static let use: Subcommand = Subcommand(
         name: "use",
         summary: "choose the context that commands use",
         arguments: [known],
@@ -48,7 +50,7 @@ enum ContextCommands {
         run: choose
     )
 
-    static let list = Subcommand(
+    static let list: Subcommand = Subcommand(
         name: "contexts",
         summary: "list the contexts; * marks the current one",
         leavesOut: LedgerOptions.forms + [ConfigCommand.origin.form],
@@ -56,7 +58,7 @@ enum ContextCommands {
         run: listAll
     )
 
-    static let set = Subcommand(
+    static let set: Subcommand = Subcommand(
         name: "set-context",
         summary: "add or change a context",
         discussion: [
@@ -81,7 +83,7 @@ enum ContextCommands {
         run: write
     )
 
-    static let remove = Subcommand(
+    static let remove: Subcommand = Subcommand(
         name: "delete-context",
         summary: "remove a context; its ledger is not changed",
         arguments: [named],
@@ -281,7 +283,7 @@ enum ContextCommands {
     }
 
     private static func coordinatorURL(_ text: String) throws -> CoordinatorURL {
-        do throws(Misfit) {
+        do throws(CoordinatorURLError) {
             return try CoordinatorURL(text)
         } catch {
             throw UsageError("\(LedgerOptions.url.form.word): \(error.why)")

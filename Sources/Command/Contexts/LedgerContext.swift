@@ -1,5 +1,6 @@
 import Console
 import Ledger
+import LedgerClient
 import Worker
 
 /// A ledger under the name that the user gave it.

@@ -27,7 +27,7 @@ enum ConvertCommand {
     static let tag = Option<TagWish>(
         "tag",
         .tag,
-        "set a tag; NAME= removes it",
+        "set a tag; NAME= removes it; {dir}, {stem}, {source-ext} are the source's",
         isRepeatable: true,
         in: .destination
     )
@@ -35,7 +35,7 @@ enum ConvertCommand {
 
     static let destinationForms = [onConflict.form, verify.form, strictLoss.form, tag.form]
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "convert",
         summary: "convert an audio file",
         discussion: [
@@ -162,7 +162,8 @@ enum ConvertCommand {
 
     /// Adds what the options say about the destination, and checks the recipe.
     private static func settleDestination(_ recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
-        addWishes(to: &recipe, invocation)
+        let sources = Set(recipe.sources.map(\.location)).subtracting(["-"])
+        try addWishes(to: &recipe, of: sources.count == 1 ? sources.first : nil, invocation)
         let outputs = recipe.outputs
         // The same name for both is detected when the files are opened, like two names of one file.
         if recipe.sources.contains(where: { source in outputs.contains { $0.location == source.location } }) { return }
@@ -174,10 +175,24 @@ enum ConvertCommand {
     }
 
     /// Adds what the options of `convert` and `submit` say about all outputs.
-    static func addWishes(to recipe: inout Recipe, _ invocation: Invocation) {
+    static func addWishes(
+        to recipe: inout Recipe,
+        of source: String?,
+        _ invocation: Invocation
+    ) throws(UsageError) {
         recipe.verify = recipe.verify || invocation[verify]
         recipe.strictLoss = recipe.strictLoss || invocation[strictLoss]
-        for wish in invocation.all(tag) { recipe.tags[wish.name] = wish.value }
+        for wish in invocation.all(tag) {
+            guard !wish.hasFields || source != nil else {
+                throw UsageError(
+                    "--tag \(wish.name): its fields are those of a file, and here is not exactly one",
+                    hint: "write the value without fields"
+                )
+            }
+            // A file that is given directly has no {dir}.
+            let name = source?.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
+            recipe.tags[wish.name] = wish.value(for: name ?? "")
+        }
     }
 
     /// Rejects what a stream cannot do: standard output is not seekable.

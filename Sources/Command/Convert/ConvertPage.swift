@@ -22,7 +22,7 @@ struct ConvertPage {
                     console.warn("\(output.output.printable) already exists; skipped")
                     continue
                 }
-                if !asJSON { try tell(line(output.output, report, seconds)) }
+                if !asJSON { try writeLine(line(output.output, report, seconds)) }
                 // What is true of the source is said once, and not for every output.
                 let new = remarks(report).filter { !told.contains($0) }
                 for remark in new { console.warn(remark) }
@@ -56,7 +56,7 @@ struct ConvertPage {
     }
 
     /// The result goes to standard output, unless that carries the audio.
-    private func tell(_ line: String) throws {
+    private func writeLine(_ line: String) throws {
         if isStream { console.say(line) } else { try console.print(line) }
     }
 

@@ -79,12 +79,12 @@ final class ForegroundRoom: Sendable {
     }
 
     func convert(
-        _ work: RoomWork,
+        _ work: RoomWork<[ConversionReport]>,
         report: @escaping @Sendable (ConversionProgress) -> Void
     ) throws(Failure) -> [ConversionReport] {
         guard let slot else { throw .stopped }
         switch wait(for: { await slot.run(work, report: report) }) {
-        case .converted(let reports, _): return reports
+        case .done(let reports, _): return reports
         case .failed(let failure): throw failure.spoken
         case .handedBack: throw .notBegun
         }
@@ -97,7 +97,7 @@ final class ForegroundRoom: Sendable {
     ) throws(Failure) -> SourceReport {
         guard let slot else { throw .stopped }
         switch wait(for: { await slot.describe(source, options, report: report) }) {
-        case .described(let report, _): return report
+        case .done(let report, _): return report
         case .failed(let failure): throw failure.spoken
         case .handedBack: throw .notBegun
         }

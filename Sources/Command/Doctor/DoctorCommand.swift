@@ -1,18 +1,31 @@
 import Console
+import Conversion
+import Glibc
 import Ledger
+import System
 
 /// `sluice doctor`: checks the ledger and this machine, and prints how to fix what is wrong.
 enum DoctorCommand {
     private static let json = Switch("json", "print a line of JSON for each finding", in: .output)
+    private static let user = Option<String>(
+        "as",
+        .text.named("USER"),
+        "look as this user, for root; the default for root is the services' user, sluice",
+        in: .work
+    )
+    /// The user of the services, where the packages are installed.
+    private static let serviceUser = "sluice"
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "doctor",
         summary: "check the health of the ledger and of this machine",
         discussion: [
             "Each line is the result of a check. If it is not ok, the next line says what to do. Nothing is changed.",
-            "It examines what the services of this machine use: it reads the same --config file.",
+            "It examines what the services of this machine use: it reads the same --config file, and looks at the roots as "
+                + "the user of the services. What root may read and write says nothing about that user.",
         ],
-        options: [ServiceOptions.root.form, ServiceFile.option.form] + LedgerOptions.databaseForms + [json.form],
+        options: [ServiceOptions.root.form, ServiceFile.option.form, user.form] + LedgerOptions.databaseForms
+            + [json.form],
         examples: [
             Example(line: "sluice doctor --root archive=/mnt/archive", purpose: "before you start a worker here")
         ],
@@ -22,12 +35,17 @@ enum DoctorCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let invocation = try ServiceFile.completing(invocation)
         let machine = MachineExamination(roots: try LedgerOptions.roots(invocation))
-        let ledger = LedgerExamination(configuration: try LedgerOptions.configuration(invocation))
+        let ledger = LedgerExamination(
+            configuration: try LedgerOptions.configuration(invocation),
+            isForServices: try LedgerOptions.place(invocation).machineFile != nil
+        )
+        // The settings are read before, because the address may come from the caller's own configuration.
+        let user = try becomeUser(invocation)
         let result = ForegroundWork.run { () async -> [Finding] in
             await ledger.findings() + (await machine.findings())
         }
         if let signal = result.signal { return signal }
-        let findings = result.value
+        let findings = (user.map { [.ok("user", "examined as the user \($0.printable)")] } ?? []) + result.value
         for finding in findings {
             if invocation[json] {
                 try console.print(JSONText.line(finding))
@@ -36,6 +54,34 @@ enum DoctorCommand {
             }
         }
         return findings.contains { $0.verdict == .fail } ? .failure : .success
+    }
+
+    /// Gives up root's rights for those of the user to examine as. Returns its name; `nil` if nothing changed.
+    private static func becomeUser(_ invocation: Invocation) throws(Refusal) -> String? {
+        let isRoot = geteuid() == 0
+        if invocation[user] == nil, !isRoot || ServiceFile.place(invocation) == nil || getpwnam(serviceUser) == nil {
+            return nil
+        }
+        let name = invocation[user] ?? serviceUser
+        guard let entry = getpwnam(name)?.pointee else {
+            throw Refusal(message: "there is no user \"\(name.printable)\" on this machine", exitCode: .notFound)
+        }
+        guard entry.pw_uid != geteuid() else { return name }
+        guard isRoot else {
+            throw Refusal(
+                message: "only root may examine as another user",
+                hint: "sudo sluice doctor",
+                exitCode: .permission
+            )
+        }
+        // In this order: without root's rights the groups could not be changed.
+        guard initgroups(name, entry.pw_gid) == 0, setgid(entry.pw_gid) == 0, setuid(entry.pw_uid) == 0 else {
+            throw Refusal(
+                message: "cannot become the user \(name.printable): \(systemText(errno))",
+                exitCode: .permission
+            )
+        }
+        return name
     }
 
     private static func lines(of finding: Finding, on outlet: Outlet) -> [String] {

@@ -1,12 +1,14 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 
 /// Checks the ledger: the server, the rights of this role, the schema, housekeeping and the workers.
 struct LedgerExamination: Sendable {
     let configuration: LedgerConfiguration
+    /// Whether the address is that of this machine's services.
+    let isForServices: Bool
 
     func findings() async -> [Finding] {
         var findings: [Finding] = []
@@ -23,7 +25,7 @@ struct LedgerExamination: Sendable {
             let server = try await ledger.inspectServer()
             findings += Self.server(server)
             findings.append(try await schema())
-            findings += Self.role(server)
+            findings += role(server)
             guard !server.isForOthersOnly else {
                 // It may not ask for the rest in its own name.
                 await ledger.close()
@@ -150,13 +152,16 @@ struct LedgerExamination: Sendable {
         guard plan.pending.isEmpty else {
             return .fail("schema", "\(name); this command needs \(known)", "sluice migrate")
         }
+        guard !plan.replacesFunctions else {
+            return .fail("schema", "\(name), with the functions of another build", "sluice migrate")
+        }
         guard plan.version == known else {
             return .ok("schema", "\(name), newer than this command and compatible with it")
         }
         return .ok("schema", "\(name), which this command needs")
     }
 
-    private static func role(_ report: ServerReport) -> [Finding] {
+    private func role(_ report: ServerReport) -> [Finding] {
         if report.isSuperuser {
             guard report.isLocal else {
                 return [
@@ -176,6 +181,16 @@ struct LedgerExamination: Sendable {
                     "role",
                     "\(report.user.printable) has none of the roles",
                     "grant sluice_viewer, sluice_submitter, sluice_operator or sluice_worker to it"
+                )
+            ]
+        }
+        let user = report.user.printable
+        if isForServices, !roles.contains("worker"), !roles.contains("face") {
+            return [
+                .fail(
+                    "role",
+                    "\(user): \(roles.joined(separator: ", ")); no worker or coordinator of this machine can use it",
+                    "an administrator runs: grant sluice_worker to \(user)"
                 )
             ]
         }
@@ -231,6 +246,7 @@ struct LedgerExamination: Sendable {
                     "start one with sluice worker, or with sluice up on a single machine"
                 )
         )
+        findings += Self.owners(of: summaries.filter { $0.endedAt == nil && $0.leaseUntil > status.time })
         let troubles = summaries.troubles(at: status.time)
         for trouble in troubles { findings.append(Self.finding(of: trouble)) }
         for hold in try await ledger.holds() {
@@ -259,6 +275,22 @@ struct LedgerExamination: Sendable {
         return findings
     }
 
+    /// Network file systems know users by their numbers.
+    private static func owners(of workers: [WorkerSummary]) -> [Finding] {
+        let byUser = Dictionary(grouping: workers.filter { $0.status.userID != nil }) { $0.status.userID ?? 0 }
+        guard byUser.count > 1 else { return [] }
+        let words = byUser.sorted { $0.key < $1.key }.map { user, workers in
+            "\(user) (\(Figures.count(workers.count, "worker")), such as \(workers[0].name) on \(workers[0].host))"
+        }
+        return [
+            .warn(
+                "owners",
+                "workers write as users with different numbers: \(words.joined(separator: ", "))".printable,
+                "where they share a file system, give their user one number on all machines (docs/install.md)"
+            )
+        ]
+    }
+
     private static func finding(of trouble: WorkerTrouble) -> Finding {
         switch trouble.kind {
         case .full(let full):
@@ -272,6 +304,12 @@ struct LedgerExamination: Sendable {
                 "file system \(missing.mountPoint.printable)",
                 "not mounted, reported by worker \(trouble.worker.printable) on \(trouble.host.printable): \(trouble.absence.printable)",
                 "mount it again: jobs with files on it wait, and continue automatically"
+            )
+        case .denied(let root):
+            .warn(
+                "root \(root.name.printable)",
+                "worker \(trouble.worker.printable) on \(trouble.host.printable) may not write to it, \(trouble.denial.printable)",
+                "let that worker's user write to \(root.path.printable) on that machine: the jobs wait, and continue automatically"
             )
         case .roots, .paused:
             .warn(

@@ -10,7 +10,7 @@ enum JoinCommand {
     )
     private static let gap = Option<MediaTime>("gap", .time, "silence between the files", in: .edit)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "join",
         summary: "join audio files into one",
         discussion: [

@@ -9,7 +9,7 @@ enum MixCommand {
         count: .oneOrMore
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "mix",
         summary: "mix audio files into one",
         discussion: [

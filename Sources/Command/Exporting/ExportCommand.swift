@@ -1,8 +1,8 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 
 /// `sluice export`: prints every job of a batch as a table or JSON Lines, for other programs.
 enum ExportCommand {
@@ -31,7 +31,7 @@ enum ExportCommand {
         in: .output
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "export",
         summary: "export all jobs of a batch as columns or JSON Lines",
         discussion: [
@@ -107,13 +107,13 @@ enum ExportCommand {
             var text = ""
             for job in jobs {
                 count += 1
-                text += try kind == .tsv ? ExportRow(count, job).line : JSONText.line(JobRecord(job))
+                text += try kind == .tsv ? ExportRow(count, job).line : JSONText.line(JSONRecord(job))
                 text += "\n"
             }
             for story in stories {
                 count += 1
                 guard kind == .tsv else {
-                    text += try JSONText.line(StoryRecord(story)) + "\n"
+                    text += try JSONText.line(JSONRecord(story)) + "\n"
                     continue
                 }
                 for row in ExportRow.rows(count, story, isEach: isEach) { text += row.line + "\n" }

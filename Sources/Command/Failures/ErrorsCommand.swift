@@ -1,8 +1,9 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
 
 /// `sluice errors`: groups failures, with a hint for each group.
 enum ErrorsCommand {
@@ -20,7 +21,7 @@ enum ErrorsCommand {
         in: .jobs
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "errors",
         summary: "group failures by code, class and stage",
         discussion: [
@@ -47,21 +48,15 @@ enum ErrorsCommand {
                 )
             )
         }
-        if invocation[ListOptions.json] {
-            for group in groups { try console.print(JSONText.line(FailureGroupRecord(group))) }
-        } else if invocation[ListOptions.quiet] {
-            for code in unique(groups.map(\.code)) { try console.print(code.printable) }
-        } else if groups.isEmpty {
-            console.say("no failures")
-        } else {
-            try console.print(table(groups, now).lines(for: console.data).joined(separator: "\n"))
-            for line in hints(groups, console) { try console.print(line) }
-            if let failed = groups.first(where: { $0.jobs > 0 }) {
-                let place = invocation[batch].map { " --batch \(ShellWord.quoted($0.word))" } ?? ""
-                let isDamage = FailureCode(rawValue: failed.code)?.isDamage == true
-                let way = isDamage ? " --on-damage conceal" : ""
-                console.say("retry a group: sluice retry --code \(failed.code.printable)\(place)\(way)")
-            }
+        let listing = Listing(invocation, console)
+        try listing.print(groups, ids: \.code, empty: "no failures") { table(groups, now).lines(for: console.data) }
+        guard listing.isForPeople, !groups.isEmpty else { return .success }
+        for line in hints(groups, console) { try console.print(line) }
+        if let failed = groups.first(where: { $0.jobs > 0 }) {
+            let place = invocation[batch].map { " --batch \(ShellWord.quoted($0.word))" } ?? ""
+            let isDamage = FailureCode(rawValue: failed.code)?.isDamage == true
+            let way = isDamage ? " --on-damage conceal" : ""
+            console.say("retry a group: sluice retry --code \(failed.code.printable)\(place)\(way)")
         }
         return .success
     }
@@ -85,8 +80,11 @@ enum ErrorsCommand {
     }
 
     private static func hints(_ groups: [FailureGroup], _ console: CommandOutput) -> [String] {
-        let hints = unique(groups.map(\.code)).compactMap { code in
-            FailureCode(rawValue: code)?.advice.map { (code.printable, $0) }
+        var hints: [(code: String, hint: String)] = []
+        for group in groups {
+            guard let hint = group.hint?.printable else { continue }
+            let line = (code: group.code.printable, hint: hint)
+            if !hints.contains(where: { $0 == line }) { hints.append(line) }
         }
         guard !hints.isEmpty else { return [] }
         let width = hints.reduce(0) { max($0, $1.0.displayWidth) } + 2
@@ -95,9 +93,5 @@ enum ErrorsCommand {
                 let lines = console.data.hasWidth ? hint.wrapped(to: max(20, console.data.width - width)) : [hint]
                 return lines.enumerated().map { ($0.offset == 0 ? code : "").padded(to: width) + $0.element }
             }
-    }
-
-    private static func unique(_ codes: [String]) -> [String] {
-        codes.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 }

@@ -1,6 +1,7 @@
+import API
 import Console
 import Conversion
-import Records
+import Ledger
 
 /// `sluice explain`: what a failure code means, what causes it and what to do about it.
 enum ExplainCommand {
@@ -12,7 +13,7 @@ enum ExplainCommand {
     )
     private static let json = Switch("json", "print one JSON line per code", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "explain",
         summary: "explain failure codes: meaning, usual cause, what to do",
         discussion: [
@@ -39,7 +40,7 @@ enum ExplainCommand {
         }
         if invocation[json] {
             let chosen = wanted.isEmpty ? FailureSection.all.flatMap(\.entries).map(\.code) : wanted
-            for code in chosen { try console.print(JSONText.line(FailureCodeRecord(code))) }
+            for code in chosen { try console.print(JSONText.line(JSONRecord(FailureCodeRecord(code)))) }
         } else if wanted.isEmpty {
             try console.print(list(for: console))
         } else {

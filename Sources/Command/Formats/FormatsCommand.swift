@@ -1,7 +1,8 @@
+import API
 import Console
 import Conversion
+import Ledger
 import PumpRoom
-import Records
 
 /// `sluice formats`: lists the formats that can be read and written.
 enum FormatsCommand {
@@ -16,7 +17,7 @@ enum FormatsCommand {
     )
     private static let json = Switch("json", "print one JSON line per row", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "formats",
         summary: "list containers and codecs, and how exactly they keep the length",
         discussion: [
@@ -45,7 +46,7 @@ enum FormatsCommand {
             return .nothingMatched
         }
         if invocation[json] {
-            for row in rows { try console.print(JSONText.line(row)) }
+            for row in rows { try console.print(JSONText.line(JSONRecord(row))) }
         } else {
             try console.print(table(rows).lines(for: console.data).joined(separator: "\n"))
         }

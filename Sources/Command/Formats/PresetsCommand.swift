@@ -1,7 +1,8 @@
+import API
 import Console
 import Conversion
+import Ledger
 import PumpRoom
-import Records
 import Storage
 
 /// `sluice presets`: lists the named formats, and which of them suit a file.
@@ -14,7 +15,7 @@ enum PresetsCommand {
     )
     private static let json = Switch("json", "print one JSON line per preset", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "presets",
         summary: "list the presets",
         options: [file.form, json.form],
@@ -111,7 +112,7 @@ enum PresetsCommand {
 
     private static func list(_ invocation: Invocation, _ console: CommandOutput) throws {
         if invocation[json] {
-            for preset in Preset.all { try console.print(JSONText.line(PresetRecord(preset))) }
+            for preset in Preset.all { try console.print(JSONText.line(JSONRecord(PresetRecord(preset)))) }
             return
         }
         var table = TextTable([.init(title: "PRESET"), .init(title: "WHAT IT MAKES", isElastic: true)])

@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import LedgerClient
 
 /// The options that select jobs. An option that is not given excludes nothing.
 enum JobFilterOptions {
@@ -119,29 +120,6 @@ enum JobFilterOptions {
     /// the command could never find a job.
     static func batch(_ invocation: Invocation, on ledger: any CommandLedger) async throws -> Int64? {
         try await invocation[batch]?.id(on: ledger)
-    }
-}
-
-/// Quotes words for a shell.
-enum ShellWord {
-    /// Whether a shell reads the text literally even without quotes.
-    static func isPlain(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "-_./:,@%+=".utf8.contains(byte)
-                }
-            }
-    }
-
-    static func quoted(_ text: String) -> String {
-        if isPlain(text) { return text }
-        // Split by Unicode scalars: a combining mark after a quote does not hide the quote from a shell.
-        let pieces = text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).map { String($0) }
-        return "'" + pieces.joined(separator: "'\\''") + "'"
     }
 }
 

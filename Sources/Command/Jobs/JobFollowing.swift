@@ -1,7 +1,8 @@
+import API
 import Console
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
 
 /// `sluice jobs --follow`: prints each job once, when it ends, earliest first.
 struct JobFollowing: Sendable {

@@ -1,8 +1,8 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 
 /// A table of jobs. Columns without content are left out.
 struct JobTable {
@@ -21,6 +21,7 @@ struct JobTable {
 
     var table: TextTable {
         let hasCodes = isPage && !showsRemarks || jobs.contains { $0.code != nil }
+        let hasRetries = jobs.contains { $0.retriedBy != nil }
         let hasProgress = jobs.contains { $0.state == .running }
         var columns: [TextTable.Column] = [.init(title: "ID", isNumber: true)]
         if showsState { columns.append(.init(title: "STATE")) }
@@ -32,6 +33,7 @@ struct JobTable {
             .init(title: "ATTEMPTS", isNumber: true, mayGo: true), .init(title: "WHEN", mayGo: true),
             .init(title: "WORKER", mayGo: true),
         ]
+        if hasRetries { columns.append(.init(title: "RETRIED BY", mayGo: true)) }
         var table = TextTable(columns)
         for job in jobs {
             var cells = [TextTable.Cell("\(job.job)")]
@@ -40,8 +42,9 @@ struct JobTable {
             if showsRemarks { cells.append(.init(job.remarks?.brief ?? "")) }
             if hasCodes { cells.append(.init(job.code ?? "")) }
             if hasProgress { cells.append(.init(job.percent ?? "")) }
-            let when = job.dueAt.map { TimeWords.ahead($0, at: now) } ?? TimeWords.ago(job.since, at: now)
+            let when = job.readyAt.map { TimeWords.ahead($0, at: now) } ?? TimeWords.ago(job.since, at: now)
             cells += [.init("\(job.attempts)"), .init(when), .init(job.place ?? "")]
+            if hasRetries { cells.append(.init(job.retriedBy ?? "")) }
             table.add(cells)
         }
         return table
@@ -72,5 +75,9 @@ extension JobSummary {
     /// `pump-2/3`: worker and slot.
     var place: String? { worker.map { name in slot.map { "\(name)/\($0)" } ?? name } }
 
-    var stateWord: String { isToBeCancelled ? "stopping" : state.rawValue }
+    /// The state in words for people, who want to know whether a room works at the job.
+    var stateWord: String {
+        if isToBeCancelled { return "stopping" }
+        return state == .running && slot == nil ? "claimed" : state.rawValue
+    }
 }

@@ -1,6 +1,8 @@
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
+import LedgerClient
 
 /// `sluice jobs --watch`: the list on a terminal, redrawn until Ctrl-C.
 struct JobWatch: Sendable {

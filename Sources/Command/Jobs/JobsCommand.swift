@@ -1,8 +1,9 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
 
 /// `sluice jobs`: lists the jobs that match a filter, newest first.
 enum JobsCommand {
@@ -18,7 +19,7 @@ enum JobsCommand {
     static let watch = Switch("watch", "keep the list up to date on a terminal", in: .output)
     static let follow = Switch("follow", letter: "f", "print jobs as they end, until stopped", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "jobs",
         summary: "list jobs, their states and their failures",
         discussion: [
@@ -133,41 +134,40 @@ struct JobListing: Sendable {
         places = LocalPlaces.known(to: invocation)
     }
 
+    private var listing: Listing { Listing(invocation, console) }
+
     private var states: [JobState] { invocation.all(JobFilterOptions.state).flatMap { $0 } }
 
     func show(_ jobs: [JobSummary], now: Date, isFirst: Bool) throws {
-        if invocation[ListOptions.json] {
-            for job in jobs { try console.print(JSONText.line(JobRecord(job))) }
-        } else if invocation[ListOptions.quiet] {
-            for job in jobs { try console.print("\(job.job)") }
-        } else if !jobs.isEmpty {
-            let table = JobTable(
+        // An empty page says nothing: `remark` does.
+        if jobs.isEmpty { return }
+        try listing.print(jobs, ids: { "\($0.job)" }) {
+            JobTable(
                 jobs: jobs,
                 now: now,
                 showsState: states.count != 1 && !invocation[JobFilterOptions.remarks],
                 showsRemarks: invocation[JobFilterOptions.remarks],
                 isPage: invocation[JobsCommand.all],
                 places: places
-            )
-            try console.print(table.lines(for: console.data, headed: isFirst).joined(separator: "\n"))
+            ).lines(for: console.data, headed: isFirst)
         }
     }
 
     /// Warns about waiting jobs that no worker can do. Silent in the formats for programs.
     func warn(of lines: [UnableLane]) {
-        guard !invocation[ListOptions.json], !invocation[ListOptions.quiet] else { return }
+        guard listing.isForPeople else { return }
         var said: Set<String> = []
         for note in lines.map(\.note.printable) where said.insert(note).inserted { console.warn(note) }
     }
 
     /// Prints whether there are more jobs, and which command to use next. Silent in the formats for programs.
     func remark(shown: Int, hasMore: Bool, last: Int64?) {
-        guard !invocation[ListOptions.json], !invocation[ListOptions.quiet] else { return }
+        guard listing.isForPeople else { return }
         if shown == 0 {
             console.say(JobFilterOptions.isSaid(invocation) ? "no job matches" : "no jobs")
         } else if hasMore, let last {
             let words = JobFilterOptions.words(invocation)
-            console.say("more: sluice jobs \(words.isEmpty ? "" : words + " ")--after \(last), or --all")
+            listing.sayMore("sluice jobs \(words.isEmpty ? "" : words + " ")--after \(last), or --all")
         } else if states == [.failed], let last {
             console.say("\"sluice errors\" groups them, \"sluice job \(last)\" shows the details")
         }

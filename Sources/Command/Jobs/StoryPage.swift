@@ -1,8 +1,8 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 
 /// Everything about a job, for people.
 struct StoryPage {

@@ -43,6 +43,10 @@ struct WaitReason: Sendable {
             let message = story.attempts.last?.failure?.message ?? "the file system of its files is not mounted"
             return
                 "for a mount, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
+        case .backOff where story.summary.code == FailureCode.rootNotWritable.rawValue:
+            let message = story.attempts.last?.failure?.message ?? "the worker's user may not write to its root"
+            return
+                "for permission to write, \(since): \(message.printable); continues automatically, next check \(time ?? "soon")"
         case .backOff:
             return "for its next attempt, \(time ?? "soon"): sluice retry \(story.summary.job) starts it at once"
         case .album:

@@ -9,7 +9,7 @@ enum MetricsCommand {
         in: .output
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "metrics",
         summary: "print the metrics of the ledger, for Prometheus",
         discussion: [

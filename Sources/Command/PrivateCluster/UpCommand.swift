@@ -13,7 +13,7 @@ enum UpCommand {
     )
     private static let json = Switch("json", "print the running cluster as one JSON line", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "up",
         summary: "start your private cluster on this machine",
         discussion: [
@@ -29,7 +29,7 @@ enum UpCommand {
     )
 
     /// The hidden command that runs as the supervisor, in the background.
-    static let supervising = Subcommand(
+    static let supervising: Subcommand = Subcommand(
         name: "supervise",
         summary: "keep the private cluster running",
         isHidden: true,
@@ -45,6 +45,12 @@ enum UpCommand {
         let cluster = try PrivateCluster(environment: invocation.environment)
         let state = try cluster.ensureRunning(slots: invocation[slots])
         try show(state, of: cluster.place, as: invocation[json], on: console)
+        // An address that only the services may read is that of another ledger.
+        if try LedgerOptions.readablePlace(invocation) != .cluster {
+            console.warn(
+                "other commands use another ledger; \"--context \(LedgerChoice.privateContext)\" names this one"
+            )
+        }
         return .success
     }
 
@@ -82,7 +88,7 @@ enum UpCommand {
 
 /// `sluice down`: stops the private cluster.
 enum DownCommand {
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "down",
         summary: "stop the private cluster",
         discussion: [

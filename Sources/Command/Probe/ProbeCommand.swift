@@ -16,7 +16,7 @@ enum ProbeCommand {
     )
     private static let json = Switch("json", "print one JSON line per file", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "probe",
         summary: "show the container, tracks, length and tags of files",
         discussion: [

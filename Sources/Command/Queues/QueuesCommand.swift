@@ -1,7 +1,9 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
 
 /// `sluice queues`: lists queues with their settings, and changes the settings.
 enum QueuesCommand {
@@ -26,7 +28,7 @@ enum QueuesCommand {
         in: .work
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "queues",
         summary: "list queues; pause, resume, limit and weight them",
         discussion: ["The first submission to a queue creates it."],
@@ -125,13 +127,7 @@ enum QueuesCommand {
     }
 
     private static func show(_ queues: [QueueSummary], _ invocation: Invocation, _ console: CommandOutput) throws {
-        if invocation[ListOptions.json] {
-            for queue in queues { try console.print(JSONText.line(QueueRecord(queue))) }
-        } else if invocation[ListOptions.quiet] {
-            for queue in queues { try console.print(queue.name.printable) }
-        } else {
-            try console.print(table(queues).lines(for: console.data).joined(separator: "\n"))
-        }
+        try Listing(invocation, console).print(queues, ids: \.name) { table(queues).lines(for: console.data) }
     }
 
     static func table(_ queues: [QueueSummary]) -> TextTable {

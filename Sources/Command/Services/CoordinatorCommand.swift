@@ -1,15 +1,9 @@
 import Console
-import Conversion
-import Coordinator
-import Face
-import Ledger
-import Records
-import Storage
 import Synchronization
 
 /// `sluice coordinator`: does the ledger's housekeeping until a signal stops it.
 enum CoordinatorCommand {
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "coordinator",
         summary: "run the ledger's housekeeping until stopped",
         discussion: [
@@ -23,7 +17,7 @@ enum CoordinatorCommand {
                 + "Its login needs the role sluice_face for that.",
             "It reads the same --config file as the worker. Ctrl-C or SIGTERM stops it.",
         ],
-        options: [ServiceOptions.root.form] + FaceOptions.forms + [WebhookOptions.alsoTo.form]
+        options: [ServiceOptions.root.form] + APIOptions.forms + [WebhookOptions.alsoTo.form]
             + [ServiceFile.option.form] + LedgerOptions.databaseForms,
         examples: [
             Example(
@@ -40,50 +34,28 @@ enum CoordinatorCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let invocation = try ServiceFile.completing(invocation)
-        let report = ServiceReport(invocation.environment)
-        let journal = Journal(console, invocation)
+        // The coordinator answers requests before `serve` listens for signals. A signal in between must wait for it.
+        try SignalHold.during { try serve(ServiceFile.completing(invocation), console) }
+    }
+
+    private static func serve(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         do {
-            let places = try LedgerOptions.roots(invocation)
-            let tell: @Sendable (CoordinatorEvent) -> Void = { event in
-                journal.write(CoordinatorLine(event))
-                report?.note(event)
-            }
-            let roots = try ServiceOptions.open(places) { tell(.trouble($0)) }
-            let keeper = try HouseKeeper(
-                LedgerOptions.configuration(invocation),
-                roots: { roots.opened },
-                webhooks: WebhookOptions.sender(invocation, tell),
-                tell: tell,
-                pulse: { report?.beat() }
-            )
-            let face = try FaceOptions.open(invocation, places) { tell(.trouble($0)) }
-            if let face { tell(.listens(at: face.addresses)) }
-            let task = Mutex<Task<(any Error)?, Never>?>(nil)
+            let service = try CoordinatorService(invocation, console)
+            let work = Mutex<Task<Void, any Error>?>(nil)
             let isStopped = Mutex(false)
-            let problem = ForegroundWork.serve(
+            let result = ForegroundWork.serve(
                 onSignal: { _ in
                     isStopped.withLock { $0 = true }
-                    task.withLock { $0?.cancel() }
+                    work.withLock { $0?.cancel() }
                 },
-                { () async -> (any Error)? in
-                    let work = Task { () async -> (any Error)? in
-                        do {
-                            try await keeper.run()
-                            return nil
-                        } catch {
-                            return error
-                        }
-                    }
-                    task.withLock { $0 = work }
-                    if isStopped.withLock({ $0 }) { work.cancel() }
-                    let end = await work.value
-                    await face?.stop()
-                    return end
+                { () async -> Result<Void, any Error> in
+                    let task = Task { try await service.run() }
+                    work.withLock { $0 = task }
+                    if isStopped.withLock({ $0 }) { task.cancel() }
+                    return await task.result
                 }
             )
-            journal.finish()
-            if let problem, !isStopped.withLock({ $0 }) { throw problem }
+            if !isStopped.withLock({ $0 }) { try result.get() }
             return .success
         } catch {
             return try ServiceOptions.show(error, on: console)

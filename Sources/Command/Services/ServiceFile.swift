@@ -13,12 +13,13 @@ enum ServiceFile {
     )
     static let standardPath = "/etc/sluice/sluice.conf"
 
-    /// The options that a line of the file may set: those of both services, so that both can read the same file. Switches
-    /// are left out, because they concern one run and not the machine.
+    /// The options that a line of the file may set: those of both services, so that both can read the same file, and the
+    /// coordinator that people on this machine ask. Switches are left out, because they concern one run and not the
+    /// machine.
     static var forms: [OptionForm] {
         let left = [option.form.name, LedgerOptions.context.form.name]
         var names = Set(left)
-        return (WorkerCommand.value.options + CoordinatorCommand.value.options).filter {
+        return (WorkerCommand.value.options + CoordinatorCommand.value.options + [LedgerOptions.url.form]).filter {
             !$0.isSwitch && names.insert($0.name).inserted
         }
     }
@@ -31,22 +32,39 @@ enum ServiceFile {
         if let path = invocation[option] {
             return (path, invocation.origin(of: option.form) ?? .commandLine)
         }
-        if let variable = option.form.environment, let path = invocation.environment[variable], !path.isEmpty {
+        return place(invocation.environment)
+    }
+
+    private static func place(_ environment: [String: String]) -> (path: String, origin: Invocation.Origin)? {
+        if let variable = option.form.environment, let path = environment[variable], !path.isEmpty {
             return (path, .environment(variable: variable))
         }
         return access(standardPath, F_OK) == 0 ? (standardPath, .fallback) : nil
     }
 
+    /// Reads the file that a variable names, or else the standard one; `nil` if there is none.
+    static func read(_ environment: [String: String]) throws -> SettingsFile? {
+        try place(environment).map { try read(at: $0.path) }
+    }
+
     /// Reads the file; `nil` if there is none.
     static func read(_ invocation: Invocation) throws -> SettingsFile? {
-        guard let (path, _) = place(invocation) else { return nil }
-        return try SettingsFile(path: path, text: SmallFile.read(path, for: "the configuration"), forms: forms)
+        try place(invocation).map { try read(at: $0.path) }
+    }
+
+    static func read(at path: String) throws -> SettingsFile {
+        try SettingsFile(path: path, text: SmallFile.read(path, for: "the configuration"), forms: forms)
     }
 
     /// The invocation with the settings of the file below those of the command line and the environment.
     static func completing(_ invocation: Invocation) throws -> Invocation {
         guard let file = try read(invocation) else { return invocation }
-        return invocation.filled(from: file)
+        return completing(invocation, from: file)
+    }
+
+    /// Without the URL, which is for other commands: a service needs the database.
+    static func completing(_ invocation: Invocation, from file: SettingsFile) -> Invocation {
+        invocation.filled(from: file, besides: [LedgerOptions.url.form])
     }
 }
 

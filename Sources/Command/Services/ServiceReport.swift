@@ -1,4 +1,5 @@
 import Console
+import Conversion
 import Coordinator
 import Synchronization
 import System
@@ -24,12 +25,12 @@ final class ServiceReport: Sendable {
     func note(_ event: WorkerEvent, grace: Duration) {
         switch event {
         // The first room has passed its checks, so the worker can do what it was started for.
-        case .rooms: tell(["READY=1"])
+        case .rooms: notify(["READY=1"])
         case .draining:
             // The manager must not kill a worker that gives its jobs the time that its settings allow.
             let limit = grace + .seconds(15)
-            tell(["STOPPING=1", "EXTEND_TIMEOUT_USEC=\(limit.components.seconds * 1_000_000)"])
-        case .idle: tell(["STOPPING=1"])
+            notify(["STOPPING=1", "EXTEND_TIMEOUT_USEC=\(limit.components.seconds * 1_000_000)"])
+        case .idle: notify(["STOPPING=1"])
         default: break
         }
         state.withLock { $0.note(event, at: .now) }
@@ -37,8 +38,8 @@ final class ServiceReport: Sendable {
 
     func note(_ event: CoordinatorEvent) {
         switch event {
-        case .started: tell(["READY=1"])
-        case .stopped: tell(["STOPPING=1"])
+        case .started: notify(["READY=1"])
+        case .stopped: notify(["STOPPING=1"])
         default: break
         }
         state.withLock { $0.note(event) }
@@ -54,12 +55,12 @@ final class ServiceReport: Sendable {
             defer { said = status }
             return said != status
         }
-        tell((manager.watchdogInterval == nil ? [] : ["WATCHDOG=1"]) + (isNew ? ["STATUS=\(status)"] : []))
+        notify((manager.watchdogInterval == nil ? [] : ["WATCHDOG=1"]) + (isNew ? ["STATUS=\(status)"] : []))
     }
 
-    private func tell(_ lines: [String]) {
+    private func notify(_ lines: [String]) {
         guard !lines.isEmpty else { return }
-        // A manager that is gone or overloaded is no reason to stop: the next message may arrive.
-        manager.tell(lines)
+        // Sluice does not stop because a manager is gone or overloaded: the next message may arrive.
+        manager.notify(lines)
     }
 }

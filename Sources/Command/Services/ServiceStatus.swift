@@ -1,4 +1,5 @@
 import Console
+import Conversion
 import Coordinator
 import Worker
 

@@ -14,9 +14,9 @@ enum WebhookOptions {
 
     static func sender(
         _ invocation: Invocation,
-        _ tell: @escaping @Sendable (CoordinatorEvent) -> Void
+        _ onEvent: @escaping @Sendable (CoordinatorEvent) -> Void
     ) throws -> WebhookSender {
-        try WebhookSender(LedgerOptions.configuration(invocation), alsoTo: invocation.all(alsoTo), tell: tell)
+        try WebhookSender(LedgerOptions.configuration(invocation), alsoTo: invocation.all(alsoTo), onEvent: onEvent)
     }
 }
 

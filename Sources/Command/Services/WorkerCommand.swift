@@ -1,8 +1,9 @@
+import API
 import Console
 import Conversion
+import Glibc
 import Ledger
 import PumpRoom
-import Records
 import System
 import Worker
 
@@ -121,7 +122,7 @@ enum WorkerCommand {
         return text
     }
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "worker",
         summary: "claim and convert jobs until stopped",
         discussion: [
@@ -139,7 +140,7 @@ enum WorkerCommand {
                 + "the ledger is unreachable or one of its roots is not available, it stays.",
             "RULES of a root, separated by commas: ro (never write), wo (never read), create (never replace "
                 + "files), ext=flac+mp3 (extensions that outputs may have), mode=640 (permissions of outputs; by "
-                + "default at most those of the source).",
+                + "default those of their folder, and at most those of the source), group=audio (their group).",
             "Settings that neither the command line nor the environment gives come from the file of --config, by "
                 + "default /etc/sluice/sluice.conf if it exists. A line of it is the name of an option and its "
                 + "value, such as: slots = 8",
@@ -190,6 +191,8 @@ enum WorkerCommand {
         WorkerMemory.prepareForManyJobs()
         // A job may have 250 sources, and a slot several jobs that wait.
         ResourceLimit.descriptors.raise(to: 65_536)
+        // Outputs have the permissions of their folders, and so have new folders, from the moment of their creation.
+        umask(0)
         var configuration = WorkerConfiguration()
         configuration.build = Version.number
         configuration.slots = invocation[slots] ?? configuration.slots
@@ -214,7 +217,7 @@ enum WorkerCommand {
             let worker = try AudioWorker(
                 configuration,
                 ledger: LedgerOptions.configuration(invocation),
-                tell: { event in
+                onEvent: { event in
                     journal.write(WorkerLine(event))
                     report?.note(event, grace: grace)
                 },

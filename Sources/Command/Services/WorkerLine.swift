@@ -17,9 +17,10 @@ struct WorkerLine: JournalRecord {
         case .rooms(let level): level.warning == nil ? .notice : .warning
         case .takes(let roots, _): roots.isEmpty ? .warning : .notice
         case .leaseLost: .error
-        case .paused, .rootLost, .fileSystemFull, .mountLost, .leaseOverdue, .ledgerAway, .trouble: .warning
-        case .started, .stopped, .draining, .idle, .resumed, .rootBack, .fileSystemBack, .mountBack, .leaseRevived,
-            .registeredAgain, .ledgerBack:
+        case .paused, .rootLost, .rootDenied, .fileSystemFull, .mountLost, .leaseOverdue, .ledgerAway, .trouble:
+            .warning
+        case .started, .stopped, .draining, .idle, .resumed, .rootBack, .rootAllowed, .fileSystemBack, .mountBack,
+            .leaseRevived, .registeredAgain, .ledgerBack:
             .notice
         }
     }
@@ -69,6 +70,10 @@ struct WorkerLine: JournalRecord {
         case .mountBack(let mountPoint, let note):
             try fields.encode(mountPoint, forKey: .file_system)
             try fields.encodeIfPresent(note, forKey: .note)
+        case .rootDenied(let root, let reason):
+            try fields.encode(root, forKey: .root)
+            try fields.encode(reason.cut, forKey: .reason)
+        case .rootAllowed(let root): try fields.encode(root, forKey: .root)
         case .leaseOverdue(let worker, let jobs, let left):
             try fields.encode(worker, forKey: .worker)
             try fields.encode(jobs, forKey: .jobs)
@@ -120,8 +125,8 @@ struct WorkerLine: JournalRecord {
         case .takes: "takes"
         case .rooms: "rooms"
         case .attempt: "attempt"
-        case .paused, .rootLost, .fileSystemFull, .mountLost: "paused"
-        case .resumed, .rootBack, .fileSystemBack, .mountBack: "resumed"
+        case .paused, .rootLost, .rootDenied, .fileSystemFull, .mountLost: "paused"
+        case .resumed, .rootBack, .rootAllowed, .fileSystemBack, .mountBack: "resumed"
         case .leaseOverdue: "lease_overdue"
         case .leaseRevived: "lease_revived"
         case .leaseLost: "lease_lost"
@@ -171,6 +176,11 @@ struct WorkerLine: JournalRecord {
                 + "until it is mounted again"
         case .mountBack(let mountPoint, let note):
             "\(paint("resumed", .good)): \(note?.bounded ?? "the file system") is mounted at \(mountPoint.bounded)"
+        case .rootDenied(let root, let reason):
+            "\(paint("paused", .careful)) for outputs in root \(root.bounded): \(reason.bounded); jobs that may not write "
+                + "there wait until this worker's user may"
+        case .rootAllowed(let root):
+            "\(paint("resumed", .good)): this worker's user may write to root \(root.bounded)"
         case .leaseOverdue(_, let jobs, let left):
             "\(paint("no answer from the ledger", .careful)) for a whole lease: keeping \(Figures.count(jobs, "job")) for "
                 + "\(Figures.duration(seconds: left.seconds)) more"

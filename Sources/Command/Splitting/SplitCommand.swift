@@ -18,7 +18,7 @@ enum SplitCommand {
         in: .destination
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "split",
         summary: "cut an audio file into several",
         discussion: [

@@ -159,7 +159,7 @@ extension ValueType where Value == SplitPoints {
         if text.hasPrefix("every ") {
             let word = String(text.dropFirst("every ".count))
             let length: MediaTime
-            // `try?`: what is no duration may be a time, as in 10:00.
+            // `try?`: what is not a duration may be a time, as in 10:00.
             if let duration = try? ValueType<Duration>.duration.read(word) {
                 length = MediaTime(value: duration.components.seconds, timescale: 1)
             } else {

@@ -1,7 +1,8 @@
+import API
 import Console
 import Conversion
 import Ledger
-import Records
+import LedgerClient
 
 /// `sluice status --all-contexts`: prints one line for the ledger of each context.
 enum ContextsStatus {
@@ -146,7 +147,7 @@ enum ContextsStatus {
 
     private static func line(of look: Look) throws -> String {
         switch look.answer {
-        case .success(let facts): return try JSONText.line(StatusRecord(facts))
+        case .success(let facts): return try JSONText.line(JSONRecord(facts))
         case .failure(let error):
             let failure = Absence.Failure(code: error.code.rawValue, message: error.detail, hint: error.hint)
             return try JSONText.line(Absence(context: look.context.name, failure: failure))

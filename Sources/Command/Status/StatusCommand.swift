@@ -1,11 +1,13 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
 
 /// `sluice status`: a summary of the ledger in a few lines, with what needs attention.
 enum StatusCommand {
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "status",
         summary: "show the state of the ledger, its workers and its jobs",
         options: LedgerOptions.forms + [allContexts.form, ListOptions.json.form],
@@ -24,13 +26,14 @@ enum StatusCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         if invocation[allContexts] { return try ContextsStatus.run(invocation, console) }
-        let context = try LedgerOptions.contextInUse(invocation)
+        let place = try LedgerOptions.place(invocation)
+        let context = place.contextInUse
         let facts = try LedgerWork.run(invocation) { try await $0.facts(context: context?.name) }
         if invocation[ListOptions.json] {
-            try console.print(JSONText.line(StatusRecord(facts)))
+            try console.print(JSONText.line(JSONRecord(facts)))
         } else {
             try console.print(
-                StatusPage(facts: facts, context: context, console: console).lines.joined(separator: "\n")
+                StatusPage(facts: facts, place: place, console: console).lines.joined(separator: "\n")
             )
             for note in facts.notes { console.warn(note.text.printable) }
         }
@@ -41,7 +44,8 @@ enum StatusCommand {
 /// The output of `sluice status` for people.
 private struct StatusPage {
     let facts: StatusFacts
-    let context: LedgerContext?
+    /// What the command line, the environment and the configuration select.
+    let place: LedgerPlace
     let console: CommandOutput
 
     private var status: LedgerStatus { facts.status }
@@ -49,27 +53,39 @@ private struct StatusPage {
     var lines: [String] {
         let verdict =
             facts.notes.isEmpty ? console.data.paint("all well", .good) : console.data.paint("see below", .careful)
-        let server = facts.server.map { "postgres \($0.printable) at " } ?? ""
         let jobs = status.jobs
         let oldest = status.oldestWaiting.map {
             "   oldest \(TimeWords.span(seconds: status.time.timeIntervalSince($0)))"
         }
-        let context = context.map { row("context", console.data.paint($0.name, $0.ink)) }
+        let context = place.contextInUse.map { row("context", console.data.paint($0.name, $0.ink)) }
         return [context].compactMap(\.self) + [
-            row("ledger", "\(server)\(facts.place.printable), \(verdict)"),
+            row("ledger", "\(address), \(verdict)"),
             row("workers", workers),
             row(
                 "waiting",
                 "\(Figures.grouped(jobs.waiting))\(oldest ?? "")   delayed \(Figures.grouped(jobs.delayed))   "
-                    + "running \(Figures.grouped(jobs.running))   publishing \(Figures.grouped(jobs.publishing))"
+                    + "\(running)   publishing \(Figures.grouped(jobs.publishing))"
             ),
             row(
                 "finished",
                 "\(Figures.grouped(jobs.completed)) completed, " + skipped(jobs)
                     + "\(Figures.grouped(jobs.failed)) failed, "
-                    + "\(Figures.grouped(jobs.cancelled)) cancelled" + throughput
+                    + "\(Figures.grouped(jobs.cancelled)) cancelled"
             ),
+        ] + (pace.isEmpty ? [] : [row("pace", pace)])
+    }
+
+    /// Where the ledger is, and what selected it.
+    private var address: String {
+        let server = facts.server.map { "postgres \($0.printable)" }
+        if place == .cluster { return ["your private cluster", server].compactMap(\.self).joined(separator: ", ") }
+        let url: String? = if case .coordinator(let url, _) = place { "at \(url)" } else { nil }
+        // A coordinator does not say where its database is.
+        let parts = [
+            server.map { url == nil ? "\($0) at \(facts.place)" : "\($0), \(facts.place)" } ?? facts.place, url,
         ]
+        return parts.compactMap(\.self).joined(separator: ", ").printable
+            + (place.reason.map { ", from \($0.printable)" } ?? "")
     }
 
     private func row(_ label: String, _ text: String) -> String {
@@ -88,11 +104,24 @@ private struct StatusPage {
         return facts.workers.words + (mercy ?? "")
     }
 
-    /// `   last hour 9.4 files/s, 214x real time`
-    private var throughput: String {
-        guard let span = status.paceSpan, span > .zero, status.completedLately > 0 else { return "" }
-        let rate = Double(status.completedLately) / span.seconds
-        let speed = Figures.speed(status.audioLately / span)
-        return "   last hour \(Figures.decimals(rate, rate < 10 ? 1 : 0)) files/s, \(speed) real time"
+    /// `running 8   claimed 32`: jobs that workers have claimed ahead do not run yet.
+    private var running: String {
+        let claimed = min(facts.workers.claimed ?? 0, status.jobs.running)
+        let running = "running \(Figures.grouped(status.jobs.running - claimed))"
+        return claimed > 0 ? "\(running)   claimed \(Figures.grouped(claimed))" : running
+    }
+
+    /// `last minute 12 files/s, 250x real time; last hour 9.4 files/s, 214x real time`; empty without either.
+    private var pace: String {
+        [
+            pace("last minute", status.completedLastMinute, status.audioLastMinute, status.lastMinuteSpan),
+            pace("last hour", status.completedLately, status.audioLately, status.paceSpan),
+        ].compactMap(\.self).joined(separator: "; ")
+    }
+
+    private func pace(_ when: String, _ completed: Int?, _ audio: Duration?, _ span: Duration?) -> String? {
+        guard let completed, completed > 0, let audio, let span, span > .zero else { return nil }
+        let rate = Double(completed) / span.seconds
+        return "\(when) \(Figures.decimals(rate, rate < 10 ? 1 : 0)) files/s, \(Figures.speed(audio / span)) real time"
     }
 }

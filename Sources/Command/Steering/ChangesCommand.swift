@@ -1,7 +1,9 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
 
 /// `sluice changes`: lists bulk changes, which programs begin over HTTP, and stops or undoes them.
 enum ChangesCommand {
@@ -20,7 +22,7 @@ enum ChangesCommand {
     )
     private static let before = Option<Int64>("before", .id, "list bulk changes older than this one", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "changes",
         summary: "list bulk changes; stop and undo them",
         discussion: [
@@ -69,17 +71,13 @@ enum ChangesCommand {
             (
                 try await ledger.time(),
                 // One more than the limit shows whether there are others.
-                try await ledger.changeRecords(before: invocation[before], limit: Int32(limit + 1))
+                try await ledger.bulkChanges(before: invocation[before], limit: Int32(limit + 1))
             )
         }
         let found = Array(page.prefix(limit))
-        if found.isEmpty, !invocation[ListOptions.json], !invocation[ListOptions.quiet] {
-            console.say("no bulk changes; programs begin them over HTTP")
-            return .success
-        }
         try print(found, now, invocation, console)
-        if page.count > limit, let last = found.last, !invocation[ListOptions.json], !invocation[ListOptions.quiet] {
-            console.say("more: sluice changes --before \(last.number)")
+        if page.count > limit, let last = found.last {
+            Listing(invocation, console).sayMore("sluice changes --before \(last.number)")
         }
         return .success
     }
@@ -102,9 +100,9 @@ enum ChangesCommand {
         let (now, found) = try LedgerWork.run(invocation) { ledger in
             // All are looked up first, so that a mistyped one changes nothing.
             _ = try await find(ids, ledger)
-            var found: [BulkChangeRecord] = []
+            var found: [BulkChange] = []
             for id in ids {
-                guard let change = try await ledger.steer(change: id, wish) else {
+                guard let change = try await ledger.wish(wish, of: id) else {
                     throw Refusal.missing("bulk change \(id)")
                 }
                 found.append(change)
@@ -115,10 +113,10 @@ enum ChangesCommand {
         return .success
     }
 
-    private static func find(_ ids: [Int64], _ ledger: any CommandLedger) async throws -> [BulkChangeRecord] {
-        var found: [BulkChangeRecord] = []
+    private static func find(_ ids: [Int64], _ ledger: any CommandLedger) async throws -> [BulkChange] {
+        var found: [BulkChange] = []
         for id in ids {
-            guard let change = try await ledger.changeRecord(id) else { throw Refusal.missing("bulk change \(id)") }
+            guard let change = try await ledger.bulkChange(id) else { throw Refusal.missing("bulk change \(id)") }
             found.append(change)
         }
         return found
@@ -127,21 +125,19 @@ enum ChangesCommand {
     // MARK: - Output
 
     private static func print(
-        _ changes: [BulkChangeRecord],
+        _ changes: [BulkChange],
         _ now: Date,
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws {
-        if invocation[ListOptions.json] {
-            for change in changes { try console.print(JSONText.line(change)) }
-        } else if invocation[ListOptions.quiet] {
-            for change in changes { try console.print("\(change.number)") }
-        } else {
-            try console.print(table(changes, now).lines(for: console.data).joined(separator: "\n"))
-        }
+        try Listing(invocation, console).print(
+            changes,
+            ids: { "\($0.number)" },
+            empty: "no bulk changes; programs begin them over HTTP"
+        ) { table(changes, now).lines(for: console.data) }
     }
 
-    private static func table(_ changes: [BulkChangeRecord], _ now: Date) -> TextTable {
+    private static func table(_ changes: [BulkChange], _ now: Date) -> TextTable {
         var table = TextTable([
             .init(title: "CHANGE", isNumber: true), .init(title: "WHAT"), .init(title: "STATE"),
             .init(title: "SEEN", isNumber: true), .init(title: "OF", isNumber: true),
@@ -155,11 +151,11 @@ enum ChangesCommand {
                 case .running, .undoing: .careful
                 case .done, .stopped, .undone: nil
                 }
-            let what = change.change + (change.priority.map { " \($0)" } ?? "")
+            let what = change.change.title
             table.add([
                 .init("\(change.number)"), .init(what.printable), .init(change.phase.rawValue, ink),
-                .init(Figures.grouped(change.seen)), .init(Figures.grouped(change.expected)),
-                .init(Figures.grouped(change.changed)), .init(Figures.grouped(change.undone)),
+                .init(Figures.grouped(change.tally.seen)), .init(Figures.grouped(change.expected)),
+                .init(Figures.grouped(change.tally.changed)), .init(Figures.grouped(change.undone)),
                 .init(TimeWords.ago(change.createdAt, at: now)), .init(change.token.printable),
                 .init(change.error?.printable ?? "-"),
             ])

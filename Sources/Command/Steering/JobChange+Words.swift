@@ -1,7 +1,7 @@
+import API
 import Console
 import Conversion
 import Ledger
-import Records
 
 extension JobChange {
     /// Announces the change: `cancel 12 jobs`, `move 12 jobs to priority 5`, `finish 1 half-published job`
@@ -24,6 +24,15 @@ extension JobChange {
         guard case .cancel = self, count > 0 else { return "" }
         let those = Figures.subject(count, "job")
         return ": \(those) already publishing, too late to cancel"
+    }
+
+    /// In tables: `prioritize 5`
+    var title: String {
+        switch self {
+        case .cancel: "cancel"
+        case .retry, .retryWithDamage: "retry"
+        case .prioritize(let priority): "prioritize \(priority)"
+        }
     }
 
     var isRetry: Bool {

@@ -1,8 +1,10 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
+import System
 
 /// The common part of `retry`, `cancel` and `prioritize`: selects jobs, counts them, asks for confirmation, changes
 /// them.
@@ -19,7 +21,7 @@ struct Steering: Sendable {
     static func identifiers(in states: [JobState]) -> Argument {
         Argument(
             name: "ID",
-            summary: "the ids of jobs; without them, use options to select jobs",
+            summary: "the ids of jobs, or last for --batch last; without them, options select jobs",
             count: .any,
             completion: .ledger(.jobs(states))
         )
@@ -76,8 +78,15 @@ struct Steering: Sendable {
     // MARK: - Selecting jobs
 
     private func wantedIDs(_ invocation: Invocation) throws -> [Int64]? {
-        let ids = try invocation.ids(Self.ids)
+        let isLast = invocation.saysLast(Self.ids)
+        let ids = isLast ? [] : try invocation.ids(Self.ids)
         let isFiltered = JobFilterOptions.isSaid(invocation)
+        if isLast {
+            guard invocation[JobFilterOptions.batch] == nil, !invocation[Self.all] else {
+                throw UsageError("\"last\" names a batch already", hint: "leave out --batch and --all")
+            }
+            return nil
+        }
         if !ids.isEmpty {
             guard !isFiltered, !invocation[Self.all] else {
                 throw UsageError("ids cannot be combined with options that select jobs")
@@ -122,7 +131,9 @@ struct Steering: Sendable {
             return Prospect(filter: filter, count: count, publishing: publishing, idle: idle)
         }
         let now = try await ledger.time()
-        let batch = try await JobFilterOptions.batch(invocation, on: ledger)
+        let batch =
+            invocation.saysLast(Self.ids)
+            ? try await BatchName.last.id(on: ledger) : try await JobFilterOptions.batch(invocation, on: ledger)
         var filter = try JobFilterOptions.filter(invocation, batch: batch, now: now)
         if filter.states == nil { filter.states = usualStates }
         let (count, publishing) = try await ledger.prospect(of: change, matching: filter)
@@ -154,7 +165,7 @@ struct Steering: Sendable {
     /// Prints the result; `nil` if nothing was changed.
     private func show(_ tally: ChangeTally?, count: Int, _ invocation: Invocation, _ console: CommandOutput) throws {
         if invocation[Self.json] {
-            try console.print(JSONText.line(ChangeRecord(verb, change, count: count, tally: tally)))
+            try console.print(JSONText.line(JSONRecord(ChangeRecord(change, count: count, tally: tally))))
         } else if let tally {
             try console.print(change.words(tally))
         }

@@ -18,7 +18,7 @@ enum RetryCommand {
         in: .work
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "retry",
         summary: "put failed jobs back into the queue",
         discussion: [
@@ -51,7 +51,7 @@ enum RetryCommand {
 
 /// `sluice cancel`: ends jobs that have not ended.
 enum CancelCommand {
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "cancel",
         summary: "cancel waiting jobs and stop running ones",
         discussion: [
@@ -78,7 +78,7 @@ enum PrioritizeCommand {
         completion: .nothing
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "prioritize",
         summary: "change the priority of waiting jobs",
         arguments: [priority, Steering.identifiers(in: [.waiting, .delayed])],

@@ -6,7 +6,7 @@ enum RecipeCommand {
     private static let file = Argument(name: "FILE", summary: "the recipe, in JSON; - is standard input")
     private static let json = Switch("json", "print the result as one JSON line", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "recipe",
         summary: "check a recipe, or show its timeline",
         examples: [

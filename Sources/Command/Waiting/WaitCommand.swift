@@ -1,13 +1,15 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import System
 
 /// `sluice wait`: waits until jobs or batches have ended, with or without success.
 enum WaitCommand {
     private static let ids = Argument(
         name: "ID",
-        summary: "the ids of jobs",
+        summary: "the ids of jobs; last stands for --batch last",
         count: .any,
         completion: .ledger(.jobs(JobState.open))
     )
@@ -19,10 +21,10 @@ enum WaitCommand {
         in: .jobs
     )
     private static let takesAny = Switch("any", "return as soon as one of them has ended", in: .jobs)
-    private static let timeout = Option<Duration>("timeout", .duration, "stop waiting after this time", in: .general)
+    static let timeout = Option<Duration>("timeout", .duration, "stop waiting after this time", in: .general)
     private static let json = Switch("json", "print one JSON line per item at the end", in: .output)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "wait",
         summary: "wait until jobs or batches have ended",
         discussion: [
@@ -44,9 +46,10 @@ enum WaitCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let isLast = invocation.saysLast(ids)
         let waiting = Waiting(
-            jobs: try invocation.ids(ids),
-            names: invocation.all(batch),
+            jobs: isLast ? [] : try invocation.ids(ids),
+            names: invocation.all(batch) + (isLast ? [.last] : []),
             takesAny: invocation[takesAny],
             limit: invocation[timeout]
         )
@@ -55,8 +58,8 @@ enum WaitCommand {
         }
         let ending = try waiting.run(invocation, console)
         if invocation[json] {
-            for batch in ending.state.batches { try console.print(JSONText.line(BatchRecord(batch))) }
-            for job in ending.state.jobs { try console.print(JSONText.line(JobRecord(job))) }
+            for batch in ending.state.batches { try console.print(JSONText.line(JSONRecord(batch))) }
+            for job in ending.state.jobs { try console.print(JSONText.line(JSONRecord(job))) }
         } else {
             for line in ending.lines { try console.print(line) }
             ending.sayFailures(on: console)
@@ -73,8 +76,10 @@ extension Waiting {
         let display = WaitDisplay(invocation[ProgressStyle.option], console)
         let latest = Latest<State?>(nil)
         do {
+            let followsRunning = display.isForPeople
             let ending = try LedgerWork.run(invocation, onTick: { display.show(latest.value) }) { ledger in
                 var waiting = self
+                waiting.followsRunning = followsRunning
                 for name in names {
                     let id = try await name.id(on: ledger)
                     if !waiting.batches.contains(id) { waiting.batches.append(id) }

@@ -1,13 +1,14 @@
+import API
 import Console
+import Conversion
 import Ledger
-import Records
 
 /// Shows on standard error the progress of the jobs that a command waits for.
 final class WaitDisplay {
     private let console: CommandOutput
     private let writer: ProgressWriter
     private let start = ContinuousClock.now
-    private var first: (counts: JobCounts, passed: Duration)?
+    private var first: (done: Double, passed: Duration)?
 
     /// The kind of the reason that was printed last, and when it last held.
     private var explained: (kind: String, at: ContinuousClock.Instant)?
@@ -17,24 +18,31 @@ final class WaitDisplay {
         writer = ProgressWriter(style, outlet: console.talk)
     }
 
+    var isForPeople: Bool { writer.isForPeople }
+
     /// Writes only when an update is due; callers may call it often.
     func show(_ state: Waiting.State?) {
         guard let state else { return }
         explain(state.obstacle)
         let passed = ContinuousClock.now - start
-        if first == nil { first = (state.counts, passed) }
-        writer.show(progress(state.counts, passed))
+        let progress = progress(state, passed)
+        if first == nil { first = (progress.done, passed) }
+        writer.show(progress)
     }
 
-    private func progress(_ counts: JobCounts, _ passed: Duration) -> WaitProgress {
-        WaitProgress(counts: counts, passed: passed, rate: rate(counts, passed))
-    }
-
-    /// Jobs that ended per second since the first look.
-    private func rate(_ counts: JobCounts, _ passed: Duration) -> Double? {
-        guard let first, counts.open > 0 else { return nil }
-        let (ended, seconds) = (counts.ended - first.counts.ended, (passed - first.passed).seconds)
-        return ended > 0 && seconds >= 1 ? Double(ended) / seconds : nil
+    private func progress(_ state: Waiting.State, _ passed: Duration) -> WaitProgress {
+        var progress = WaitProgress(
+            counts: state.counts,
+            partlyDone: state.partlyDone,
+            claimed: state.claimed,
+            passed: passed
+        )
+        // Where nothing runs, no time that is left can be told.
+        if state.obstacle == nil, let first, progress.counts.open > 0 {
+            let (done, seconds) = (progress.done - first.done, (passed - first.passed).seconds)
+            if done > 0, seconds >= 1 { progress.rate = done / seconds }
+        }
+        return progress
     }
 
     /// Prints why nothing runs when the reason changes, or when it holds again after a minute. In between, a job may
@@ -42,29 +50,36 @@ final class WaitDisplay {
     private func explain(_ obstacle: Waiting.Obstacle?) {
         guard let obstacle, writer.isForPeople else { return }
         let now = ContinuousClock.now
-        let isNews = explained.map { $0.kind != obstacle.kind || now - $0.at > .seconds(60) } ?? true
+        let isNew = explained.map { $0.kind != obstacle.kind || now - $0.at > .seconds(60) } ?? true
         explained = (obstacle.kind, now)
-        if isNews { console.warn(obstacle.text) }
+        if isNew { console.warn(obstacle.text) }
     }
 
     /// Writes the last record for programs; erases a bar.
     func finish(_ ending: Waiting.Ending?) {
         if let ending { explain(ending.state.obstacle) }
         guard let ending, !ending.isTimedOut else { return writer.clear() }
-        writer.finish(progress(ending.state.counts, ContinuousClock.now - start))
+        writer.finish(progress(ending.state, ContinuousClock.now - start))
     }
 }
 
 /// The progress of the jobs that a command waits for.
 struct WaitProgress: ProgressRecord {
     let counts: JobCounts
+    /// How many jobs the done parts of the running ones make together.
+    let partlyDone: Double
+    /// How many of the running ones no room converts yet, as far as that is seen.
+    let claimed: Int
     let passed: Duration
-    /// Jobs that end per second; `nil` if unknown.
-    let rate: Double?
+    /// Jobs per second, with parts of running ones; `nil` if unknown.
+    var rate: Double?
 
-    private var percent: String { "\(Int(counts.share * 100))%".aligned(to: 4) }
+    /// Jobs that have ended, and parts of those that run.
+    var done: Double { Double(counts.ended) + partlyDone }
+    private var share: Double { counts.total == 0 ? 1 : done / Double(counts.total) }
+    private var percent: String { "\(Int(share * 100))%".aligned(to: 4) }
 
-    func bar(on outlet: Outlet) -> String { outlet.bar(counts.share, "\(percent)   \(facts)") }
+    func bar(on outlet: Outlet) -> String { outlet.bar(share, "\(percent)   \(facts)") }
 
     var line: String { "\(percent)  \(facts)" }
 
@@ -74,10 +89,12 @@ struct WaitProgress: ProgressRecord {
         if counts.skipped > 0 { facts.append("\(Figures.grouped(counts.skipped)) skipped") }
         if counts.failed > 0 { facts.append("\(Figures.grouped(counts.failed)) failed") }
         if counts.cancelled > 0 { facts.append("\(Figures.grouped(counts.cancelled)) cancelled") }
-        let running = counts.running + counts.publishing
+        let claimed = min(claimed, counts.running)
+        let running = counts.running - claimed + counts.publishing
         if running > 0 { facts.append("\(Figures.grouped(running)) running") }
-        if running == 0, counts.open > 0 { facts.append("\(Figures.grouped(counts.open)) waiting") }
-        if let rate { facts += TimeWords.pace(rate, left: Int(counts.open)) }
+        if claimed > 0 { facts.append("\(Figures.grouped(claimed)) claimed") }
+        if running + claimed == 0, counts.open > 0 { facts.append("\(Figures.grouped(counts.open)) waiting") }
+        if let rate { facts += TimeWords.pace(rate, left: Double(counts.total) - done) }
         return facts.joined(separator: "  ")
     }
 

@@ -1,8 +1,9 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
 
 /// Waits until jobs or batches have ended.
 struct Waiting: Sendable {
@@ -14,12 +15,18 @@ struct Waiting: Sendable {
     var takesAny = false
     /// `nil` means no limit.
     var limit: Duration?
+    /// Whether to look how far the running jobs are, where they are a part of the whole that is seen.
+    var followsRunning = false
 
     /// The state of the jobs and batches to wait for.
     struct State: Sendable {
         var batches: [BatchSummary] = []
         var jobs: [JobSummary] = []
         var isOver = false
+        /// How many jobs the done parts of the running ones make together.
+        var partlyDone = 0.0
+        /// How many of the running ones that are seen have been claimed ahead: no room converts them yet.
+        var claimed = 0
         /// Why no job runs, although some have not ended.
         var obstacle: Obstacle?
 
@@ -128,7 +135,7 @@ struct Waiting: Sendable {
             let rest = limit.map { $0 - waited } ?? .seconds(3_600)
             let pause = min(Self.pause(after: waited), rest)
             try await Task.sleep(for: pause)
-            if listener?.hears == true, waited >= Self.eventsCountAfter, rest > pause {
+            if listener?.isReceiving == true, waited >= Self.eventsCountAfter, rest > pause {
                 try await change.wait(atMost: min(Self.pauseWithEvents, rest) - pause)
             }
         }
@@ -183,6 +190,18 @@ struct Waiting: Sendable {
         }
     }
 
+    /// The most jobs of which a part of one is seen.
+    private static let fewJobs: Int64 = 1_000
+
+    private func seenRunning(_ state: State, _ ledger: any CommandLedger) async throws -> [JobSummary] {
+        var running = state.jobsAlone.filter { $0.state == .running }
+        for batch in state.batches where batch.jobs.running > 0 && batch.jobs.total <= Self.fewJobs {
+            let filter = JobFilter(states: [.running], batch: batch.batch)
+            running += try await ledger.jobs(matching: filter, after: nil, limit: 1_000).jobs
+        }
+        return running
+    }
+
     private func look(_ ledger: any CommandLedger) async throws -> State {
         var state = State()
         for id in batches {
@@ -213,6 +232,11 @@ struct Waiting: Sendable {
             // With `takesAny`, only the jobs and batches that have ended belong to the result.
             state.batches = state.batches.filter { $0.jobs.open == 0 }
             state.jobs = state.jobs.filter(\.state.isEnd)
+        }
+        if followsRunning, !state.isOver {
+            let running = try await seenRunning(state, ledger)
+            state.partlyDone = running.reduce(0) { $0 + ($1.share ?? 0) }
+            state.claimed = running.count { $0.slot == nil }
         }
         return state
     }

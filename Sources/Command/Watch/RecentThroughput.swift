@@ -1,7 +1,8 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 
 /// How many jobs ended per second recently.
 struct RecentThroughput: Sendable, Hashable {

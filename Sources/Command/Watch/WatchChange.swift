@@ -1,6 +1,8 @@
+import API
 import Console
+import Conversion
 import Ledger
-import Records
+import LedgerClient
 
 /// A change that the user is about to make.
 enum WatchChange: Sendable, Hashable {

@@ -4,7 +4,7 @@ import Ledger
 
 /// `sluice watch`: shows all activity on the whole screen, refreshed about once a second.
 enum WatchCommand {
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "watch",
         summary: "monitor queues, jobs, workers and failures on a full screen",
         discussion: [

@@ -1,6 +1,7 @@
 import Conversion
 import FoundationEssentials
 import Ledger
+import LedgerClient
 
 /// What to read from the ledger at one look.
 struct WatchQuery: Sendable, Hashable {

@@ -1,6 +1,6 @@
+import API
 import Console
 import Ledger
-import Records
 
 /// The lists that the middle of the screen can show.
 enum WatchList: Int, Sendable, CaseIterable {

@@ -1,7 +1,8 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 
 /// The overview above the list, and the last failures below it.
 struct WatchOverview {
@@ -40,10 +41,13 @@ struct WatchOverview {
     /// The most useful facts come first; the clock stands at the end if there is space.
     private var head: String {
         let jobs = status.jobs
+        let census = facts.seesWorkers ? WorkerCensus(facts.workers, at: state.now) : nil
+        let claimed = min(census?.claimed ?? 0, jobs.running)
         var parts: [(String, Ink?)] = [
             ("\(Figures.grouped(jobs.waiting)) waiting", nil),
-            ("\(Figures.grouped(jobs.running + jobs.publishing)) running", nil),
+            ("\(Figures.grouped(jobs.running - claimed + jobs.publishing)) running", nil),
         ]
+        if claimed > 0 { parts.append(("\(Figures.grouped(claimed)) claimed", nil)) }
         if let throughput = facts.throughput() {
             parts.append((throughput.words("files"), .strong))
             if throughput.speed > 0 { parts.append((Figures.speed(throughput.speed), .strong)) }

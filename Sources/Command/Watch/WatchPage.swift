@@ -1,7 +1,8 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 
 /// The terminal's character set and colours.
 struct ScreenStyle: Sendable {

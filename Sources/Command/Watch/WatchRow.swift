@@ -1,5 +1,5 @@
+import API
 import Ledger
-import Records
 
 /// A row of the list.
 enum WatchRow: Sendable {

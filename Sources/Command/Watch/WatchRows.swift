@@ -1,7 +1,8 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 
 /// The rows of the list under their headings, with the cursor's row marked.
 struct WatchRows {
@@ -93,14 +94,14 @@ struct WatchRows {
         let advances = advances()
         for job in jobs {
             let advance = advances[job.job] ?? JobAdvance(job, nil, of: nil, at: state.now)
-            table.add(
-                [
-                    .init("\(job.job)"), .init(job.source), done(job, advance, barWidth),
-                    .init(advance.speed.map { Figures.speed($0) } ?? "-"),
-                    .init(advance.remaining.map { Figures.clock(seconds: $0.rounded(.up)) } ?? "-"),
-                    .init(job.place ?? ""),
-                ] + (severalQueues ? [.init(job.queue)] : [])
-            )
+            let speed: String = advance.speed.map { Figures.speed($0) } ?? "-"
+            let left: String = advance.remaining.map { Figures.clock(seconds: $0.rounded(.up)) } ?? "-"
+            var cells: [TextTable.Cell] = [
+                .init("\(job.job)"), .init(job.source), done(job, advance, barWidth), .init(speed), .init(left),
+                .init(job.place ?? ""),
+            ]
+            if severalQueues { cells.append(.init(job.queue)) }
+            table.add(cells)
         }
         return table
     }

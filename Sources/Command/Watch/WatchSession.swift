@@ -1,8 +1,10 @@
 import Console
+import Conversion
 import Dispatch
 import FoundationEssentials
 import Glibc
 import Ledger
+import LedgerClient
 import Synchronization
 
 /// The watch on a terminal: waits for keys, ledger replies and signals, and draws.
@@ -70,7 +72,7 @@ enum WatchEnding {
 }
 
 /// Messages from other threads to the one that draws.
-private enum WatchNews: Sendable {
+private enum WatchMessage: Sendable {
     case keyboard(Keyboard.Event)
     case look(Result<WatchFacts, any Error>, took: Duration)
     /// Something may have changed.
@@ -83,20 +85,20 @@ private enum WatchNews: Sendable {
 
 /// Holds messages until the drawing thread takes them.
 private final class WatchBox: Sendable {
-    private let news = Mutex<[WatchNews]>([])
+    private let messages = Mutex<[WatchMessage]>([])
     private let listener: SignalListener
 
     init(_ listener: SignalListener) { self.listener = listener }
 
-    func put(_ one: WatchNews) {
-        news.withLock { $0.append(one) }
+    func put(_ one: WatchMessage) {
+        messages.withLock { $0.append(one) }
         listener.wake()
     }
 
-    func takeAll() -> [WatchNews] {
-        news.withLock { news in
-            defer { news = [] }
-            return news
+    func takeAll() -> [WatchMessage] {
+        messages.withLock { messages in
+            defer { messages = [] }
+            return messages
         }
     }
 }
@@ -149,8 +151,8 @@ private final class WatchLoop {
                 // Nothing can be shown any more.
                 return .terminated
             }
-            for news in box.takeAll() {
-                if let ending = try take(news) { return ending }
+            for message in box.takeAll() {
+                if let ending = try take(message) { return ending }
             }
         }
     }
@@ -206,8 +208,8 @@ private final class WatchLoop {
 
     // MARK: - News
 
-    private func take(_ news: WatchNews) throws -> WatchEnding? {
-        switch news {
+    private func take(_ message: WatchMessage) throws -> WatchEnding? {
+        switch message {
         case .keyboard(.end): return .terminated
         case .keyboard(.keys(let keys)):
             for key in keys {
@@ -234,7 +236,7 @@ private final class WatchLoop {
     private func take(_ result: Result<WatchFacts, any Error>, _ took: Duration) throws {
         isLooking = false
         earliestLook = clock.now + LookPause.length(after: took, atLeast: .seconds(1))
-        let isHeardOf = changes?.hears == true && !hasChanged
+        let isHeardOf = changes?.isReceiving == true && !hasChanged
         nextLook = isHeardOf ? max(earliestLook, clock.now + Self.quietPause) : earliestLook
         switch result {
         case .success(let facts):
@@ -265,7 +267,7 @@ private final class WatchLoop {
                     }
                 )
             }
-        case .tell(let job):
+        case .showStory(let job):
             task { ledger in
                 .story(
                     job,
@@ -293,7 +295,7 @@ private final class WatchLoop {
         }
     }
 
-    private func task(_ body: @escaping @Sendable (any CommandLedger) async -> WatchNews) {
+    private func task(_ body: @escaping @Sendable (any CommandLedger) async -> WatchMessage) {
         Task { [ledger, box] in box.put(await body(ledger)) }
     }
 

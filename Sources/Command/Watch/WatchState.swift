@@ -1,8 +1,8 @@
+import API
 import Console
 import Conversion
 import FoundationEssentials
 import Ledger
-import Records
 
 /// The state of `sluice watch`: what the screen shows and what keys do. Independent of terminal and ledger.
 struct WatchState: Sendable {
@@ -71,7 +71,7 @@ struct WatchState: Sendable {
         case redraw
         case count(WatchChange)
         case carryOut(WatchChange)
-        case tell(job: Int64)
+        case showStory(of: Int64)
     }
 
     init(_ facts: WatchFacts, filter: WatchFilter = WatchFilter(), context: LedgerContext? = nil) {
@@ -208,7 +208,7 @@ struct WatchState: Sendable {
         case .enter:
             guard case .job(let job)? = chosen?.id else { return nil }
             awaitedStory = job
-            return .tell(job: job)
+            return .showStory(of: job)
         default: break
         }
         return nil

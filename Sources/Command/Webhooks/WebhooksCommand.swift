@@ -1,7 +1,10 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
+import System
 
 /// `sluice webhooks`: lists webhooks, creates, tests and removes them, and shows what they were sent.
 enum WebhooksCommand {
@@ -71,7 +74,7 @@ enum WebhooksCommand {
     private static let before = Option<Int64>("before", .id, "list deliveries older than this one", in: .output)
     private static let delivery = Option<Int64>("delivery", .id, "only this delivery", in: .jobs)
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "webhooks",
         summary: "list webhooks; create, test and remove them",
         discussion: [
@@ -86,7 +89,7 @@ enum WebhooksCommand {
         run: list
     )
 
-    private static let creating = Subcommand(
+    private static let creating: Subcommand = Subcommand(
         name: "create",
         summary: "create a webhook and print its secret, once",
         discussion: [
@@ -114,7 +117,7 @@ enum WebhooksCommand {
         ],
         run: create
     )
-    private static let testing = Subcommand(
+    private static let testing: Subcommand = Subcommand(
         name: "test",
         summary: "send a test event, and say whether it was taken",
         arguments: [one],
@@ -122,7 +125,7 @@ enum WebhooksCommand {
         examples: [Example(line: "sluice webhooks test 3", purpose: "waits for the answer, 30 s at most")],
         run: test
     )
-    private static let deliveries = Subcommand(
+    private static let deliveries: Subcommand = Subcommand(
         name: "deliveries",
         summary: "list what was sent, newest first",
         options: [to.form, dead.form, waiting.form, limit.form, before.form],
@@ -132,7 +135,7 @@ enum WebhooksCommand {
         ],
         run: listDeliveries
     )
-    private static let retrying = Subcommand(
+    private static let retrying: Subcommand = Subcommand(
         name: "retry",
         summary: "send dead deliveries of a webhook again",
         arguments: [one],
@@ -141,7 +144,7 @@ enum WebhooksCommand {
         examples: [Example(line: "sluice webhooks retry 3", purpose: "after the receiver was repaired")],
         run: retry
     )
-    private static let removing = Subcommand(
+    private static let removing: Subcommand = Subcommand(
         name: "remove",
         summary: "remove webhooks with their deliveries",
         arguments: [which],
@@ -154,21 +157,17 @@ enum WebhooksCommand {
 
     @Sendable private static func list(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let (now, webhooks) = try LedgerWork.run(invocation) { ledger in
-            (try await ledger.time(), try await ledger.webhookRecords())
+            (try await ledger.time(), try await ledger.webhooks())
         }
-        if invocation[ListOptions.json] {
-            for webhook in webhooks { try console.print(JSONText.line(webhook)) }
-        } else if invocation[ListOptions.quiet] {
-            for webhook in webhooks { try console.print("\(webhook.id)") }
-        } else if webhooks.isEmpty {
-            console.say("no webhooks; \"sluice webhooks create URL\" creates one")
-        } else {
-            try console.print(table(webhooks, now).lines(for: console.data).joined(separator: "\n"))
-        }
+        try Listing(invocation, console).print(
+            webhooks,
+            ids: { "\($0.id)" },
+            empty: "no webhooks; \"sluice webhooks create URL\" creates one"
+        ) { table(webhooks, now).lines(for: console.data) }
         return .success
     }
 
-    private static func table(_ webhooks: [WebhookRecord], _ now: Date) -> TextTable {
+    private static func table(_ webhooks: [Webhook], _ now: Date) -> TextTable {
         var table = TextTable([
             .init(title: "ID", isNumber: true), .init(title: "NAME", mayGo: true),
             .init(title: "URL", isElastic: true), .init(title: "FOR"),
@@ -181,7 +180,7 @@ enum WebhooksCommand {
             table.add([
                 .init("\(webhook.id)"), .init(webhook.name?.printable ?? "-"), .init(webhook.url.printable),
                 .init(scope(webhook).printable),
-                .init(webhook.events.joined(separator: " ").printable),
+                .init(webhook.events.map(\.rawValue).joined(separator: " ")),
                 .init(count(webhook.waiting), webhook.failures > 0 ? .careful : nil),
                 .init(count(webhook.dead), webhook.dead > 0 ? .bad : nil),
                 .init(webhook.deliveredAt.map { TimeWords.ago($0, at: now) } ?? "never"),
@@ -191,7 +190,7 @@ enum WebhooksCommand {
         return table
     }
 
-    private static func scope(_ webhook: WebhookRecord) -> String {
+    private static func scope(_ webhook: Webhook) -> String {
         let scope =
             webhook.batch.map { "batch \($0)" } ?? webhook.queue.map { "queue \($0)" } ?? webhook.submitter
         guard webhook.onNotify else { return scope ?? "all" }
@@ -217,18 +216,19 @@ enum WebhooksCommand {
             if let tenant = invocation[tenant] { scope = .submitter("tenant:" + tenant) }
             if let queue = invocation[queue] { scope = .queue(queue) }
             if let name = invocation[batch] { scope = .batch(try await name.id(on: ledger)) }
-            return try await ledger.newWebhook(
+            var wanted = NewWebhook(
                 at: url,
                 for: scope,
                 events: events.isEmpty ? nil : events,
-                failurePercent: invocation[failures] ?? 10,
                 named: invocation[name],
                 onNotify: invocation[onNotify]
             )
+            if let percent = invocation[failures] { wanted.failurePercent = percent }
+            return try await ledger.createWebhook(wanted)
         }
         let isJSON = invocation[ListOptions.json]
         do {
-            try console.print(isJSON ? JSONText.line(made) : made.secret.printable)
+            try console.print(isJSON ? JSONText.line(JSONRecord(made)) : made.secret.text.printable)
         } catch {
             // Without the secret, no receiver can verify what the webhook sends.
             try removeUnread(made.id, invocation, console, because: error)
@@ -262,7 +262,7 @@ enum WebhooksCommand {
     @Sendable private static func remove(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let ids = try invocation.ids(which)
         try LedgerWork.run(invocation) { ledger in
-            let known = Set(try await ledger.webhookRecords().map { Int64($0.id) })
+            let known = Set(try await ledger.webhooks().map { Int64($0.id) })
             // All are looked up first, so that a mistyped one changes nothing.
             if let id = ids.first(where: { !known.contains($0) }) { throw Refusal.missing("webhook \(id)") }
             for id in ids { try await ledger.removeWebhook(Int32(id)) }
@@ -272,12 +272,12 @@ enum WebhooksCommand {
 
     @Sendable private static func test(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let id = try webhook(invocation)
-        let outcome = try LedgerWork.run(invocation) { ledger -> DeliveryRecord? in
+        let outcome = try LedgerWork.run(invocation) { ledger -> WebhookDelivery? in
             try await check(id, on: ledger)
             let sent = try await ledger.testWebhook(id)
             let end = ContinuousClock.now + .seconds(30)
             while ContinuousClock.now < end {
-                let found = try await ledger.deliveryRecords(to: id, in: nil, before: sent + 1, limit: 1).first
+                let found = try await ledger.deliveries(to: id, in: nil, before: sent + 1, limit: 1).first
                 if let found, found.id == sent, found.state == .delivered || found.error != nil { return found }
                 // The ledger sends no notification when a delivery ends.
                 try await Task.sleep(for: .milliseconds(200))
@@ -306,7 +306,7 @@ enum WebhooksCommand {
     }
 
     private static func check(_ id: Int32, on ledger: any CommandLedger) async throws {
-        guard try await ledger.webhookRecords().contains(where: { $0.id == id }) else {
+        guard try await ledger.webhooks().contains(where: { $0.id == id }) else {
             throw Refusal.missing("webhook \(id)")
         }
     }
@@ -326,7 +326,7 @@ enum WebhooksCommand {
             // One more than the limit shows whether there are others.
             return (
                 try await ledger.time(),
-                try await ledger.deliveryRecords(
+                try await ledger.deliveries(
                     to: id,
                     in: state,
                     before: invocation[before],
@@ -335,22 +335,17 @@ enum WebhooksCommand {
             )
         }
         let found = page.prefix(limit)
-        if invocation[ListOptions.json] {
-            for delivery in found { try console.print(JSONText.line(delivery)) }
-        } else if invocation[ListOptions.quiet] {
-            for delivery in found { try console.print("\(delivery.id)") }
-        } else if found.isEmpty {
-            console.say("no deliveries")
-        } else {
-            try console.print(table(Array(found), now).lines(for: console.data).joined(separator: "\n"))
-            if page.count > limit, let last = found.last {
-                console.say("more: sluice webhooks deliveries --before \(last.id)")
-            }
+        let listing = Listing(invocation, console)
+        try listing.print(found, ids: { "\($0.id)" }, empty: "no deliveries") {
+            table(Array(found), now).lines(for: console.data)
+        }
+        if page.count > limit, let last = found.last {
+            listing.sayMore("sluice webhooks deliveries --before \(last.id)")
         }
         return .success
     }
 
-    private static func table(_ deliveries: [DeliveryRecord], _ now: Date) -> TextTable {
+    private static func table(_ deliveries: [WebhookDelivery], _ now: Date) -> TextTable {
         var table = TextTable([
             .init(title: "ID", isNumber: true), .init(title: "WEBHOOK", isNumber: true), .init(title: "EVENT"),
             .init(title: "STATE"), .init(title: "CREATED"), .init(title: "ATTEMPTS", isNumber: true),
@@ -377,7 +372,7 @@ enum WebhooksCommand {
     @Sendable private static func retry(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let id = try webhook(invocation)
         let dead = try LedgerWork.run(invocation) { ledger in
-            guard let webhook = try await ledger.webhookRecords().first(where: { $0.id == id }) else {
+            guard let webhook = try await ledger.webhooks().first(where: { $0.id == id }) else {
                 throw Refusal.missing("webhook \(id)")
             }
             return webhook.dead

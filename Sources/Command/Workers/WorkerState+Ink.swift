@@ -1,5 +1,5 @@
+import API
 import Console
-import Records
 
 extension WorkerState {
     var ink: Ink {

@@ -1,7 +1,9 @@
+import API
 import Console
+import Conversion
 import FoundationEssentials
 import Ledger
-import Records
+import LedgerClient
 
 /// `sluice workers`: lists the workers with their state and load, and quiets, drains or resumes them.
 enum WorkersCommand {
@@ -18,7 +20,7 @@ enum WorkersCommand {
         in: .jobs
     )
 
-    static let value = Subcommand(
+    static let value: Subcommand = Subcommand(
         name: "workers",
         summary: "list workers; quiet, drain and resume them",
         discussion: [
@@ -66,11 +68,8 @@ enum WorkersCommand {
             let now = try await ledger.time()
             return (now, try await ledger.workers(endedSince: invocation[endedSince].map { $0.past(from: now) }))
         }
-        if workers.isEmpty, !invocation[ListOptions.json], !invocation[ListOptions.quiet] {
-            console.say("no workers are running; start one with \"sluice worker\"")
-            return .success
-        }
-        try show(workers, now, invocation, console)
+        let empty = "no workers are running; start one with \"sluice worker\""
+        try show(workers, now, invocation, console, empty: empty)
         return .success
     }
 
@@ -108,38 +107,43 @@ enum WorkersCommand {
         _ workers: [WorkerSummary],
         _ now: Date,
         _ invocation: Invocation,
-        _ console: CommandOutput
+        _ console: CommandOutput,
+        empty: String? = nil
     ) throws {
-        if invocation[ListOptions.json] {
-            for worker in workers { try console.print(JSONText.line(WorkerRecord(worker, now))) }
-        } else if invocation[ListOptions.quiet] {
-            for worker in workers { try console.print("\(worker.worker)") }
-        } else {
-            try console.print(table(workers, now).lines(for: console.data).joined(separator: "\n"))
-            for worker in workers {
-                guard let why = worker.status.pausedBecause else { continue }
-                let name = worker.name.printable
-                if let roots = worker.status.pausedRoots {
-                    let named = roots.joined(separator: ", ").printable
-                    console.warn(
-                        "\(name) leaves jobs in \(named) to other workers until this is resolved: \(why.printable)"
-                    )
-                } else {
-                    console.warn("\(name) is paused: \(why.printable)")
-                }
+        let listing = Listing(invocation, console)
+        try listing.print(
+            workers.map { WorkerRecord($0, now) },
+            ids: { "\($0.worker.worker)" },
+            empty: empty
+        ) { table(workers, now).lines(for: console.data) }
+        if listing.isForPeople { warn(workers, now, console) }
+    }
+
+    /// Warns of what keeps workers from some or all of their work.
+    private static func warn(_ workers: [WorkerSummary], _ now: Date, _ console: CommandOutput) {
+        for worker in workers {
+            guard let why = worker.status.pausedBecause else { continue }
+            let name = worker.name.printable
+            if let roots = worker.status.pausedRoots {
+                let named = roots.joined(separator: ", ").printable
+                console.warn(
+                    "\(name) leaves jobs in \(named) to other workers until this is resolved: \(why.printable)"
+                )
+            } else {
+                console.warn("\(name) is paused: \(why.printable)")
             }
-            for trouble in workers.troubles(at: now) {
-                switch trouble.kind {
-                case .full, .missing: console.warn(trouble.note.printable)
-                case .roots, .paused: break
-                }
+        }
+        for trouble in workers.troubles(at: now) {
+            switch trouble.kind {
+            case .full, .missing, .denied: console.warn(trouble.note.printable)
+            case .roots, .paused: break
             }
-            for worker in workers where worker.endedAt == nil {
-                guard let sandbox = worker.status.sandbox, sandbox == "off" || sandbox.contains("without ") else {
-                    continue
-                }
-                console.warn("pump rooms of \(worker.name.printable) are not fully sandboxed: \(sandbox.printable)")
+        }
+        for worker in workers where worker.endedAt == nil {
+            guard let sandbox = worker.status.sandbox, sandbox == "off" || sandbox.contains("without ") else {
+                continue
             }
+            console.warn("pump rooms of \(worker.name.printable) are not fully sandboxed: \(sandbox.printable)")
         }
     }
 

@@ -87,7 +87,8 @@ struct ConvertTests {
             // Only the header differs: in a pipe the header cannot state the length.
             #expect(try WAVFile.header(of: file).dataSize == bytes.count)
             let data = try WAVFile.header(of: file).dataOffset
-            #expect(Array(file[data..<data + bytes.count]) == bytes)
+            let content: [UInt8] = Array(file[data..<data + bytes.count])
+            #expect(content == bytes)
             let decoded = try FFmpeg.run(["-i", "-", "-f", "s16le", "-"], input: .data(piped.stdout))
             #expect(Array(decoded.stdout) == bytes)
         }

@@ -2,8 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import API
 @testable import Command
 @testable import Console
+@testable import Ledger
 
 /// The user documentation matches the program.
 struct DocumentationTests {
@@ -100,6 +102,30 @@ struct DocumentationTests {
                 }
             }
         }
+    }
+
+    /// The tables of records have the members that the records declare, and no others.
+    @Test(arguments: [
+        ("| `jobs`, `job` |", names(JobSummary.self)), ("| `batches`, `wait --batch` |", names(BatchSummary.self)),
+        ("| `queues` |", names(QueueSummary.self)), ("| `workers` |", names(WorkerRecord.self)),
+        ("| `errors` |", names(FailureGroup.self)), ("| `changes` |", names(BulkChange.self)),
+        // Only the API gives a part of a change, and says where it continues.
+        ("| `retry`, `cancel`, `prioritize` |", names(ChangeRecord.self).subtracting(["next"])),
+        ("| `tokens`, `tenants` |", names(TokenRecord.self).union(names(AdministeredTenant.self)).union(["token"])),
+        ("| `webhooks` |", names(Webhook.self).union(names(CreatedWebhook.self))),
+        ("| `webhooks deliveries` |", names(WebhookDelivery.self)), ("| `audit` |", names(AuditRecord.self)),
+    ])
+    func tableHasTheMembersOfTheRecord(heading: String, members: Set<String>) throws {
+        let text = String(decoding: try Bytes.read(Documentation.path(Self.page)), as: UTF8.self)
+        let start = try #require(text.range(of: heading))
+        let rows = text[start.upperBound...].split(separator: "\n", omittingEmptySubsequences: false).dropFirst(2)
+            .prefix { $0.hasPrefix("|") }
+        let shown = Set(rows.flatMap { $0.split(separator: "|")[0].matches(of: #/`(\w+)`/#).map { String($0.1) } })
+        #expect(shown == members)
+    }
+
+    private static func names(_ record: (some DeclaredRecord).Type) -> Set<String> {
+        Set(record.descriptions.map(\.name))
     }
 
     @Test func everyNameOfALoudnessIsExplained() throws {

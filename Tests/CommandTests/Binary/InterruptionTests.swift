@@ -78,7 +78,8 @@ struct InterruptionTests {
             running.endFeed()
         }
         let ends = try pair.map { ($0, try $0.end()) }
-        #expect(ends.filter { $0.1 == .exited(0) }.count == 1)
+        let winners = ends.filter { $0.1 == .exited(0) }
+        #expect(winners.count == 1)
         let losers = ends.filter { $0.1 == .exited(1) }
         #expect(losers.count == 1)
         #expect(losers.first?.0.errorText.contains("code destination_exists, stage publish") == true)
@@ -100,10 +101,12 @@ struct InterruptionTests {
         try running.ends(with: .exited(0))
         let blocks = running.errorText.split(separator: #/progress=.*\n/#, omittingEmptySubsequences: false)
         #expect(blocks.count >= 3 && blocks.last == "")
-        let lines = running.errorText.split(separator: "\n").map { $0.split(separator: "=", maxSplits: 1) }
+        let lines: [[Substring]] = running.errorText.split(separator: "\n")
+            .map { $0.split(separator: "=", maxSplits: 1) }
         #expect(lines.allSatisfy { $0.count == 2 })
-        #expect(lines.filter { $0[0] == "progress" }.map { String($0[1]) }.last == "end")
-        #expect(lines.filter { $0[0] == "progress" }.dropLast().allSatisfy { $0[1] == "continue" })
+        let progress: [Substring] = lines.filter { $0[0] == "progress" }.map { $0[1] }
+        #expect(progress.last == "end")
+        #expect(progress.dropLast().allSatisfy { $0 == "continue" })
         let last = Dictionary(lines.suffix(6).map { ($0[0], $0[1]) }, uniquingKeysWith: { $1 })
         #expect(last["frames"] == "400000")
         #expect(last["total_frames"] == "400000")

@@ -27,6 +27,7 @@ struct MigrateTests {
         let version: Int
         let applied: [Step]
         let pending: [Step]
+        let functions: Bool
     }
 
     private func record(_ run: Run) throws -> Record { try JSONDecoder().decode(Record.self, from: run.stdout) }
@@ -36,13 +37,30 @@ struct MigrateTests {
         let plan = try record(dry)
         #expect((plan.schema, plan.version) == ("sluice", 0))
         #expect(plan.applied.isEmpty && plan.pending.first == Record.Step(version: 1, name: "ground"))
+        #expect(plan.functions)
         let first = try migrate().checked()
         #expect(first.outputText.hasPrefix("  0001 ground\n") || first.outputText.hasPrefix("  0001_ground"))
         let last = try #require(plan.pending.last).version
         #expect(first.outputText.hasSuffix("schema sluice is at version \(last), \(last) migrations applied\n"))
         #expect(try migrate().checked().outputText == "schema sluice is at version \(last); nothing to do\n")
         let again = try record(migrate("--json").checked())
-        #expect(again.version == last && again.applied.isEmpty && again.pending.isEmpty)
+        #expect(again.version == last && again.applied.isEmpty && again.pending.isEmpty && !again.functions)
+    }
+
+    @Test func functionsOfAnotherBuildAreReplaced() throws {
+        try migrate().checked()
+        try Run.program("psql", [database, "-qc", "update sluice.migration set functions = 'another'"]).checked()
+        let version = Migrator.version
+        #expect(try run("doctor").outputText.contains("with the functions of another build"))
+        #expect(
+            try migrate("--dry-run").checked().outputText
+                == "schema sluice is at version \(version); to be applied:\n  functions\nnothing was done (--dry-run)\n"
+        )
+        #expect(
+            try migrate().checked().outputText
+                == "  functions\nschema sluice is at version \(version), functions replaced\n"
+        )
+        #expect(try !run("doctor").outputText.contains("with the functions of another build"))
     }
 
     @Test func migratesToTheTargetAndNeverBackwards() throws {

@@ -79,8 +79,8 @@ struct ServiceConfigTests {
         #expect(try setting("database", environment: environment) == "postgresql://sluice@db/audio file \(file) 2")
         #expect(try setting("schema", environment: environment) == "second file \(file) 3")
         #expect(try setting("config", environment: environment) == "\(file) environment")
-        // Other commands do not read the file.
-        #expect(try setting("database", of: "jobs", environment: environment).hasSuffix("cluster"))
+        // Other commands use the same ledger.
+        #expect(try setting("database", of: "jobs", environment: environment).hasSuffix("file \(file) 2"))
         let table = try sluice("config", "show", "--origin", "--config", file).checked().outputText
         #expect(table.contains("\(file):6") && !table.contains("hunter2"))
     }

@@ -32,6 +32,19 @@ struct StreamTests {
         }
     }
 
+    /// Swift reads the command line from /proc, so the command would answer as if it had been called without a word.
+    @Test func withoutProcNothingIsDone() throws {
+        let hide = "mount -t tmpfs none /proc; exec \"$@\""
+        let asRoot = geteuid() == 0 ? [] : ["--user", "--map-root-user"]
+        for command in [["convert", "talk.wav", "a.flac"], ["--version"]] {
+            let words = ["--mount"] + asRoot + ["sh", "-ec", hide, "sh", Sluice.path] + command
+            let run = try Run.program("unshare", words, folder: material.folder.path)
+            #expect(run.status == .exited(1) && run.stdout.isEmpty)
+            #expect(run.errorText.hasPrefix("error: cannot read the command line: /proc is not there\n"))
+        }
+        #expect(try material.folder.names().contains("a.flac") == false)
+    }
+
     @Test func remarksAreTalk() throws {
         let run = try Sluice.run("convert", "talk.wav", "a.wav", "--tag", "mood=calm", in: material.folder)
         #expect(run.outputText.hasPrefix("a.wav  "))

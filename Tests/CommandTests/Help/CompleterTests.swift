@@ -11,18 +11,10 @@ struct CompleterTests {
 
     @Test func commandsAreOfferedFirst() {
         let all = [
-            "convert", "join", "mix", "split", "probe", "formats", "presets", "recipe", "submit", "wait", "status",
-            "jobs",
-            "job",
-            "batches",
-            "errors",
-            "explain",
-            "retry", "cancel", "prioritize", "changes", "queues", "workers", "tokens", "tenants", "audit", "webhooks",
-            "watch",
-            "metrics",
-            "export",
-            "check", "worker",
-            "coordinator", "up", "down", "doctor", "migrate", "config", "help", "completion",
+            "convert", "probe", "up", "submit", "status", "watch", "errors", "retry", "doctor", "help", "join", "mix",
+            "split", "formats", "presets", "recipe", "wait", "jobs", "job", "batches", "export", "check", "explain",
+            "cancel", "prioritize", "changes", "worker", "coordinator", "workers", "queues", "down", "config",
+            "migrate", "metrics", "logins", "tokens", "tenants", "webhooks", "audit", "completion",
         ]
         #expect(words(offer("")) == all)
         #expect(words(offer("pr")) == ["probe", "presets", "prioritize"])

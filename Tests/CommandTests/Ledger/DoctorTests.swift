@@ -1,4 +1,5 @@
 import Foundation
+import Ledger
 import TestSupport
 import Testing
 
@@ -36,6 +37,25 @@ struct DoctorTests {
         )
     }
 
+    /// Root may write everywhere, and a worker does not run as root.
+    @Test(.enabled(if: geteuid() == 0, "only root can examine as another user"))
+    func rootsAreExaminedAsTheUserOfTheServices() throws {
+        let bench = try LedgerBench()
+        try #require(chmod(bench.folder.path, 0o755) == 0)
+        let root = ["--root", "out=\(bench.folder.path)", "--json"]
+        func verdict(_ words: [String]) throws -> String {
+            let lines = try bench.run(["doctor"] + words + root).outputText.split(separator: "\n")
+            return String(try #require(lines.first { $0.contains(#""subject":"root out""#) }))
+        }
+        #expect(try verdict([]).contains(#""verdict":"ok""#))
+        #expect(try verdict(["--as", "nobody"]).contains("not writable by this user"))
+        #expect(
+            try bench.run(["doctor", "--as", "nobody"]).outputText.hasPrefix("ok    user: examined as the user nobody")
+        )
+        let missing = try bench.run("doctor", "--as", "no-such-user")
+        #expect(missing.status == .exited(4) && missing.errorText.contains("there is no user \"no-such-user\""))
+    }
+
     @Test func choreThatTakesLongIsShownWithWhatIsLeft() async throws {
         let bench = try LedgerBench()
         try await bench.submit(3)
@@ -50,6 +70,37 @@ struct DoctorTests {
         )
         let failed = try bench.run("doctor", "--json").outputText
         #expect(failed.contains("fold_counts: disk full; 1 left, last finished 2 h ago"), "\(failed)")
+    }
+
+    @Test func loginOfTheServicesMustBeAbleToRegister() throws {
+        let bench = try LedgerBench()
+        let login = PrivatePostgres.freshName("pump")
+        try bench.sql("create role \(login) login in role sluice_viewer")
+        let url = try #require(bench.environment["SLUICE_DATABASE_URL"]).replacing("postgres@", with: "\(login)@")
+        let file = bench.folder.path("sluice.conf")
+        try Bytes.write(Array("database = \(url)\n".utf8), to: file)
+        func role() throws -> String {
+            let lines = try Sluice.run(["doctor", "--json", "--config", file]).outputText.split(separator: "\n")
+            return String(try #require(lines.first { $0.contains(#""subject":"role""#) }))
+        }
+        #expect(try role().contains("grant sluice_worker to \(login)"))
+        try bench.sql("grant sluice_worker to \(login)")
+        #expect(try role().contains(#""verdict":"ok""#))
+        try bench.sql("drop role \(login)")
+    }
+
+    @Test func workersWithDifferentUsersAreTold() async throws {
+        let bench = try LedgerBench()
+        for (name, user) in [("a", 812), ("b", 812), ("c", 997)] {
+            let entry = try await bench.ledger.register(
+                WorkerRegistration(name: name, host: "h-\(name)", build: "test", slots: 1)
+            )
+            _ = try await bench.heartbeat.beat(entry.worker, status: WorkerStatus(userID: user))
+            let doctor = try bench.run("doctor", "--json").outputText
+            #expect(doctor.contains(#""subject":"owners""#) == (user == 997), "\(doctor)")
+        }
+        let line = try bench.run("doctor").outputText
+        #expect(line.contains("812 (2 workers, such as a on h-a), 997 (1 worker, such as c on h-c)"), "\(line)")
     }
 
     @Test func loginThatActsForOthersIsExplained() throws {

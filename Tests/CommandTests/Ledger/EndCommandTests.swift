@@ -46,6 +46,10 @@ struct EndCommandTests {
         #expect(late.status == .exited(8) && !late.outputText.contains("ended\n"))
         let alone = try bench.run("submit", "in:a.wav", "--to", "out:a.flac", "--on-end", "true")
         #expect(alone.status == .exited(2) && alone.errorText.contains("--on-end needs --wait"))
+        let unbounded = try bench.run("submit", "in:a.wav", "--to", "out:a.flac", "--timeout", "1s")
+        #expect(unbounded.status == .exited(2) && unbounded.errorText.contains("--timeout needs --wait"))
+        let short = try bench.run("submit", "in:a.wav", "--to", "out:a.flac", "--wait", "--timeout", "0s")
+        #expect(short.status == .exited(8), "\(short.errorText)")
     }
 
     @Test func submittingWaitsForIt() async throws {

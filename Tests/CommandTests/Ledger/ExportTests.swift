@@ -15,7 +15,7 @@ struct ExportTests {
         let fences = try await bench.claim(2, for: bench.worker())
         try await bench.complete(fences[0])
         try await bench.fail(fences[1])
-        let rows = try bench.output("export", "--batch", "1").split(separator: "\n")
+        let rows: [[String]] = try bench.output("export", "--batch", "1").split(separator: "\n")
             .map { $0.split(separator: "\t", omittingEmptySubsequences: false).map(String.init) }
         #expect(
             rows.count == 4 && rows[0] == ExportRow.columns(isBrief: false)
@@ -24,8 +24,11 @@ struct ExportTests {
         func cell(_ row: Int, _ name: String) -> String {
             rows[row][ExportRow.columns(isBrief: false).firstIndex(of: name)!]
         }
-        #expect(rows.dropFirst().map { $0[1] } == jobs.map { "\($0)" })
-        #expect(rows.dropFirst().map { $0[0] } == ["1", "2", "3"])
+        let ids: [String] = jobs.map { (job: Int64) -> String in String(job) }
+        let listed: [String] = rows.dropFirst().map { $0[1] }
+        #expect(listed == ids)
+        let numbers: [String] = rows.dropFirst().map { $0[0] }
+        #expect(numbers == ["1", "2", "3"])
         #expect(cell(1, "state") == "completed" && cell(1, "host") == "host-1" && cell(1, "worker") == "pump-1")
         #expect(cell(1, "frames") == "48000" && cell(1, "bytes") == "1234567" && cell(1, "sha256").count == 64)
         #expect(cell(1, "source") == "in:a/1.wav" && cell(1, "destination") == "out:a/1.mp3")
@@ -37,11 +40,12 @@ struct ExportTests {
     @Test func manyJobsKeepTheirOrder() async throws {
         let bench = try LedgerBench()
         try await bench.submit(1_107)
-        let jobs = (1...1_107).map(String.init)
+        let jobs: [String] = (1...1_107).map { (job: Int) -> String in String(job) }
         for more in [[], ["--brief"]] {
             let text = try bench.run(["export", "--batch", "1"] + more).checked().outputText
-            let rows = text.split(separator: "\n").dropFirst()
-            #expect(rows.map { String($0.split(separator: "\t")[1]) } == jobs)
+            let rows: ArraySlice<Substring> = text.split(separator: "\n").dropFirst()
+            let listed: [String] = rows.map { (row: Substring) -> String in String(row.split(separator: "\t")[1]) }
+            #expect(listed == jobs)
         }
     }
 

@@ -32,9 +32,8 @@ struct JobsTests {
         let jobs = try await jobsInEveryState(bench)
         let lines = try bench.output("jobs").split(separator: "\n").map(String.init)
         try #require(lines.count == 7)
-        #expect(
-            lines[0].split(separator: " ") == ["ID", "STATE", "SOURCE", "CODE", "DONE", "ATTEMPTS", "WHEN", "WORKER"]
-        )
+        let titles: [Substring] = lines[0].split(separator: " ")
+        #expect(titles == ["ID", "STATE", "SOURCE", "CODE", "DONE", "ATTEMPTS", "WHEN", "WORKER"])
         func row(_ place: Int) -> [Substring] { lines[6 - place].split(separator: " ") }
         #expect(row(0).prefix(4) == ["\(jobs[0])", "completed", "in:a/1.wav", "1"] && row(0).last == "pump-1")
         #expect(row(1).prefix(4) == ["\(jobs[1])", "failed", "in:a/2.wav", "truncated"])

@@ -1,3 +1,4 @@
+import API
 import Conversion
 import Foundation
 import Ledger
@@ -6,6 +7,32 @@ import Testing
 
 /// `batches`, `queues`, `workers`, `errors` and `status`.
 struct OverviewTests {
+    // MARK: - Status
+
+    @Test func failuresAndLossesOfTheLastHourAreTold() async throws {
+        let bench = try LedgerBench()
+        let context = ["XDG_CONFIG_HOME": bench.folder.path]
+        let address = try #require(bench.environment["SLUICE_DATABASE_URL"])
+        try bench.run("config", "set-context", "here", "--database", address, environment: context).checked()
+        _ = try await bench.failedJob()
+        try bench.sql("update sluice.worker set ended_at = sluice.ledger_time(), end_reason = 'lost'")
+        let notes = [
+            "1 job has failed for good in the last hour with truncated: sluice errors --since 1h",
+            "worker pump-1 (host-1) was lost just now: its jobs went to others",
+        ]
+        for words in [["status"], ["status", "--all-contexts"], ["status", "--context", "here"]] {
+            let run = try bench.run(words, environment: context).checked()
+            #expect(!run.outputText.contains("all well"), "\(words)")
+            for note in notes { #expect(run.errorText.contains(note), "\(words): \(run.errorText)") }
+        }
+        // The API gives these facts.
+        let facts = try await StatusFacts.look(at: bench.ledger)
+        for note in notes { #expect(facts.notes.contains { $0.text == note }) }
+        try bench.sql("update sluice.failure_count set hour = hour - interval '3 h'")
+        try bench.sql("update sluice.failure_delta set at = at - interval '3 h'")
+        #expect(try !bench.run("status").checked().errorText.contains("failed for good"))
+    }
+
     // MARK: - Batches
 
     @Test func batchesTellHowFarTheyAre() async throws {
@@ -17,7 +44,8 @@ struct OverviewTests {
         try await bench.submit(1, Submission(queue: "nightly", key: "k1"))
         let lines = try bench.output("batches").split(separator: "\n").map { $0.split(separator: " ") }
         #expect(lines[0] == ["ID", "NAME", "QUEUE", "JOBS", "DONE", "FAILED", "OPEN", "SUBMITTED"])
-        #expect(lines[2].prefix(7) == ["1", "podcasts", "default", "4", "50%", "1", "2"])
+        // What failed is not done.
+        #expect(lines[2].prefix(7) == ["1", "podcasts", "default", "4", "25%", "1", "2"])
         #expect(lines[1].prefix(3) == ["2", "nightly", "1"])
         try Golden.expect(Golden.maskedLedger(bench.output("batches", "--json")), is: "batches.jsonl")
         #expect(try bench.output("batches", "-q") == "2\n1\n")
@@ -27,6 +55,10 @@ struct OverviewTests {
         #expect(try bench.output("batches", "--before", "2", "-q") == "1\n")
         #expect(try bench.output("batches", "--all", "-q") == "2\n1\n")
         #expect(try bench.run("batches", "5").status == .exited(4))
+        _ = try await bench.ledger.apply(.cancel, to: JobFilter(batch: 1))
+        let cancelled = try bench.output("batches", "1").split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(cancelled[0].prefix(8) == ["ID", "NAME", "QUEUE", "JOBS", "DONE", "CANCELLED", "FAILED", "OPEN"])
+        #expect(cancelled[1].prefix(8) == ["1", "podcasts", "default", "4", "25%", "2", "1", "0"])
     }
 
     // MARK: - Metrics
@@ -147,7 +179,8 @@ struct OverviewTests {
         let crash = try await bench.failedJob(code: "room_crash", stem: "three")
         let run = try bench.run("errors").checked()
         let lines = run.outputText.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        #expect(lines[0].split(separator: " ") == ["CODE", "CLASS", "STAGE", "JOBS", "TRIES", "LAST", "EXAMPLE"])
+        let titles: [Substring] = lines[0].split(separator: " ")
+        #expect(titles == ["CODE", "CLASS", "STAGE", "JOBS", "TRIES", "LAST", "EXAMPLE"])
         let top = lines[1].split(separator: " ").map(String.init)
         #expect(top.prefix(5) == ["truncated", "permanent", "decode", "2", "2"])
         #expect(lines[1].contains(" \(second) in:two/1.wav") || lines[1].contains(" \(first) in:one/1.wav"))
@@ -199,7 +232,7 @@ struct OverviewTests {
 
     @Test func statusSaysThatNoCoordinatorSendsWebhooks() async throws {
         let bench = try LedgerBench()
-        let hook = try await bench.ledger.createWebhook(at: "https://example.com/", for: .all).id
+        let hook = try await bench.ledger.createWebhook(NewWebhook(at: "https://example.com/", for: .all)).id
         _ = try await bench.ledger.testWebhook(hook)
         try bench.age(seconds: 305)
         let status = try bench.run("status").checked()

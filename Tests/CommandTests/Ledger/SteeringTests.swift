@@ -74,6 +74,8 @@ struct SteeringTests {
         #expect(try await bench.state(failed) == .waiting)
         #expect(try await bench.state(cancelled) == .cancelled)
         #expect(try bench.output("retry", "\(cancelled)", "--yes") == "1 job back in the queue\n")
+        #expect(try bench.records("job", "\(cancelled)").first?["retriedBy"] as? String == "postgres")
+        #expect(try bench.output("jobs", "--all").contains("RETRIED BY"))
         #expect(try await bench.state(cancelled) == .waiting)
     }
 

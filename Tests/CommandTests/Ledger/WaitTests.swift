@@ -6,6 +6,31 @@ import Testing
 
 /// `sluice wait` exits when its jobs have ended, and its exit code says how they ended.
 struct WaitTests {
+    @Test func aLongJobMovesTheWhole() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        let worker = try await bench.worker()
+        let fence = try await bench.claim(for: worker)[0]
+        let beat = RunningJob(fence, frames: 400, totalFrames: 1_000, slot: 1)
+        _ = try await bench.heartbeat.beat(worker, [beat], status: WorkerStatus())
+        let run = try bench.run("wait", "\(job)", "--progress", "bar", "--timeout", "2s")
+        #expect(run.status == .exited(8) && run.errorText.contains(" 40%   0 done  1 running"), "\(run.errorText)")
+    }
+
+    /// A worker claims jobs ahead of the rooms that will convert them.
+    @Test func claimedJobsAreNotSaidToRun() async throws {
+        let bench = try LedgerBench()
+        _ = try await bench.submit(3)
+        let worker = try await bench.worker()
+        let fences = try await bench.claim(3, for: worker)
+        _ = try await bench.heartbeat.beat(worker, [RunningJob(fences[0], slot: 1)], status: WorkerStatus())
+        let waited = try bench.run("wait", "--batch", "1", "--progress", "bar", "--timeout", "1s")
+        #expect(waited.errorText.contains("0 done  1 running  2 claimed"), "\(waited.errorText)")
+        #expect(try bench.output("status").contains("   running 1   claimed 2   "))
+        let states = try bench.output("jobs").split(separator: "\n").dropFirst().map { $0.split(separator: " ")[1] }
+        #expect(states.sorted() == ["claimed", "claimed", "running"])
+    }
+
     @Test func completedIsZero() async throws {
         let bench = try LedgerBench()
         let jobs = try await bench.submit(2, Submission(label: "two"))

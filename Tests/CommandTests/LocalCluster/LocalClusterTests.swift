@@ -84,6 +84,7 @@ struct LocalClusterTests {
         let facts = try home.up("--slots", "3")
         #expect(facts.slots == 3)
         #expect(facts.processes.count == 4)
+        #expect(try home.run("status").outputText.contains("1 alive (3 slots"))
         #expect(try home.run("down").status == .exited(0))
         for (part, id) in facts.processes { #expect(!home.runs(id), "\(part) runs still") }
         #expect(try home.run("down").errorText.contains("was not running"))
@@ -96,6 +97,7 @@ struct LocalClusterTests {
         let home = try Home()
         let before = try home.up("--slots", "1")
         let after = try home.up("--slots", "2")
+        #expect(try home.run("status").outputText.contains("1 alive (2 slots"))
         #expect(after.slots == 2)
         #expect(after.processes["postgres"] == before.processes["postgres"])
         #expect(after.processes["worker"] != before.processes["worker"])
@@ -156,6 +158,7 @@ struct LocalClusterTests {
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(answers.allSatisfy { $0.status == .exited(0) })
-        #expect(Set(answers.map(\.outputText)).count == 1)
+        let texts: Set<String> = Set(answers.map(\.outputText))
+        #expect(texts.count == 1)
     }
 }

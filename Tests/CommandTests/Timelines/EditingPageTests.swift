@@ -14,7 +14,8 @@ struct EditingPageTests {
         try recipe.validate()
         // The length of a piece without its silence is not known, and the example shows one that is.
         let fields = try Self.fields.filter { !["repeatUntil", "trimSilence"].contains($0) }
-        #expect(fields.filter { !example.contains("\"\($0)\"") } == [])
+        let missing: [String] = fields.filter { (field: String) -> Bool in !example.contains("\"\(field)\"") }
+        #expect(missing == [])
         #expect(try Recipe(json: recipe.json()) == recipe)
     }
 

@@ -1,5 +1,5 @@
+import API
 import FoundationEssentials
-import Records
 import Testing
 
 @testable import Command
@@ -15,24 +15,21 @@ struct RecentThroughputTests {
         -> MinuteThroughput
     {
         let end = (now - ago).timeIntervalSince1970
-        return MinuteThroughput(
-            minute: Date(timeIntervalSince1970: end - end.truncatingRemainder(dividingBy: 60)),
-            queue: queue,
-            completed: jobs,
-            failed: 0,
-            cancelled: cancelled,
-            audio: .seconds(10 * jobs),
-            began: now - began
-        )
+        var minute = MinuteThroughput()
+        minute.minute = Date(timeIntervalSince1970: end - end.truncatingRemainder(dividingBy: 60))
+        (minute.queue, minute.completed, minute.cancelled) = (queue, jobs, cancelled)
+        (minute.audio, minute.began) = (.seconds(10 * jobs), now - began)
+        return minute
     }
 
     private static let short = minute(0, jobs: 30, began: 10)
-    private static let steady: [MinuteThroughput] = (0..<60).map { ago in
+    private static let steady: [MinuteThroughput] = (0..<60).map { (ago: Int) -> MinuteThroughput in
         minute(Double(ago) * 60, jobs: 6, began: Double(ago + 1) * 60)
     }
 
-    private static let slower: [MinuteThroughput] = (0..<20).map { ago in
-        minute(Double(ago) * 60, jobs: ago < 5 ? 10 : 600, began: Double(ago + 1) * 60)
+    private static let slower: [MinuteThroughput] = (0..<20).map { (ago: Int) -> MinuteThroughput in
+        let jobs: Int = ago < 5 ? 10 : 600
+        return minute(Double(ago) * 60, jobs: jobs, began: Double(ago + 1) * 60)
     }
 
     @Test(

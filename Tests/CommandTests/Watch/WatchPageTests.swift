@@ -1,7 +1,7 @@
+import API
 import Conversion
 import Foundation
 import Ledger
-import Records
 import TestSupport
 import Testing
 
@@ -74,7 +74,8 @@ struct WatchPageTests {
                 // Colours change nothing else, and every line ends without an open colour.
                 let bare = PaintedText.parts(of: line).filter { !$0.isMark }.map(\.text).joined()
                 #expect(bare.trimmingCharacters(in: .whitespaces) == plain.trimmingCharacters(in: .whitespaces))
-                #expect(PaintedText.parts(of: line).last { $0.isMark }?.text ?? "\u{1B}[0m" == "\u{1B}[0m")
+                let marks: [String] = PaintedText.parts(of: line).filter(\.isMark).map(\.text)
+                #expect(marks.isEmpty || marks.last == "\u{1B}[0m")
             }
         }
     }
@@ -143,6 +144,13 @@ struct WatchPageTests {
         _ = state.take(.character("3"))
         state.take(try await WatchFacts.look(at: bench.ledger, state.query))
         #expect(state.text().contains("  no failed jobs"))
+    }
+
+    @Test func claimedJobsAreNotSaidToRun() async throws {
+        var facts = try await WatchMaterial().look()
+        let place = try #require(facts.workers.firstIndex { $0.holds == 2 })
+        facts.workers[place].begun = 1
+        #expect(WatchState(facts).text(120, 40).hasPrefix("sluice    4 waiting   1 running   1 claimed "))
     }
 
     @Test func missingWorkersAreSaidOnce() async throws {

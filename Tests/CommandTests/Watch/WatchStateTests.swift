@@ -1,6 +1,6 @@
+import API
 import Foundation
 import Ledger
-import Records
 import TestSupport
 import Testing
 
@@ -231,7 +231,7 @@ struct WatchStateTests {
     @Test func storyOpensMovesAndCloses() async throws {
         let material = try await WatchMaterial()
         var state = try await material.state()
-        #expect(state.take(.enter) == .tell(job: material.running[0]))
+        #expect(state.take(.enter) == .showStory(of: material.running[0]))
         state.take(story: (1...50).map { "line \($0)" }, of: material.running[0])
         let page = WatchPage(state, size: ScreenSize(columns: 80, rows: 24), style: ScreenStyle())
         (state.visibleRows, state.lastTop) = (page.visibleRows, page.lastTop)
@@ -253,7 +253,7 @@ struct WatchStateTests {
         let start = try await material.state()
         for key in [Key.character("/"), .character("?"), .character("c")] {
             var state = start
-            #expect(state.take(.enter) == .tell(job: first))
+            #expect(state.take(.enter) == .showStory(of: first))
             _ = state.take(key)
             let mode = state.mode
             state.take(story: ["late"], of: first)
@@ -266,7 +266,7 @@ struct WatchStateTests {
         var state = start
         _ = state.take(.enter)
         _ = state.take(.down)
-        #expect(state.take(.enter) == .tell(job: second))
+        #expect(state.take(.enter) == .showStory(of: second))
         state.take(story: ["first"], of: first)
         #expect(state.mode == .list)
         state.take(story: ["second"], of: second)

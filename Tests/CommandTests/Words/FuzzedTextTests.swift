@@ -15,8 +15,8 @@ struct FuzzedTextTests {
 
     @Test(.timeLimit(.minutes(5)), arguments: [15, 16]) func noTextEndsAReader(seed: Int) throws {
         let folder = try TemporaryFolder.create()
-        let words = ["\(Self.count)", "\(seed)", folder.path("last")]
-        let run = try Run.program(BuiltProgram.path("text-process"), words, limit: .seconds(240))
+        let words = ["texts", "\(Self.count)", "\(seed)", folder.path("last")]
+        let run = try Run.program(BuiltProgram.testProgram, words, limit: .seconds(600))
         guard run.succeeded else {
             let last = try Bytes.read(folder.path("last"))
             let reader = FuzzedText.allCases[Int(last[0])]

@@ -46,9 +46,19 @@ struct ValueTypeTests {
     }
 
     @Test func tagNeedsANameAndASign() throws {
-        #expect(try ValueType<TagWish>.tag.read("artist=A=B").value == "A=B")
+        #expect(try ValueType<TagWish>.tag.read("artist=A=B").value(for: "x.wav") == "A=B")
         #expect(why(.tag as ValueType<TagWish>, "artist") == "must be NAME=VALUE")
         #expect(why(.tag as ValueType<TagWish>, "=x") == "must be NAME=VALUE")
+    }
+
+    @Test func tagTakesFieldsOfItsSource() throws {
+        let wish = try ValueType<TagWish>.tag.read("title={dir} - {stem} ({source-ext}) {{x}}")
+        #expect(wish.hasFields && wish.value(for: "a/b/talk.one.wav") == "a/b - talk.one (wav) {x}")
+        #expect(wish.value(for: "talk") == " - talk () {x}")
+        #expect(
+            why(.tag as ValueType<TagWish>, "title={n}")?.contains("unknown field {n}; known: {dir} {stem}") == true
+        )
+        #expect(why(.tag as ValueType<TagWish>, "title={") != nil)
     }
 
     @Test func numbersAreFinite() throws {

@@ -1,12 +1,13 @@
+import API
 import Console
 import Conversion
-import Face
+import HTTPServer
 import Ledger
 import Storage
 import Worker
 
-/// The options of the coordinator's HTTP face.
-enum FaceOptions {
+/// The options of the coordinator's HTTP API.
+enum APIOptions {
     private static let listen = Option<String>(
         "listen",
         .text.named("ADDRESS"),
@@ -57,7 +58,7 @@ enum FaceOptions {
         _ invocation: Invocation,
         _ places: [WorkerConfiguration.RootPlace],
         complain: @escaping @Sendable (Failure) -> Void
-    ) throws -> Face? {
+    ) throws -> APIServer? {
         let addresses = invocation.all(listen)
         guard !addresses.isEmpty else {
             guard invocation[openRole] == nil else {
@@ -68,7 +69,7 @@ enum FaceOptions {
             }
             return nil
         }
-        var configuration = Face.Configuration(addresses: addresses)
+        var configuration = APIServer.Configuration(addresses: addresses)
         configuration.openRole = invocation[openRole]
         configuration.allowsInsecure = invocation[insecure]
         configuration.version = Version.number
@@ -77,7 +78,7 @@ enum FaceOptions {
         configuration.downloads = try named(by: downloads, invocation, among: places)
         if let size = invocation[mostUpload] { configuration.mostUploadBytes = size.bytes }
         do {
-            return try Face(
+            return try APIServer(
                 LedgerOptions.configuration(invocation),
                 configuration,
                 environment: invocation.environment,
@@ -93,8 +94,8 @@ enum FaceOptions {
         by option: Option<String>,
         _ invocation: Invocation,
         among places: [WorkerConfiguration.RootPlace]
-    ) throws -> [Face.RootPlace] {
-        var found: [Face.RootPlace] = []
+    ) throws -> [APIServer.RootPlace] {
+        var found: [APIServer.RootPlace] = []
         for name in invocation.all(option) where !found.contains(where: { $0.name == name }) {
             guard let place = places.first(where: { $0.name == name }) else {
                 throw UsageError(
@@ -106,7 +107,7 @@ enum FaceOptions {
             guard option.form.name == uploads.form.name ? mayWrite : mayRead else {
                 throw UsageError("the rules of the root \(name) forbid --\(option.form.name)")
             }
-            found.append(Face.RootPlace(name: place.name, path: place.path, rules: place.rules))
+            found.append(APIServer.RootPlace(name: place.name, path: place.path, rules: place.rules))
         }
         return found
     }
