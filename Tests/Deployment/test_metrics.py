@@ -26,7 +26,7 @@ RULES = HOUSE / "deploy/prometheus/sluice-alerts.yml"
 RULES_TEST = HOUSE / "deploy/prometheus/sluice-alerts-test.yml"
 DASHBOARDS = sorted((HOUSE / "deploy/grafana").glob("*.json"))
 GUIDE = HOUSE / "docs/operations.md"
-PATIENCE = 60
+PATIENCE = 600
 
 # What a worker does that has lost a root, whose room dies, and that is lost later.
 TROUBLE = """
@@ -180,7 +180,7 @@ def prometheus(ledger, tmp_path_factory):
 
 def ask(address, expression):
     query = urllib.parse.urlencode({"query": expression})
-    with urllib.request.urlopen(f"http://{address}/api/v1/query?{query}", timeout=10) as reply:
+    with urllib.request.urlopen(f"http://{address}/api/v1/query?{query}", timeout=PATIENCE) as reply:
         answer = json.load(reply)
     assert answer["status"] == "success", answer
     return answer["data"]["result"]

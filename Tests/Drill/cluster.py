@@ -9,7 +9,7 @@ import subprocess
 import wave
 
 import enclosure
-from machines import Broken, Network, wait_until
+from machines import PATIENCE, Broken, Network, wait_until
 from servers import LOGINS, PASSWORD, Authority
 
 WORKERS = ["pump-1", "pump-2", "pump-3"]
@@ -264,7 +264,7 @@ class Cluster:
         )
 
     def wait_until_done(self):
-        wait_until("no job is open", lambda: self.open_jobs() == 0, 2 * 120, self.whereabouts)
+        wait_until("no job is open", lambda: self.open_jobs() == 0, 2 * PATIENCE, self.whereabouts)
 
     # MARK: - For messages
 
@@ -286,7 +286,7 @@ class Cluster:
         lines = []
         for name, process in self.processes.items():
             words = ["gdb", "--batch", "--pid", str(process.id), "--ex", "thread apply all backtrace 25"]
-            done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+            done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
             lines += [f"--- {name}", *(line for line in done.stdout.splitlines() if line.startswith(("Thread", "#")))]
         return "\n".join([*lines, ""])
 

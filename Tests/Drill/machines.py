@@ -8,7 +8,7 @@ import time
 
 import enclosure
 
-PATIENCE = 120
+PATIENCE = 600
 
 
 class Broken(Exception):

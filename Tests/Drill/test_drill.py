@@ -18,7 +18,7 @@ import enclosure  # noqa: E402
 from cluster import NUMBERS  # noqa: E402
 from drill import HOUSE  # noqa: E402
 from faults import KINDS  # noqa: E402
-from machines import below, wait_until  # noqa: E402
+from machines import PATIENCE, below, wait_until  # noqa: E402
 from patroni_pair import HAPROXY, configuration  # noqa: E402
 
 DRILL = [sys.executable, str(HERE / "drill.py")]
@@ -97,9 +97,9 @@ def test_nothing_is_left_of_a_drill_that_is_ended(tmp_path):
         for name, (end, status) in endings.items():
             drill = drills[name]
             end(drill.process)
-            assert drill.process.wait(60) == status, drill.said()
-            wait_until(f"after {name} no process is left", lambda: not drill.rest(), 60, lambda: str(drill.rest()))
-    wait_until("all is as before", lambda: machine_state() == before, 60, lambda: f"{machine_state()}, not {before}")
+            assert drill.process.wait(PATIENCE) == status, drill.said()
+            wait_until(f"after {name} no process is left", lambda: not drill.rest(), PATIENCE, lambda: str(drill.rest()))
+    wait_until("all is as before", lambda: machine_state() == before, PATIENCE, lambda: f"{machine_state()}, not {before}")
 
 
 @needs_machines

@@ -12,7 +12,7 @@ import pytest
 
 from coordinators import Coordinator
 from relay import Relay, cut_after_an_event, pass_on, refuse
-from terminal import HOUSE, environment
+from terminal import HOUSE, PATIENCE, environment
 from test_access import token
 from test_operations import jobs, lines
 
@@ -63,7 +63,8 @@ def test_the_client_submits_and_waits(ledger, guarded, tmp_path):
         def run(*pairs):
             return subprocess.run(
                 [sys.executable, str(HOUSE / "docs/examples/submit_and_wait.py"), *pairs],
-                env=environment(SLUICE_URL=guarded.url, SLUICE_TOKEN=secret), capture_output=True, text=True, timeout=60
+                env=environment(SLUICE_URL=guarded.url, SLUICE_TOKEN=secret), capture_output=True, text=True,
+                timeout=PATIENCE
             )
 
         done = run("in:talk.wav=out:talk.flac", "in:broken.wav=out:broken.flac")
@@ -73,7 +74,7 @@ def test_the_client_submits_and_waits(ledger, guarded, tmp_path):
         assert wrong.returncode == 1 and "the body is not right" in wrong.stderr, wrong
     finally:
         worker.terminate()
-        assert worker.wait(30) == 0
+        assert worker.wait(PATIENCE) == 0
 
 
 def test_the_client_sends_and_fetches(ledger, guarded, tmp_path):
@@ -87,7 +88,8 @@ def test_the_client_sends_and_fetches(ledger, guarded, tmp_path):
         def run(*words, url=guarded.url):
             return subprocess.run(
                 [sys.executable, str(HOUSE / "docs/examples/send_and_fetch.py"), *words], cwd=tmp_path,
-                env=environment(SLUICE_URL=url, SLUICE_TOKEN=secret), capture_output=True, text=True, timeout=60
+                env=environment(SLUICE_URL=url, SLUICE_TOKEN=secret), capture_output=True, text=True,
+                timeout=PATIENCE
             )
 
         done = run("a talk.wav", "a talk.flac")
@@ -108,4 +110,4 @@ def test_the_client_sends_and_fetches(ledger, guarded, tmp_path):
         assert broken.returncode == 1 and "error: in:" in broken.stderr and not (tmp_path / "b.flac").exists(), broken
     finally:
         worker.terminate()
-        assert worker.wait(30) == 0
+        assert worker.wait(PATIENCE) == 0

@@ -300,10 +300,10 @@ def test_serves_at_sockets_that_systemd_hands_over(ledger):
         try:
             url = f"http://127.0.0.1:{listener.getsockname()[1]}/healthz"
             # Connections wait until the process accepts them.
-            assert httpx.get(url, timeout=30).json() == {"isWell": True}
+            assert httpx.get(url, timeout=PATIENCE).json() == {"isWell": True}
         finally:
             process.terminate()
-            assert process.wait(30) == 0
+            assert process.wait(PATIENCE) == 0
 
 
 @pytest.mark.process

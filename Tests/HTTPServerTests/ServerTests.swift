@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A server in this process, whose service answers as a test says. Tests/HTTP asks a coordinator.
-@Suite(.timeLimit(.minutes(1))) struct ServerTests {
+@Suite(.timeLimit(.minutes(15))) struct ServerTests {
     private struct Service: RequestService {
         let reception: @Sendable (RequestHead) -> Reception
 

@@ -225,7 +225,7 @@ struct ChoreTests {
             }
         }
         try await lab.lab.untilRunning("%pg_sleep(600)%")
-        let report = try await lab.ledger.keepHouse(for: .zero, within: .seconds(3))
+        let report = try await lab.ledger.keepHouse(for: .zero, within: .seconds(20))
         #expect(report["fold_counts"]?.error != nil)
         #expect(report.chores.count == 13)
         #expect(report.chores.allSatisfy { $0.error == nil || $0.name == "fold_counts" }, "\(report)")

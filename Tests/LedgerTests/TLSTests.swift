@@ -28,7 +28,7 @@ struct TLSTests {
         let distrusting = try source(
             server,
             "sslmode=verify-full&sslrootcert=\(other.certificate)",
-            patience: .seconds(2)
+            patience: .seconds(20)
         )
         let error = try await failure { try await distrusting.run("connect") { try $0.execute("select 1") } }
         #expect(error.code == .ledgerCannotReach)

@@ -86,7 +86,7 @@ struct LogRotationTests {
         }
         try complain(0..<100)
         var text = ""
-        let deadline = ContinuousClock.now + .seconds(100)
+        let deadline = ContinuousClock.now + .seconds(600)
         _ = try EventWait.until(deadline, changesOf: [place.serverLogs]) {
             text = try logs().map { try String(contentsOfFile: "\(place.serverLogs)/\($0)", encoding: .utf8) }.joined()
             return text.contains("marker-99;")

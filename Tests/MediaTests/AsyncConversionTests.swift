@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-@Suite(.timeLimit(.minutes(10))) struct AsyncConversionTests {
+@Suite(.timeLimit(.minutes(30))) struct AsyncConversionTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Media
 
-@Suite(.timeLimit(.minutes(10))) struct AsyncReaderTests {
+@Suite(.timeLimit(.minutes(30))) struct AsyncReaderTests {
     private let folder: TemporaryFolder
     private let pcm = Signal.noise(seed: 11, rate: 44_100, frames: 30_001, channels: 2).pcm(.s16)
 

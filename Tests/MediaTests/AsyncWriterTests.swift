@@ -5,7 +5,7 @@ import System
 
 @testable import Media
 
-@Suite(.timeLimit(.minutes(10))) struct AsyncWriterTests {
+@Suite(.timeLimit(.minutes(30))) struct AsyncWriterTests {
     private let folder: TemporaryFolder
     private let pcm = Signal.sweep(rate: 48_000, frames: 50_001, channels: 2).pcm(.s16)
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A package outside of this one records sound with the interface for tasks: `Tests/Outside`.
-@Suite(.timeLimit(.minutes(10))) struct OutsidePackageTests {
+@Suite(.timeLimit(.minutes(30))) struct OutsidePackageTests {
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder.create() }
@@ -17,7 +17,7 @@ import Testing
         let build = ["build", "--package-path", package, "--scratch-path", folder.path("build")]
         try Run.program("swift", build, environment: environment).checked()
         let program = folder.path("build/debug/recorder")
-        let run = try Run.program(program, [folder.path], limit: .seconds(60)).checked()
+        let run = try Run.program(program, [folder.path], limit: .seconds(600)).checked()
         #expect(
             run.outputText == """
                 tone: 144000 frames

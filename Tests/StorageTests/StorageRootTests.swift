@@ -114,7 +114,7 @@ struct StorageRootTests {
         let folder = folder
         let outcomes = Outcomes()
         // Runs until both results have come often, or something is wrong.
-        let deadline = ContinuousClock.now + .seconds(200)
+        let deadline = ContinuousClock.now + .seconds(600)
         let isOver: @Sendable () -> Bool = {
             outcomes["led out"] > 0 || (outcomes["ours"] >= 500 && outcomes["outside_root"] >= 500)
                 || ContinuousClock.now > deadline

@@ -16,7 +16,7 @@ HOUSE = pathlib.Path(__file__).resolve().parents[2]
 SLUICE = pathlib.Path(os.environ.get("SLUICE", HOUSE / ".build/debug/sluice")).resolve()
 
 # In seconds: the last resort against a hang. No passing test takes as long, not even beside eight other programs.
-PATIENCE = 120
+PATIENCE = 600
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -6,7 +6,6 @@ import re
 
 import pytest
 
-import terminal
 from terminal import SLUICE, Terminal
 
 DEMO = SLUICE.parent / "demo"
@@ -28,9 +27,7 @@ def processes_of(folder):
 
 
 @pytest.mark.parametrize("moment", ["sluice up", "the private cluster is running", 'batch 1 "demo"', " done "])
-def test_ctrl_c_leaves_nothing(moment, tmp_path, monkeypatch):
-    # The demonstration first computes all sound, with an unoptimised program.
-    monkeypatch.setattr(terminal, "PATIENCE", 240)
+def test_ctrl_c_leaves_nothing(moment, tmp_path):
     with Terminal([DEMO], tmp_path) as demo:
         demo.wait(lambda: moment in demo.raw.decode(errors="replace"), moment)
         demo.send("\x03")

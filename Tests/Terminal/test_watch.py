@@ -9,7 +9,7 @@ import pytest
 from wcwidth import wcswidth
 
 from ledgers import Server
-from terminal import SLUICE, Terminal
+from terminal import PATIENCE, SLUICE, Terminal
 
 SIZES = [(40, 24), (80, 24), (200, 60)]
 LEAVING = b"\x1b[?7h\x1b[?25h\x1b[?1049l"
@@ -57,7 +57,7 @@ def works(ledger, tmp_path):
         # Cancels the running jobs, so that the worker has nothing to finish.
         ledger.run("cancel", "--all", "--yes")
         worker.send_signal(signal.SIGTERM)
-        assert worker.wait(timeout=60) == 0
+        assert worker.wait(timeout=PATIENCE) == 0
 
 
 @pytest.mark.parametrize("columns,lines", SIZES)
@@ -359,4 +359,4 @@ def test_it_shows_and_changes_the_same_over_http(works, tmp_path):
             assert (over.end(), direct.end()) == (0, 0)
     finally:
         coordinator.send_signal(signal.SIGTERM)
-        assert coordinator.wait(timeout=60) == 0
+        assert coordinator.wait(timeout=PATIENCE) == 0

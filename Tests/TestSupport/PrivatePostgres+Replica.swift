@@ -28,10 +28,10 @@ extension PrivatePostgres {
     }
 
     /// Promotes a standby to primary, and waits until it accepts writes.
-    public func promote() throws { try run("select pg_promote(true, 60)") }
+    public func promote() throws { try run("select pg_promote(true, 600)") }
 
     private func wait(_ what: String, until condition: () throws -> Bool) throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(600)
         // The server's statistics send no events. Each check runs psql, which takes longer than a useful pause.
         while try !condition() {
             guard ContinuousClock.now < deadline else { throw SupportError("wait until \(what)", log) }

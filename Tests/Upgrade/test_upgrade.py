@@ -12,7 +12,7 @@ import pytest
 from conftest import RELEASE
 from terminal import SLUICE, environment
 
-PATIENCE = 120
+PATIENCE = 300
 NEW_VERSION = len(list((pathlib.Path(__file__).parents[2] / "migrations/tables").glob("*.sql")))
 CATALOG = (pathlib.Path(__file__).parent / "catalog.sql").read_text()
 OLD_VERSION = int(os.environ["SLUICE_RELEASE_LEDGER"])

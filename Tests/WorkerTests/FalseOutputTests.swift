@@ -6,7 +6,7 @@ import Testing
 
 /// Rooms that were taken over and change an output after they have reported its end, with a
 /// real worker and a real ledger.
-@Suite(.timeLimit(.minutes(5))) struct FalseOutputTests {
+@Suite(.timeLimit(.minutes(15))) struct FalseOutputTests {
     private let neighbours = 8
 
     /// The digests of the output files, and those that the ledger has recorded.

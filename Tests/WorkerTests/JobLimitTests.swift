@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How `sluice worker --job-time` and `--job-cpu` end a job that exceeds them, with a real worker and a real ledger.
-@Suite(.timeLimit(.minutes(3))) struct JobLimitTests {
+@Suite(.timeLimit(.minutes(15))) struct JobLimitTests {
     /// Runs the job that `submit` makes, between good ones, on a worker with the given limit. Returns the job's story.
     private func end(
         _ limit: [String],

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Files that break the room that reads them, with a real worker and a real ledger.
-@Suite(.timeLimit(.minutes(5))) struct PoisonTests {
+@Suite(.timeLimit(.minutes(15))) struct PoisonTests {
     private let neighbours = 12
 
     /// Runs one poisoned job between good ones, all on one worker with one slot.

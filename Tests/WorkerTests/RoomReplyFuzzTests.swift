@@ -10,7 +10,7 @@ import Testing
 
 /// Whatever a room sends, it ends in a report, a failure or the end of the room. It never ends in a trap, or in a
 /// statement that the ledger refuses, which would make the job come back.
-@Suite(.timeLimit(.minutes(5))) struct RoomReplyFuzzTests {
+@Suite(.timeLimit(.minutes(15))) struct RoomReplyFuzzTests {
     private static let count = 100_000
 
     /// The replies that a slot accepts, as the worker reports them to the ledger.

@@ -6,7 +6,7 @@ import Testing
 
 /// Untrusted text that passes through a worker: names and tags of files, libav's messages about them, and a room's
 /// last words. In the log, in the ledger's records and in the output of commands, it must stay plain text.
-@Suite(.timeLimit(.minutes(3))) struct UntrustedTextTests {
+@Suite(.timeLimit(.minutes(15))) struct UntrustedTextTests {
     /// Colours, a window title, 8-bit forms of both, reversed text direction, a forged line, and line separators.
     private static let poison =
         "\u{1B}[31mred\u{1B}]0;owned\u{7}\u{9B}31m\u{202E}cod\n{\"event\":\"forged\"}\r\u{85}\u{2028}end"

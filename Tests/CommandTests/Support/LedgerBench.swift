@@ -211,7 +211,7 @@ final class HeldLock {
     }
 
     private func until(_ count: String) throws {
-        let deadline = ContinuousClock.now + .seconds(200)
+        let deadline = ContinuousClock.now + .seconds(600)
         // PostgreSQL reports locks in a view, without events. Each check runs psql, which takes longer than a pause.
         while try server.run(count, database: database).trimmingCharacters(in: .whitespacesAndNewlines) == "0" {
             guard ContinuousClock.now < deadline else { throw SupportError("wait for a lock", count) }

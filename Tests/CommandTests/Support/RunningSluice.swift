@@ -14,7 +14,7 @@ final class RunningSluice {
     private var complained = Data()
     private var hasEnded = false
     /// Long enough for the slowest machine; only a failing test waits this long.
-    private let deadline = ContinuousClock.now + .seconds(200)
+    private let deadline = ContinuousClock.now + .seconds(600)
 
     /// Starts a program, by default `sluice`, in `folder`. With `keepsLoaded`, its process shows no arguments of its own.
     init(

@@ -13,7 +13,7 @@ struct FuzzedTextTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: [15, 16]) func noTextEndsAReader(seed: Int) throws {
+    @Test(.timeLimit(.minutes(15)), arguments: [15, 16]) func noTextEndsAReader(seed: Int) throws {
         let folder = try TemporaryFolder.create()
         let words = ["texts", "\(Self.count)", "\(seed)", folder.path("last")]
         let run = try Run.program(BuiltProgram.testProgram, words, limit: .seconds(600))

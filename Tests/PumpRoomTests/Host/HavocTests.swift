@@ -8,7 +8,7 @@ import Testing
 
 /// Rooms and fork servers are stopped and killed at random moments: between two jobs, before they are ready,
 /// while a room is being forked.
-@Suite(.timeLimit(.minutes(5))) struct HavocTests {
+@Suite(.timeLimit(.minutes(15))) struct HavocTests {
     let bench: SlotBench
 
     init() throws { bench = try SlotBench() }

@@ -7,7 +7,7 @@ import Testing
 
 /// Malicious recipes with a timeline, in locked rooms: each is refused with its place, fails or is converted. None ends
 /// its room or keeps it busy.
-@Suite(.timeLimit(.minutes(5))) struct HostileRecipeTests {
+@Suite(.timeLimit(.minutes(15))) struct HostileRecipeTests {
     private let bench: SlotBench
 
     init() throws { bench = try SlotBench() }

@@ -7,7 +7,7 @@ import Testing
 @testable import PumpRoom
 
 /// A slot with rooms that lie: programs that are not ours and speak the protocol over the same socket.
-@Suite(.timeLimit(.minutes(3))) struct LyingRoomTests {
+@Suite(.timeLimit(.minutes(15))) struct LyingRoomTests {
     private let liar: LyingBench
 
     private var bench: SlotBench { liar.bench }

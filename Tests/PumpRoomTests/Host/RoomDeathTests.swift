@@ -6,7 +6,7 @@ import Testing
 @testable import PumpRoom
 
 /// A slot whose rooms die, hang or exceed limits.
-@Suite(.timeLimit(.minutes(3))) struct RoomDeathTests {
+@Suite(.timeLimit(.minutes(15))) struct RoomDeathTests {
     let bench: SlotBench
 
     init() throws { bench = try SlotBench() }

@@ -6,7 +6,7 @@ import Testing
 @testable import PumpRoom
 
 /// Probing files in a room.
-@Suite(.timeLimit(.minutes(3))) struct RoomProbeTests {
+@Suite(.timeLimit(.minutes(15))) struct RoomProbeTests {
     let bench: SlotBench
 
     init() throws { bench = try SlotBench() }

@@ -6,7 +6,7 @@ import Testing
 @testable import PumpRoom
 
 /// Jobs with several outputs, in real rooms and in rooms that lie.
-@Suite(.timeLimit(.minutes(3))) struct SeveralOutputsTests {
+@Suite(.timeLimit(.minutes(15))) struct SeveralOutputsTests {
     private let liar: LyingBench
 
     private var bench: SlotBench { liar.bench }

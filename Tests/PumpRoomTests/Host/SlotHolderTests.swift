@@ -6,7 +6,7 @@ import Testing
 @testable import PumpRoom
 
 /// Rooms that try to keep their slot, and rooms that must be gone when their job is done.
-@Suite(.timeLimit(.minutes(3))) struct SlotHolderTests {
+@Suite(.timeLimit(.minutes(15))) struct SlotHolderTests {
     private let liar: LyingBench
 
     init() throws { liar = try LyingBench() }

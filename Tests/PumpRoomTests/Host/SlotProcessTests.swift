@@ -6,7 +6,7 @@ import Testing
 
 /// What happens to rooms when their slot's process is killed or stopped, and what that process
 /// still holds after many jobs.
-@Suite(.timeLimit(.minutes(5))) struct SlotProcessTests {
+@Suite(.timeLimit(.minutes(15))) struct SlotProcessTests {
     let bench: SlotBench
 
     init() throws { bench = try SlotBench() }

@@ -6,7 +6,7 @@ import Testing
 @testable import PumpRoom
 
 /// What a room takes for a long timeline of many pieces.
-@Suite(.timeLimit(.minutes(5))) struct TimelineMemoryTests {
+@Suite(.timeLimit(.minutes(15))) struct TimelineMemoryTests {
     /// What the pieces may take beyond a plain conversion. The absolute peak of a process says little: it counts the
     /// pages of the program and its libraries, which all rooms share.
     private static let limit: Int64 = 12 << 20

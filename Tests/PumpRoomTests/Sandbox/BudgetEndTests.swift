@@ -7,7 +7,7 @@ import Testing
 
 /// Every budget ends its job within a second of being used up. The tests check the job's own figures (what it had
 /// decoded, written or used when it ended), because the wall clock of a busy machine proves nothing.
-@Suite(.timeLimit(.minutes(3))) struct BudgetEndTests {
+@Suite(.timeLimit(.minutes(15))) struct BudgetEndTests {
     private let bench: SlotBench
     /// The sample rate of `endless`, in Hz.
     private let rate: Int64 = 44_100

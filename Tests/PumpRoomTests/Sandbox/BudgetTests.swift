@@ -7,7 +7,7 @@ import Testing
 
 /// Small files that expand to very long or large sound: each job ends with the error of a named
 /// limit, and its room goes on.
-@Suite(.timeLimit(.minutes(10))) struct BudgetTests {
+@Suite(.timeLimit(.minutes(30))) struct BudgetTests {
     let bench: SlotBench
 
     init() throws { bench = try SlotBench() }

@@ -7,7 +7,7 @@ import Testing
 
 /// Scripts and playlists with the extensions of audio files: the room opens nothing that they refer to, and
 /// the failure names their kind.
-@Suite(.timeLimit(.minutes(3))) struct DisguiseTests {
+@Suite(.timeLimit(.minutes(15))) struct DisguiseTests {
     /// A text that libav recognises as a playlist or script, and the demuxer that the failure may name.
     struct Disguise: Sendable, CustomTestStringConvertible {
         let name: String

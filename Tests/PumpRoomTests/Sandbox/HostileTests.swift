@@ -6,7 +6,7 @@ import Testing
 @testable import PumpRoom
 
 /// Code that has taken over a room tries many attacks, and none succeeds.
-@Suite(.timeLimit(.minutes(3))) struct HostileTests {
+@Suite(.timeLimit(.minutes(15))) struct HostileTests {
     /// One attack, by its name in the program that tries it.
     struct Action: CustomTestStringConvertible, Sendable {
         let name: String

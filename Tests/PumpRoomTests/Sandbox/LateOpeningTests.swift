@@ -6,7 +6,7 @@ import Testing
 @testable import PumpRoom
 
 /// A header in which libav spends its time without reading, so that no check inside the decoding process can stop it.
-@Suite(.timeLimit(.minutes(3))) struct LateOpeningTests {
+@Suite(.timeLimit(.minutes(15))) struct LateOpeningTests {
     private let bench: SlotBench
 
     init() throws { bench = try SlotBench() }

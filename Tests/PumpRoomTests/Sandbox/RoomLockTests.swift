@@ -7,7 +7,7 @@ import Testing
 @testable import PumpRoom
 
 /// What a room has given up before its first job, as reported by the kernel and by the room.
-@Suite(.timeLimit(.minutes(3))) struct RoomLockTests {
+@Suite(.timeLimit(.minutes(15))) struct RoomLockTests {
     let bench: SlotBench
 
     init() throws { bench = try SlotBench() }
