@@ -40,8 +40,9 @@ public struct Run: Sendable {
     @discardableResult
     public func checked() throws -> Run {
         guard succeeded else {
-            let lastWords = errorText.suffix(2_000).trimmingCharacters(in: .whitespacesAndNewlines)
-            throw SupportError(command, "\(status), \(lastWords.isEmpty ? "nothing on stderr" : lastWords)")
+            // Some programs, such as `swift build`, write their errors to stdout.
+            let words = [errorText, outputText].map { $0.suffix(2_000).trimmingCharacters(in: .whitespacesAndNewlines) }
+            throw SupportError(command, "\(status), \(words.first { !$0.isEmpty } ?? "without a word")")
         }
         return self
     }
