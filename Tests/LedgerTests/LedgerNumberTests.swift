@@ -86,6 +86,25 @@ struct LedgerNumberTests {
         #expect(partitions == spans)
     }
 
+    /// Queries read the last id from the sequence, which the change of a number replaces.
+    @Test func queriesReadTheLastIdBeforeTheChangeOrAfterIt() async throws {
+        let lab = try await LedgerLab { $0.connectionLimit = 3 }
+        let lastID: Statement = "select last_value from \(lab.schema).job_id"
+        try await lab.whileOpen(["select \(lab.schema).number_ledger(9)"]) {
+            let meanwhile = try await failure {
+                try await lab.lab.run { connection in
+                    try connection.transaction {
+                        try connection.execute("set local lock_timeout = '50ms'")
+                        let _: Int64 = try connection.value(lastID)
+                    }
+                }
+            }
+            #expect(meanwhile.sqlState == "55P03", "\(meanwhile)")
+        }
+        let after: Int64 = try await lab.value(lastID)
+        #expect(after == LedgerNumber.ids(of: 9).lowerBound)
+    }
+
     @Test func jobsOfASubmissionMeanwhileAreOfOneNumber() async throws {
         for _ in 0..<5 {
             let lab = try await LedgerLab { $0.connectionLimit = 8 }

@@ -96,6 +96,9 @@ begin
             -- Concurrent submissions wait here, and then take the new ids. It locks all tables or none, because others lock them
             -- in other orders.
             lock table batch, job, attempt, finished in access exclusive mode nowait;
+            -- A sequence that is altered gets a new file, and a query that reads the old one finds no row, or fails. `lock` takes no
+            -- sequences, but a change of the owner, also to the same one, keeps all readers away.
+            alter sequence job_id owner to current_user;
             continue when exists (select from batch) or exists (select from job);
             -- Partitions that were made ahead are empty, and lie in the old range of ids.
             for old in select * from span loop
