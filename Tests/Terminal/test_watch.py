@@ -65,10 +65,12 @@ def test_it_shows_queues_jobs_workers_and_failures(works, columns, lines):
     with works.terminal("watch", columns=columns, lines=lines) as terminal:
         terminal.wait(lambda: re.search(r"hours-\d.* +\d+%", terminal.text()) or columns == 40, "a running job")
         terminal.wait(lambda: re.search(r" [\d,.]+x +\d+:\d\d", terminal.text()), "a speed and a time")
+        # The screen is drawn from its top to its bottom.
+        terminal.wait(lambda: re.search(r"empty_in", terminal.text()), "the last failures")
         text = terminal.text()
         assert re.search(r"^sluice    [\d,]+ waiting", text)
         assert re.search(r"^queues +\w+", text, re.M) and re.search(r"^workers   pump-1 ██", text, re.M)
-        assert "last failures" in text and re.search(r"empty_in", text)
+        assert "last failures" in text
         for line in terminal.screen.display:
             assert wcswidth(line.rstrip()) <= columns
         if columns >= 80:
