@@ -26,7 +26,7 @@ enum Catalogue {
         CheckCommand.value,
     ]
     private static let mending: [Subcommand] = [
-        ExplainCommand.value, CancelCommand.value, PrioritizeCommand.value, ChangesCommand.value,
+        ExplainCommand.value, AcceptCommand.value, CancelCommand.value, PrioritizeCommand.value, ChangesCommand.value,
     ]
     private static let cluster: [Subcommand] = [
         WorkerCommand.value, CoordinatorCommand.value, WorkersCommand.value, QueuesCommand.value, DownCommand.value,

@@ -51,11 +51,11 @@ extension RemoteLedger {
                 let isRepeated = Latest(false)
                 let done = try await ask(
                     JSONRecord<ChangeRecord>.self,
-                    post("/api/v1/changes", members, Self.operation(change)),
+                    post("/api/v1/changes", members, change.operation),
                     .counted(isRepeated)
                 ).record
                 emptyParts = done.jobs + done.tally.publishing == 0 ? emptyParts + 1 : 0
-                try check(done, behind: after, emptyParts: emptyParts, during: Self.operation(change))
+                try check(done, behind: after, emptyParts: emptyParts, during: change.operation)
                 var part = done.tally
                 part.seen = done.jobs
                 tally.add(part)
@@ -91,14 +91,6 @@ extension RemoteLedger {
         var members: [String: JSONValue] = ["filter": .object(RemoteFilter.members(filter))]
         members.merge(try JSONText.members(JSONRecord(change))) { $1 }
         return members
-    }
-
-    private static func operation(_ change: JobChange) -> String {
-        switch change {
-        case .cancel: "cancel jobs"
-        case .retry, .retryWithDamage: "retry jobs"
-        case .prioritize: "prioritize jobs"
-        }
     }
 
     // MARK: - Queues and workers

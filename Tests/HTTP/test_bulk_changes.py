@@ -111,6 +111,61 @@ def test_takes_back_retries_that_still_wait(guarded):
     assert counts(guarded, batch) == {"cancelled": 10}
 
 
+def failed(api, ledger, folder, count):
+    """A batch whose jobs have all failed."""
+    for name in ["in", "out"]:
+        (folder / name).mkdir()
+    for number in range(count):
+        (folder / f"in/{number}.wav").write_bytes(b"no sound at all")
+    bad = [{"source": f"in:{number}.wav", "output": f"out:{number}.flac"} for number in range(count)]
+    answer = api.post("/api/v1/batches", {"jobs": bad})
+    assert answer.status_code == 201, answer.text
+    batch = answer.json()["batch"]
+    worker = ledger.start("worker", "--root", f"in={folder}/in", "--root", f"out={folder}/out", "--slots", "1")
+    end = time.monotonic() + PATIENCE
+    while counts(api, batch) != {"failed": count}:
+        assert time.monotonic() < end, counts(api, batch)
+        # Nothing tells when they have ended.
+        time.sleep(0.05)
+    worker.terminate()
+    assert worker.wait(PATIENCE) == 0
+    return batch
+
+
+@pytest.mark.process
+def test_accepts_failures_and_takes_it_back(guarded, ledger, tmp_path):
+    batch = failed(guarded, ledger, tmp_path, 3)
+    number = begin(guarded, "accept", {"batch": batch})
+    bulk = ended(guarded, number, "done")
+    assert (bulk["change"], bulk["expected"], bulk["changed"]) == ("accept", 3, 3) and "undo" not in bulk
+    assert counts(guarded, batch) == {"accepted": 3}
+    accepted = guarded.get(f"/api/v1/jobs?state=accepted&batch={batch}")["jobs"]
+    assert [job["acceptedBy"] for job in accepted] == ["token:ci"] * 3 and all("acceptedAt" in job for job in accepted)
+    [group] = guarded.get(f"/api/v1/failures?batch={batch}")["failures"]
+    assert (group["jobs"], group["accepted"]) == (0, 3)
+    # Another takes one back and accepts it anew, which stays.
+    one = {"change": "accept", "filter": {"id": [accepted[0]["id"]]}}
+    assert guarded.post("/api/v1/changes", {**one, "undo": True}).json()["changed"] == 1
+    assert guarded.post("/api/v1/changes", one).json()["changed"] == 1
+    guarded.post(f"/api/v1/bulk-changes/{number}", {"wish": "undo"})
+    assert ended(guarded, number, "undone")["undone"] == 2
+    assert counts(guarded, batch) == {"failed": 2, "accepted": 1}
+    # In parts, as the command asks for it.
+    change = {"change": "accept", "filter": {"batch": batch}, "limit": 1}
+    assert guarded.post("/api/v1/changes", {**change, "preview": True}).json()["jobs"] == 2
+    changed, after = 0, {}
+    while after is not None:
+        part = guarded.post("/api/v1/changes", {**change, **after}).json()
+        changed += part["changed"]
+        after = {"after": part["next"]} if "next" in part else None
+    assert changed == 2 and counts(guarded, batch) == {"accepted": 3}
+    # A retry ends it, and does so only if such jobs are wanted.
+    assert guarded.post("/api/v1/changes", {"change": "retry", "filter": {"batch": batch}}).json()["changed"] == 0
+    again = {"change": "retry", "filter": {"batch": batch, "state": ["accepted"]}}
+    assert guarded.post("/api/v1/changes", again).json()["changed"] == 3
+    assert counts(guarded, batch) == {"waiting": 3}
+
+
 @pytest.mark.process
 def test_another_coordinator_goes_on(ledger, guarded):
     batch = submit(guarded, 30_000)

@@ -262,6 +262,7 @@ def test_changes_jobs(api, operator):
         ({"change": "cancel", "filter": {}, "priority": 1}, "/priority"),
         ({"change": "cancel", "filter": {}, "onDamage": "skip"}, "/onDamage"),
         ({"change": "retry", "filter": {}, "concealLimit": 1}, "/concealLimit"),
+        ({"change": "retry", "filter": {}, "undo": True}, "/undo"),
     ]:
         assert problem(api.post("/api/v1/changes", value), 400, "bad_body")["errors"][0]["pointer"] == pointer
 

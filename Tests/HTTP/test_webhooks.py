@@ -81,7 +81,7 @@ def test_tells_the_end_of_a_batch_within_seconds(ledger, receiver):
         assert time.monotonic() - began < 10
         check(secret, headers, body)
         assert event["type"] == "batch.ended" and event["data"]["batch"] == batch
-        assert event["data"]["jobs"] == {"completed": 0, "skipped": 0, "failed": 0, "cancelled": 3}
+        assert event["data"]["jobs"] == {"completed": 0, "skipped": 0, "failed": 0, "accepted": 0, "cancelled": 3}
         # Ends again after a retry, as another event.
         ledger.run("retry", "--batch", str(batch), "--state", "cancelled", "--yes")
         cancel(ledger, batch)

@@ -29,6 +29,9 @@ struct AuditTests {
         let steward = try lab.ledger(as: login)
         let batch = try await lab.submit(5).batch
         let worker = try await lab.worker()
+        let failed = try await lab.submit(1, Submission(priority: 9)).batch
+        let fence = try #require(try await lab.claim(1, for: worker).first?.fence)
+        try await lab.ledger.fail([AttemptFailure(fence, LedgerLab.failure(.permanent))])
         #expect(try await rows(lab).isEmpty)
 
         _ = try await steward.createTenant("radio")
@@ -40,6 +43,7 @@ struct AuditTests {
         try await steward.setWeight(50, queue: "default")
         try await steward.setWeight(60, queue: "default", submitter: "postgres")
         #expect(try await steward.wish(.quiet, of: worker.worker))
+        _ = try await steward.apply(.accept(), to: JobFilter(batch: failed))
         _ = try await steward.apply(.prioritize(3), to: JobFilter(batch: batch))
         _ = try await steward.apply(.cancel, to: JobFilter(batch: batch))
         _ = try await steward.apply(.retryWithDamage(.conceal, concealSeconds: 2), to: JobFilter(batch: batch))
@@ -56,7 +60,8 @@ struct AuditTests {
                 Row(login, "create_tenant", 1), Row(login, "limit_tenant", 1), Row(login, "create_token", 1),
                 Row(login, "revoke_token", 1),
                 Row(login, "pause_queue", 1), Row(login, "limit_queue", 1), Row(login, "weigh_queue", 1),
-                Row(login, "weigh_submitter", 1), Row(login, "wish_worker", 1), Row(login, "prioritize_jobs", 5),
+                Row(login, "weigh_submitter", 1), Row(login, "wish_worker", 1), Row(login, "accept_jobs", 1),
+                Row(login, "prioritize_jobs", 5),
                 Row(login, "cancel_jobs", 5), Row(login, "retry_jobs", 5),
                 Row(login, "create_webhook", 1), Row(login, "test_webhook", 1), Row(login, "retry_deliveries", 1),
                 Row(login, "remove_webhook", 1),

@@ -46,9 +46,10 @@ struct CountsTests {
                 )
             case 10: try await lab.ledger.release(some(&running), after: .seconds(generator.whole(in: 0..<2) * 5))
             case 11:
-                let change: [JobChange] = [.cancel, .retry, .prioritize(Int32(generator.whole(in: 0..<3)))]
+                let priority = Int32(generator.whole(in: 0..<3))
+                let change: [JobChange] = [.cancel, .retry, .prioritize(priority), .accept(), .accept(undo: true)]
                 let ids = (0..<6).map { _ in Int64(generator.whole(in: 1..<400)) }
-                try await lab.ledger.apply(change[generator.whole(in: 0..<3)], to: JobFilter(ids: ids), chunk: 4)
+                try await lab.ledger.apply(change[generator.whole(in: 0..<5)], to: JobFilter(ids: ids), chunk: 4)
             case 12:
                 try await lab.ledger.stop(workers.removeFirst().worker)
                 workers.append(try await lab.worker("new"))
@@ -66,6 +67,8 @@ struct CountsTests {
         }
         let failed = try await lab.ledger.failures().reduce(0) { $0 + $1.jobs }
         #expect(try await lab.truth()["failed"] ?? 0 == failed)
+        let accepted = try await lab.ledger.failures().reduce(0) { $0 + $1.accepted }
+        #expect(try await lab.truth()["accepted"] ?? 0 == accepted)
     }
 
     private func compare(_ lab: LedgerLab) async throws {

@@ -30,11 +30,12 @@ struct GrantTests {
         ],
         "sluice_submitter": looking.union(webhooks).union([
             "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs",
+            "accept_jobs",
             "find_batch", "find_earlier", "start_change", "wish_change", "step_change", "fail_change",
             "begin_upload", "end_upload", "cancel_upload", "add_notices",
         ]),
         "sluice_operator": looking.union(webhooks).union([
-            "cancel_jobs", "retry_jobs", "prioritize_jobs", "pause_queue", "limit_queue", "weigh_queue",
+            "cancel_jobs", "retry_jobs", "prioritize_jobs", "accept_jobs", "pause_queue", "limit_queue", "weigh_queue",
             "weigh_submitter", "wish_worker", "create_token", "list_tokens", "list_logins", "revoke_token",
             "create_tenant", "list_tenants", "list_audit", "limit_tenant", "ledger_metrics", "oldest_snapshot_age",
             "start_change", "wish_change", "step_change", "fail_change",

@@ -58,6 +58,22 @@ struct RetentionTests {
         #expect(jobs == total)
     }
 
+    @Test func acceptedFailuresLeaveLikeOthers() async throws {
+        let (lab, worker) = try await lab()
+        for batch in 1...3 { try await lab.submit(1_000, Submission(label: "batch \(batch)", key: "\(batch)")) }
+        _ = try await lab.ledger.keepHouse()
+        for _ in 0..<3 {
+            let fences = try await lab.claim(1_000, for: worker).map(\.fence)
+            try await lab.ledger.fail(fences.map { AttemptFailure($0, LedgerLab.failure(.permanent)) })
+        }
+        #expect(try await lab.ledger.apply(.accept(), to: JobFilter(batch: 4)).changed == 1_000)
+        #expect(try await lab.ledger.apply(.accept(), to: JobFilter(batch: 3)).changed == 1_000)
+        try await check(lab, ["waiting": 1, "failed": 1_000, "accepted": 2_000])
+        #expect(try await age(lab, minutes: 121, rounds: 10) == 3)
+        try await check(lab, ["waiting": 1, "accepted": 1])
+        #expect(try await lab.ledger.batches().map(\.name) == ["batch 3", "first"])
+    }
+
     @Test func aJobThatWaitsSinceTheFirstDayKeepsNoNewerOne() async throws {
         let (lab, worker) = try await lab()
         for batch in 1...10 { try await lab.submit(1_000, Submission(label: "batch \(batch)", key: "\(batch)")) }

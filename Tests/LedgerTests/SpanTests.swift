@@ -134,6 +134,7 @@ struct SpanTests {
                 #"select * from retry_jobs('{"batch":7,"states":["failed"]}', null, 20, 'conceal')"#,
                 mostLocks: 112
             ),
+            Call("accept", #"select * from accept_jobs('{"batch":7,"states":["failed"]}')"#, mostLocks: 80),
             Call("prioritize", #"select * from prioritize_jobs('{"states":["waiting"]}', 3, null, 20)"#, mostLocks: 72),
         ]
         + [

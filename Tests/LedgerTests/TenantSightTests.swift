@@ -135,7 +135,7 @@ struct TenantSightTests {
     /// What tells nothing of jobs, or changes them: see the next test.
     private static let silent: Set<String> = [
         "ledger_time", "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs",
-        "prioritize_jobs", "start_change", "wish_change", "step_change", "fail_change", "create_webhook",
+        "prioritize_jobs", "accept_jobs", "start_change", "wish_change", "step_change", "fail_change", "create_webhook",
         "remove_webhook",
         "test_webhook", "retry_deliveries", "add_notices",
         "begin_upload", "end_upload", "cancel_upload",
@@ -276,7 +276,7 @@ struct TenantSightTests {
         let before = try await states()
         #expect(Set(before).count >= 6)
         for filter in Self.filters {
-            for verb in ["cancel_jobs('$f')", "retry_jobs('$f')", "prioritize_jobs('$f', 3)"] {
+            for verb in ["cancel_jobs('$f')", "retry_jobs('$f')", "prioritize_jobs('$f', 3)", "accept_jobs('$f')"] {
                 let call = Self.fill(verb.replacing("$f", with: filter), bravo)
                 do { _ = try await scene.answer(call, to: alpha) } catch let error as LedgerError {
                     #expect(error.code == .ledgerPermissionDenied && filter.contains("batch"), "\(call): \(error)")

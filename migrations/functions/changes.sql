@@ -132,6 +132,7 @@ declare
     jobs_before bigint[];
     priorities_before smallint[];
     start timestamptz := ledger_time();
+    undoes boolean;
     -- Rows of the audit that this call adds have greater ids.
     audited_before bigint := coalesce((select max(a.id) from audit a), 0);
 begin
@@ -143,7 +144,7 @@ begin
         return;
     end if;
     if c.phase = 'running' then
-        -- According to the lock order: retry_jobs() shares both.
+        -- According to the lock order: retry_jobs() and accept_jobs() share both.
         perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
         perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
         if c.change = 'cancel' then
@@ -155,10 +156,24 @@ begin
                 select f.job from finished_rows(jobs_before) f where f.state = 'cancelled' and f.ended_at >= start order by f.job);
         elsif c.change = 'retry' then
             jobs_before := array(
-                select f.job from find_jobs(narrowed(steerable(c.filter), '{delayed,publishing,failed,cancelled}'), c.behind, page) f
-                where f.state in ('failed', 'cancelled'));
+                select f.job
+                from find_jobs(narrowed(steerable(c.filter), '{delayed,publishing,failed,accepted,cancelled}'), c.behind, page) f
+                where f.state in ('failed', 'accepted', 'cancelled'));
             select r.seen, r.changed, 0::bigint as asked, r.publishing, r.next into done
             from retry_jobs(c.filter, c.behind, page, c.arguments ->> 'damage', (c.arguments ->> 'conceal_seconds')::integer) r;
+        elsif c.change = 'accept' then
+            undoes := coalesce((c.arguments ->> 'undo')::boolean, false);
+            jobs_before := array(
+                select f.job
+                from find_jobs(narrowed(steerable(c.filter), array[case when undoes then 'accepted' else 'failed' end]::job_state[]),
+                               c.behind, page) f
+                where f.job is not null);
+            select r.seen, r.changed, 0::bigint as asked, 0::bigint as publishing, r.next into done
+            from accept_jobs(c.filter, c.behind, page, undoes) r;
+            if not undoes then
+                jobs_before := array(
+                    select f.job from finished_rows(jobs_before) f where f.state = 'accepted' and f.accepted_at >= start order by f.job);
+            end if;
         else
             select array_agg(f.job), array_agg(l.priority) into jobs_before, priorities_before
             from find_jobs(narrowed(steerable(c.filter), '{delayed,waiting}'), c.behind, page) f
@@ -197,6 +212,11 @@ begin
             elsif c.change = 'retry' then
                 select r.changed into done
                 from cancel_jobs(jsonb_build_object('ids', jobs_before, 'states', '["delayed", "waiting"]'::jsonb), null, page) r;
+            elsif c.change = 'accept' then
+                undoes := coalesce((c.arguments ->> 'undo')::boolean, false);
+                -- What others have accepted since stays accepted, and a job that has failed since stays failed.
+                select r.changed into done
+                from accept_jobs(jsonb_build_object('ids', jobs_before), null, page, not undoes, last.at) r;
             else
                 -- One earlier priority in each transaction: a second call would lock jobs after rows of `flow`, against the lock order.
                 jobs_before := array(

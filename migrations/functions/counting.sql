@@ -70,7 +70,7 @@ begin
                coalesce(sum(g.jobs) filter (where g.state = 'failed'), 0),
                coalesce(sum(g.jobs) filter (where g.state = 'cancelled'), 0),
                coalesce(bounded(sum(g.audio_ms), most), 0), min(coalesce(g.began, g.at))
-        from gone g where g.state in ('completed', 'failed', 'cancelled') and g.jobs > 0 group by 1, 2
+        from gone g where g.state in ('completed', 'failed', 'cancelled') and g.jobs > 0 and is_end(g.state, g.began) group by 1, 2
         on conflict (minute, queue) do update
         set completed = p.completed + excluded.completed, failed = p.failed + excluded.failed,
             cancelled = p.cancelled + excluded.cancelled, audio_ms = bounded(p.audio_ms::numeric + excluded.audio_ms, most),
@@ -89,10 +89,12 @@ begin
         update batch b
         set delayed = b.delayed + n.delayed, waiting = b.waiting + n.waiting, running = b.running + n.running,
             publishing = b.publishing + n.publishing, completed = b.completed + n.completed, skipped = b.skipped + n.skipped,
-            failed = b.failed + n.failed,
+            failed = b.failed + n.failed, accepted = b.accepted + n.accepted,
             cancelled = b.cancelled + n.cancelled, remarked = b.remarked + n.remarked
         from (
             select g.batch, coalesce(sum(g.remarked), 0) as remarked,
+                   -- Without these, failures were accepted, or no longer are.
+                   bool_or(g.state in ('delayed', 'waiting', 'running', 'publishing')) as moved,
                    coalesce(sum(g.jobs) filter (where g.state = 'delayed'), 0) as delayed,
                    coalesce(sum(g.jobs) filter (where g.state = 'waiting'), 0) as waiting,
                    coalesce(sum(g.jobs) filter (where g.state = 'running'), 0) as running,
@@ -100,14 +102,15 @@ begin
                    coalesce(sum(g.jobs) filter (where g.state = 'completed'), 0) as completed,
                    coalesce(sum(g.jobs) filter (where g.state = 'skipped'), 0) as skipped,
                    coalesce(sum(g.jobs) filter (where g.state = 'failed'), 0) as failed,
+                   coalesce(sum(g.jobs) filter (where g.state = 'accepted'), 0) as accepted,
                    coalesce(sum(g.jobs) filter (where g.state = 'cancelled'), 0) as cancelled
             from gone g group by g.batch
         ) n where b.id = n.batch
-        returning b.id, b.submitter, b.queue, b.failed, b.delayed + b.waiting + b.running + b.publishing as open
+        returning b.id, b.submitter, b.queue, b.failed, n.moved, b.delayed + b.waiting + b.running + b.publishing as open
     ), news as (
         insert into batch_news (batch)
         select u.id from batches u
-        where u.open = 0
+        where u.open = 0 and u.moved
           and (u.id in (select w.batch from webhook w where w.batch is not null)
                or exists (select from webhook_notice n where n.batch = u.id)
                or exists (
@@ -128,7 +131,7 @@ begin
             from (
                 select o.batch, date_trunc('minute', o.at) as minute, sum(o.jobs) as ended,
                        coalesce(sum(o.jobs) filter (where o.state = 'failed'), 0) as failed
-                from gone o where o.state in ('completed', 'failed') and o.jobs > 0 group by 1, 2
+                from gone o where o.state in ('completed', 'failed') and o.jobs > 0 and is_end(o.state, o.began) group by 1, 2
             ) g
             where (select exists (select from telling)) offset 0
         ) n where n.submitter in (select l.submitter from telling l) group by 1, 2
@@ -139,12 +142,12 @@ begin
     with gone as (
         delete from failure_delta where id <= last_failure returning *
     ), counted as (
-        insert into failure_count as c (queue, hour, code, class, stage, jobs, attempts, example, last_at)
-        select g.queue, date_trunc('hour', g.at), g.code, g.class, g.stage, sum(g.jobs), sum(g.attempts), max(g.example),
-               max(g.at)
+        insert into failure_count as c (queue, hour, code, class, stage, jobs, accepted, attempts, example, last_at)
+        select g.queue, date_trunc('hour', g.at), g.code, g.class, g.stage, sum(g.jobs), sum(g.accepted), sum(g.attempts),
+               max(g.example), max(g.at)
         from gone g group by 1, 2, 3, 4, 5
         on conflict (hour, queue, code, class, stage) do update
-        set jobs = c.jobs + excluded.jobs, attempts = c.attempts + excluded.attempts,
+        set jobs = c.jobs + excluded.jobs, accepted = c.accepted + excluded.accepted, attempts = c.attempts + excluded.attempts,
             example = case when excluded.jobs > 0 then excluded.example else c.example end,
             last_at = greatest(c.last_at, excluded.last_at)
     ), metered as (
@@ -165,6 +168,12 @@ begin
     select count(*) into meters from gone;
     affected := folded + failures + meters;
 end $$;
+
+-- Whether a row of `count_delta` is about jobs that ended in that state. Jobs whose failure is no longer accepted have ended before: no
+-- attempt of theirs began.
+create or replace function is_end(state job_state, began timestamptz) returns boolean
+language sql immutable parallel safe
+as $$ select state <> 'failed' or began is not null $$;
 
 -- Locks the counts of tenants until the transaction ends, if there are tenants.
 create or replace function hold_tenant_counts() returns void

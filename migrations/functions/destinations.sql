@@ -6,11 +6,12 @@
 -- existing files. Destinations without a job are left out. `place` numbers the given destinations from 1.
 --
 -- `work` tells whether the job did the same work. `size`, `digest` (SHA-256 in hexadecimal, if `with_digests`) and `further` describe
--- the outputs; for a job that ended without any, the last ones that an earlier job made by the same work.
+-- the outputs; for a job that ended without any, the last ones that an earlier job made by the same work. The state of an accepted job is
+-- `failed`, as release 0.1 knows it, and `is_accepted` is set.
 create or replace function find_earlier(destinations text[], with_digests boolean default false)
 returns table (
     place integer, job bigint, batch bigint, state job_state, work bigint, on_conflict text, source_bytes bigint,
-    source_modified bigint, size bigint, digest text, code text, further jsonb
+    source_modified bigint, size bigint, digest text, code text, further jsonb, is_accepted boolean
 )
 language plpgsql stable security definer set search_path from current set jit = off
 as $$
@@ -48,7 +49,7 @@ begin
     unmade := array(
         select j from unnest(latest) j
         join finished_rows(array(select l.job from unnest(latest) l)) f on f.job = j.job
-        where f.state in ('failed', 'cancelled', 'skipped') and j.work is not null
+        where f.state in ('failed', 'accepted', 'cancelled', 'skipped') and j.work is not null
     );
     for part in select * from span s order by s.first_id desc loop
         exit when cardinality(unmade) = 0;
@@ -66,10 +67,10 @@ begin
     end loop;
 
     return query
-        select j.place, j.job, j.batch, coalesce(f.state, l.state, 'waiting'), j.work, j.on_conflict, j.source_bytes,
+        select j.place, j.job, j.batch, coalesce(told_state(f.state), l.state, 'waiting'), j.work, j.on_conflict, j.source_bytes,
                j.source_modified, coalesce(f.size, o.size),
                case when with_digests then encode(coalesce(f.digest, o.digest), 'hex') end, f.code::text,
-               coalesce(f.further, o.further)
+               coalesce(f.further, o.further), coalesce(f.state = 'accepted', false)
         from unnest(latest) j
         left join finished_rows(array(select l.job from unnest(latest) l)) f on f.job = j.job
         left join unnest(outputs) o on o.place = j.place

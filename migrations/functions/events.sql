@@ -52,7 +52,7 @@ begin
         ) n group by n.batch
     ), looked as materialized (
         select s.batch, s.ids, s.last, s.only_for, c.name, c.queue, c.submitter, c.created_at, c.completed, c.skipped, c.failed,
-               c.cancelled, c.remarked, coalesce(c.delayed + c.waiting + c.running + c.publishing, 1) as open
+               c.accepted, c.cancelled, c.remarked, coalesce(c.delayed + c.waiting + c.running + c.publishing, 1) as open
         from seen s
         left join lateral (select * from batch where batch.id = s.batch limit 1) c on true
     ), ended as materialized (
@@ -84,7 +84,8 @@ begin
         select 'batch.ended', e.key, t, event_body('batch.ended', t, json_build_object(
             'batch', e.batch, 'name', e.name, 'queue', (select q.name from queue q where q.id = e.queue), 'submitter', e.submitter,
             'createdAt', json_time(e.created_at), 'jobs', json_build_object(
-                'completed', e.completed, 'skipped', e.skipped, 'failed', e.failed, 'cancelled', e.cancelled),
+                'completed', e.completed, 'skipped', e.skipped, 'failed', e.failed, 'accepted', e.accepted,
+                'cancelled', e.cancelled),
             'jobsWithRemarks', e.remarked))
         from ended e where e.key in (select f.key from fitting f) order by e.last
         returning id, key

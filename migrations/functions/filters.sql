@@ -215,7 +215,7 @@ begin
                   and (not f.by_batch
                        or exists (select from batch b where b.id = t.batch and is_sought(f, b.created_at, b.submitter)))
                 order by t.job desc limit page
-            ) e where s.state in ('completed', 'skipped', 'failed', 'cancelled') order by e.job desc limit page;
+            ) e where s.state in ('completed', 'skipped', 'failed', 'accepted', 'cancelled') order by e.job desc limit page;
     else
         return query
             select t.job, t.state, null::text, case when f.with_rows then t end from finished t
@@ -268,7 +268,7 @@ declare
     one_state job_state;
     live bigint;
 begin
-    if f.states && '{completed,skipped,failed,cancelled}' then
+    if f.states && '{completed,skipped,failed,accepted,cancelled}' then
         return query
             select j.id, s.state, left(j.source, 640), s.ended
             from job j cross join lateral (

@@ -81,8 +81,8 @@ select r, o from unnest(array['sluice_submitter', 'sluice_operator', 'sluice_vie
 -- What submitters change about their own jobs, and operators about all.
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_submitter', 'sluice_operator']) r, unnest(array[
-    'cancel_jobs', 'create_webhook', 'fail_change', 'list_deliveries', 'list_webhooks', 'prioritize_jobs', 'remove_webhook',
-    'retry_deliveries', 'retry_jobs', 'start_change', 'step_change', 'test_webhook', 'wish_change'
+    'accept_jobs', 'cancel_jobs', 'create_webhook', 'fail_change', 'list_deliveries', 'list_webhooks', 'prioritize_jobs',
+    'remove_webhook', 'retry_deliveries', 'retry_jobs', 'start_change', 'step_change', 'test_webhook', 'wish_change'
 ]) o;
 
 -- What monitoring systems read.

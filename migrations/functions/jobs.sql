@@ -1,4 +1,11 @@
 -- Jobs for users, as rows of a list or with their whole history. The functions find the jobs by their ids, and their plans are kept.
+--
+-- The state of an accepted job is `failed` here, because programs of release 0.1 know no other; `accepted_at` and `accepted_by` are set.
+
+-- A state in the words of release 0.1. The planner inlines it.
+create or replace function told_state(state job_state) returns job_state
+language sql stable
+as $$ select case when state = 'accepted' then 'failed' else state end $$;
 
 -- A page of jobs with the columns of a list. Filter, cursor, order and the row for continuing as in find_jobs().
 --
@@ -11,7 +18,7 @@ returns table (
     code text, class failure_class, stage text, ready_at timestamptz,
     worker text, slot smallint, frames bigint, frames_total bigint, cancel_asked boolean,
     digest text, size bigint, further jsonb, placement placement, has_remarks boolean, retried_by text,
-    remarks jsonb, next jsonb
+    remarks jsonb, next jsonb, accepted_at timestamptz, accepted_by text
 )
 language plpgsql stable security definer set search_path from current
     set enable_seqscan = off set enable_hashjoin = on set jit = off set plan_cache_mode = force_generic_plan
@@ -36,7 +43,8 @@ begin
                    r.frames, r.frames_total, r.cancel_asked, encode(coalesce(p.digest, (f.ended).digest), 'hex') as digest,
                    coalesce(p.size, (f.ended).size) as size, coalesce(p.further, (f.ended).further) as further,
                    case when f.state in ('completed', 'skipped') then coalesce((f.ended).placement, 'published') end as placement,
-                   coalesce((f.ended).has_remarks, false) as has_remarks, (f.ended).epoch as last_epoch
+                   coalesce((f.ended).has_remarks, false) as has_remarks, (f.ended).epoch as last_epoch,
+                   (f.ended).accepted_at as accepted_at, (f.ended).accepted_by as accepted_by
             from found f
             left join job_rows(array(select f.job from found f where f.state is not null)) j
                 on j.id = f.job and f.state is not null
@@ -64,10 +72,10 @@ begin
                 select s.job from shown s where s.has_remarks and (filter ->> 'remarks')::boolean
             )) a
         )
-        select s.job, s.state, s.batch, l.name, coalesce(s.last_priority, l.priority), s.source, s.at, s.attempts, s.max_attempts,
-               s.lost, s.room_deaths, s.code, s.class, s.stage, s.ready_at, k.name, s.slot, s.frames, s.frames_total, s.cancel_asked,
+        select s.job, told_state(s.state), s.batch, l.name, coalesce(s.last_priority, l.priority), s.source, s.at, s.attempts,
+               s.max_attempts, s.lost, s.room_deaths, s.code, s.class, s.stage, s.ready_at, k.name, s.slot, s.frames, s.frames_total, s.cancel_asked,
                s.digest, s.size, s.further, s.placement, s.has_remarks, s.retried_by, x.remarks,
-               s.next
+               s.next, s.accepted_at, s.accepted_by
         from shown s left join lanes l on l.lane = s.lane left join workers k on k.worker = s.worker
         left join reports x on x.job = s.job and x.epoch = s.last_epoch
         where s.state is null or s.batch is not null
@@ -87,7 +95,7 @@ returns table (
     needs text[], at timestamptz, attempts integer, max_attempts smallint, lost smallint, room_deaths smallint,
     ready_at timestamptz, why text, code text, class failure_class, stage text, worker text, slot smallint,
     frames bigint, frames_total bigint, cancel_asked boolean, digest text, size bigint, further jsonb, placement placement,
-    has_remarks boolean, retried_by text, is_amended boolean
+    has_remarks boolean, retried_by text, is_amended boolean, accepted_at timestamptz, accepted_by text
 )
 language plpgsql volatile security definer set search_path from current
     set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
@@ -121,7 +129,7 @@ begin
                    r.cancel_asked, encode(coalesce(p.digest, e.digest), 'hex') as digest, coalesce(p.size, e.size) as size,
                    coalesce(p.further, e.further) as further,
                    case when e.state in ('completed', 'skipped') then coalesce(e.placement, 'published') end as placement,
-                   coalesce(e.has_remarks, false) as has_remarks
+                   coalesce(e.has_remarks, false) as has_remarks, e.accepted_at, e.accepted_by
             from asked j
             left join lateral (select * from waiting where waiting.job = j.id limit 1) w on true
             left join lateral (select * from delayed where delayed.job = j.id limit 1) d on true
@@ -129,8 +137,8 @@ begin
             left join lateral (select * from publishing where publishing.job = j.id limit 1) p on true
             left join ended e on e.job = j.id
         )
-        select f.job, f.state, j.batch, b.name, q.name, coalesce(f.last_priority, l.priority), j.source, j.recipe, j.labels, b.labels,
-               b.submitter, b.created_at, j.run_at, j.cost, l.needs, f.at, f.attempts, j.max_attempts, f.lost, f.room_deaths,
+        select f.job, told_state(f.state), j.batch, b.name, q.name, coalesce(f.last_priority, l.priority), j.source, j.recipe,
+               j.labels, b.labels, b.submitter, b.created_at, j.run_at, j.cost, l.needs, f.at, f.attempts, j.max_attempts, f.lost, f.room_deaths,
                coalesce(f.ready_at, case when f.state = 'waiting' and not q.paused and s.held_until > ledger_time()
                                          then s.held_until end),
                case f.state
@@ -147,7 +155,8 @@ begin
                        else 'line' end
                end,
                f.code, f.class, f.stage, k.name, f.slot, f.frames, f.frames_total, f.cancel_asked, f.digest, f.size,
-               f.further, f.placement, f.has_remarks, j.retried_by, j.amendments is not null
+               f.further, f.placement, f.has_remarks, j.retried_by, j.amendments is not null,
+               f.accepted_at, f.accepted_by
         from found f
         join asked j on j.id = f.job
         cross join lateral (select * from batch where batch.id = j.batch limit 1) b

@@ -10,7 +10,7 @@ returns table (
     oldest_waiting timestamptz, workers bigint, workers_quiet bigint, slots bigint,
     completed_last_hour bigint, audio_ms_last_hour bigint, pace_seconds double precision,
     completed_last_minute bigint, audio_ms_last_minute bigint, last_minute_seconds double precision,
-    kept_house_at timestamptz, quiet_until timestamptz, ledger_time timestamptz
+    kept_house_at timestamptz, quiet_until timestamptz, ledger_time timestamptz, accepted bigint
 )
 language plpgsql volatile security definer set search_path from current set jit = off
 as $$
@@ -21,7 +21,7 @@ begin
                (select min(o.since) from oldest_of_lanes() o
                 where not is_tenant() or exists (select from share s where s.id = o.share and s.submitter = caller())),
                w.alive, w.quiet, w.slots, p.completed, p.audio_ms, p.seconds, p.completed_last, p.audio_ms_last, p.seconds_last,
-               h.tick_at, h.quiet_until, ledger_time()
+               h.tick_at, h.quiet_until, ledger_time(), c.accepted
         from (
             -- One row also for a tenant without jobs.
             select coalesce(sum(c.jobs) filter (where c.state = 'delayed'), 0)::bigint as delayed,
@@ -31,8 +31,9 @@ begin
                    coalesce(sum(c.jobs) filter (where c.state = 'completed'), 0)::bigint as completed,
                    coalesce(sum(c.jobs) filter (where c.state = 'skipped'), 0)::bigint as skipped,
                    coalesce(sum(c.jobs) filter (where c.state = 'failed'), 0)::bigint as failed,
-                   coalesce(sum(c.jobs) filter (where c.state = 'cancelled'), 0)::bigint as cancelled
-            from counts() c
+                   coalesce(sum(c.jobs) filter (where c.state = 'cancelled'), 0)::bigint as cancelled,
+                   coalesce(sum(c.jobs) filter (where c.state = 'accepted'), 0)::bigint as accepted
+            from counts(true) c
         ) c
         cross join (
             select count(*) as alive, count(*) filter (where w.wish <> 'run') as quiet, coalesce(sum(w.slots), 0)::bigint as slots
@@ -56,8 +57,8 @@ begin
 end $$;
 
 -- The jobs of each queue in each state: sums and the rows that are not folded yet. For a tenant its own jobs, in the queues that it has
--- used.
-create or replace function counts() returns table (queue text, state job_state, jobs bigint)
+-- used. Those that are accepted only if they are wanted: release 0.1 does not know their state.
+create or replace function counts(with_accepted boolean default false) returns table (queue text, state job_state, jobs bigint)
 language plpgsql stable security definer set search_path from current set jit = off
 as $$
 #variable_conflict use_column
@@ -78,7 +79,7 @@ begin
                    ), 0)::bigint
             from share h join queue q on q.id = h.queue
             cross join unnest(enum_range(null::job_state)) as s (state)
-            where h.submitter = whose order by q.name, s.state;
+            where h.submitter = whose and (with_accepted or s.state <> 'accepted') order by q.name, s.state;
     else
         return query
             select q.name, s.state, coalesce(sum(n.jobs), 0)::bigint
@@ -89,6 +90,7 @@ begin
                 union all
                 select d.queue, d.state, d.jobs from count_delta d
             ) n on n.queue = q.id and n.state = s.state
+            where with_accepted or s.state <> 'accepted'
             group by q.name, s.state order by q.name, s.state;
     end if;
 end $$;
@@ -145,7 +147,7 @@ create or replace function list_queues()
 returns table (
     queue text, paused boolean, running_limit integer, weight integer,
     delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, skipped bigint,
-    failed bigint, cancelled bigint
+    failed bigint, cancelled bigint, accepted bigint
 )
 language sql stable security definer set search_path from current set jit = off
 as $$
@@ -154,8 +156,9 @@ as $$
            sum(c.jobs) filter (where c.state = 'running')::bigint, sum(c.jobs) filter (where c.state = 'publishing')::bigint,
            sum(c.jobs) filter (where c.state = 'completed')::bigint, sum(c.jobs) filter (where c.state = 'skipped')::bigint,
            sum(c.jobs) filter (where c.state = 'failed')::bigint,
-           sum(c.jobs) filter (where c.state = 'cancelled')::bigint
-    from queue q join counts() c on c.queue = q.name
+           sum(c.jobs) filter (where c.state = 'cancelled')::bigint,
+           sum(c.jobs) filter (where c.state = 'accepted')::bigint
+    from queue q join counts(true) c on c.queue = q.name
     group by q.id order by q.name
 $$;
 
@@ -165,7 +168,7 @@ returns table (
     batch bigint, name text, key text, queue text, priority smallint, weight integer, labels jsonb, submitter text,
     created_at timestamptz, first_job bigint, last_job bigint, jobs bigint,
     delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, skipped bigint,
-    failed bigint, cancelled bigint, remarked bigint
+    failed bigint, cancelled bigint, remarked bigint, accepted bigint
 )
 language sql stable security definer set search_path from current set jit = off
 as $$
@@ -195,7 +198,8 @@ as $$
            c.skipped + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'skipped'), 0)::bigint,
            c.failed + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'failed'), 0)::bigint,
            c.cancelled + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'cancelled'), 0)::bigint,
-           c.remarked + coalesce((select n.remarked from newer n where n.batch = c.id and n.state = 'completed'), 0)::bigint
+           c.remarked + coalesce((select n.remarked from newer n where n.batch = c.id and n.state = 'completed'), 0)::bigint,
+           c.accepted + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'accepted'), 0)::bigint
     from chosen c join queue q on q.id = c.queue
     order by c.id desc
 $$;
@@ -268,31 +272,32 @@ begin
         order by q.name, l.priority desc, l.id;
 end $$;
 
--- The failed jobs of a batch by code, class and stage.
+-- The failed jobs of a batch by code, class and stage, and those that are accepted.
 create or replace function failures_of(b batch, since timestamptz)
-returns table (code text, class failure_class, stage text, jobs bigint, last_at timestamptz, example bigint)
+returns table (code text, class failure_class, stage text, jobs bigint, accepted bigint, last_at timestamptz, example bigint)
 language plpgsql stable security definer set search_path from current
     -- With the batch's ids as constants the planner leaves out spans that contain none of them.
     set plan_cache_mode = force_custom_plan set jit = off
 as $$
 begin
     return query
-        select f.code::text, f.class, f.stage, count(*), max(f.ended_at), max(f.job)
+        select f.code::text, f.class, f.stage, count(*) filter (where f.state = 'failed'), count(*) filter (where f.state = 'accepted'),
+               max(f.ended_at), coalesce(max(f.job) filter (where f.state = 'failed'), max(f.job))
         from finished f
-        where f.queue = b.queue and f.state = 'failed' and f.batch = b.id and f.job >= b.first_job and f.job <= b.last_job
+        where f.queue = b.queue and f.state in ('failed', 'accepted') and f.batch = b.id and f.job >= b.first_job and f.job <= b.last_job
           and (since is null or f.ended_at >= since)
         group by 1, 2, 3;
 end $$;
 
--- Failures by code, class and stage, the most frequent first. `jobs` is the number of jobs that ended so; `attempts` includes those
--- that were retried since.
+-- Failures by code, class and stage, the most frequent first. `jobs` is the number of jobs that ended so and are not `accepted`; `attempts`
+-- includes those that were retried since.
 --
 -- Without `batch_id` this reads the hourly counts. For a batch it counts the jobs themselves. For a tenant it counts its failed jobs, the
 -- latest 100,000 at most: the hourly counts are of all submitters.
 create or replace function list_failures(since timestamptz default null, queue_name text default null, batch_id bigint default null)
 returns table (
     code text, class failure_class, stage text, jobs bigint, attempts bigint, last_at timestamptz, example bigint,
-    example_source text, example_hint text
+    example_source text, example_hint text, accepted bigint
 )
 language plpgsql stable security definer set search_path from current
     set jit = off set plan_cache_mode = force_generic_plan
@@ -305,15 +310,17 @@ begin
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
     if is_tenant() then
         filter := jsonb_strip_nulls(jsonb_build_object(
-            'states', '["failed"]'::jsonb, 'ended_from', since, 'queue', queue_name, 'batch', batch_id));
+            'states', '["failed", "accepted"]'::jsonb, 'ended_from', since, 'queue', queue_name, 'batch', batch_id));
         return query
             with kind as materialized (
-                select (f.ended).code::text as code, (f.ended).class as class, (f.ended).stage as stage, count(*) as jobs,
-                       null::bigint as attempts, max((f.ended).ended_at) as last_at, max(f.job) as example
+                select (f.ended).code::text as code, (f.ended).class as class, (f.ended).stage as stage,
+                       count(*) filter (where f.state = 'failed') as jobs, null::bigint as attempts,
+                       max((f.ended).ended_at) as last_at, coalesce(max(f.job) filter (where f.state = 'failed'), max(f.job)) as example,
+                       count(*) filter (where f.state = 'accepted') as accepted
                 from find_page(filter, null, 100000, true) f where f.state is not null
                 group by 1, 2, 3
             )
-            select k.*, j.source, h.hint
+            select k.code, k.class, k.stage, k.jobs, k.attempts, k.last_at, k.example, j.source, h.hint, k.accepted
             from kind k left join job_rows(array(select k.example from kind k)) j on j.id = k.example
             left join last_hints(array(select k.example from kind k)) h on h.job = k.example and h.code = k.code
             order by k.jobs desc, k.code;
@@ -321,23 +328,23 @@ begin
     end if;
     return query
         with kind as materialized (
-            select f.code, f.class, f.stage, f.jobs, null::bigint as attempts, f.last_at, f.example
+            select f.code, f.class, f.stage, f.jobs, null::bigint as attempts, f.last_at, f.example, f.accepted
             from batch b cross join lateral failures_of(b, since) f
             where b.id = batch_id
             union all
             select n.code::text, n.class, n.stage, sum(n.jobs)::bigint, sum(n.attempts)::bigint, max(n.last_at),
-                   (array_agg(n.example order by n.jobs > 0 desc, n.last_at desc))[1]
+                   (array_agg(n.example order by n.jobs > 0 desc, n.last_at desc))[1], sum(n.accepted)::bigint
             from (
-                select c.queue, c.code, c.class, c.stage, c.jobs, c.attempts, c.last_at, c.example from failure_count c
+                select c.queue, c.code, c.class, c.stage, c.jobs, c.attempts, c.last_at, c.example, c.accepted from failure_count c
                 where since is null or c.hour >= date_trunc('hour', since)
                 union all
-                select d.queue, d.code, d.class, d.stage, d.jobs, d.attempts, d.at, d.example from failure_delta d
+                select d.queue, d.code, d.class, d.stage, d.jobs, d.attempts, d.at, d.example, d.accepted from failure_delta d
                 where since is null or d.at >= date_trunc('hour', since)
             ) n
             where batch_id is null and (queue_name is null or n.queue = (select q.id from queue q where q.name = queue_name))
             group by 1, 2, 3 having sum(n.attempts) > 0
         )
-        select k.*, j.source, h.hint
+        select k.code, k.class, k.stage, k.jobs, k.attempts, k.last_at, k.example, j.source, h.hint, k.accepted
         from kind k left join job_rows(array(select k.example from kind k where (select sees_all()))) j on j.id = k.example
         left join last_hints(array(select k.example from kind k where (select sees_all()))) h
             on h.job = k.example and h.code = k.code

@@ -36,7 +36,7 @@ as $$
     ) m left join queue q on q.id = m.queue
     group by m.meter, q.name, m.key, m.class
     union all
-    select 'jobs', c.queue, c.state::text, '', c.jobs from counts() c
+    select 'jobs', c.queue, c.state::text, '', c.jobs from counts(true) c
     union all
     select 'oldest', q.name, '', '', coalesce(max(span_seconds(o.since, ledger_time())), 0)
     from queue q left join oldest_of_lanes() o on o.queue = q.id

@@ -53,7 +53,7 @@ begin
                 select n.* from (
                     select l.* from unnest(live) l where l.job between part.lowest and part.highest
                     union all
-                    select e.* from find_ended(part, missing) e where f.states && '{completed,skipped,failed,cancelled}'
+                    select e.* from find_ended(part, missing) e where f.states && '{completed,skipped,failed,accepted,cancelled}'
                 ) n order by n.job desc limit missing;
             get diagnostics found_jobs = row_count;
             -- Rolling the block back releases its locks, because a filter that finds little goes through all spans. It has written
@@ -125,7 +125,7 @@ begin
             select m.job, m.state, m.source, e
             from matching m
             left join finished_rows(array(
-                select m.job from matching m where with_rows and m.state in ('completed', 'skipped', 'failed', 'cancelled')
+                select m.job from matching m where with_rows and m.state in ('completed', 'skipped', 'failed', 'accepted', 'cancelled')
             )) e on e.job = m.job
             order by m.place;
         get diagnostics found_jobs = row_count;
@@ -173,7 +173,7 @@ begin
     end if;
     f := read_filter(filter);
     if (filter - '{states,queue}'::text[]) = '{}' and f.submitter is null then
-        return coalesce((select sum(c.jobs) from counts() c where c.state = any (f.states)
+        return coalesce((select sum(c.jobs) from counts(true) c where c.state = any (f.states)
                          and (not filter ? 'queue' or c.queue = filter ->> 'queue')), 0);
     end if;
     if f.source_prefix is null then

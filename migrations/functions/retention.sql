@@ -225,12 +225,13 @@ begin
     )
     update batch b
     set completed = b.completed - n.completed, skipped = b.skipped - n.skipped, failed = b.failed - n.failed,
-        cancelled = b.cancelled - n.cancelled, remarked = b.remarked - n.remarked
+        accepted = b.accepted - n.accepted, cancelled = b.cancelled - n.cancelled, remarked = b.remarked - n.remarked
     from (
         select g.batch, sum(g.remarked) as remarked,
                coalesce(sum(g.jobs) filter (where g.state = 'completed'), 0) as completed,
                coalesce(sum(g.jobs) filter (where g.state = 'skipped'), 0) as skipped,
                coalesce(sum(g.jobs) filter (where g.state = 'failed'), 0) as failed,
+               coalesce(sum(g.jobs) filter (where g.state = 'accepted'), 0) as accepted,
                coalesce(sum(g.jobs) filter (where g.state = 'cancelled'), 0) as cancelled
         from gone g group by g.batch
     ) n where b.id = any (batches) and b.id = n.batch;

@@ -1,7 +1,7 @@
--- The changes that users may make to jobs: cancel, retry and reprioritise them by id, batch or any filter. Submitters change jobs of their
--- own batches, and operators those of all. Each call changes one chunk of jobs in a separate transaction, so that a change of a million
--- jobs does not block other sessions. The answer holds the cursor for the next call, or null at the end. count_jobs() returns beforehand
--- how many jobs there are.
+-- The changes that users may make to jobs: cancel, retry, reprioritise and accept them by id, batch or any filter. Submitters change jobs
+-- of their own batches, and operators those of all. Each call changes one chunk of jobs in a separate transaction, so that a change of a
+-- million jobs does not block other sessions. The answer holds the cursor for the next call, or null at the end. count_jobs() returns
+-- beforehand how many jobs there are.
 
 -- Cancels jobs. Jobs that have not begun end at once (`changed`). Workers stop running jobs (`asked`) at their next heartbeat, or
 -- when the notification arrives. `publishing` is the number for which it is too late: their files may have their final names
@@ -61,7 +61,8 @@ begin
 end $$;
 
 -- Puts jobs that failed or were cancelled back into their lanes, with all their attempts available again and with their latest
--- priority. Delayed retries become runnable at once, but jobs whose `run_at` is to come wait for it. The record of earlier attempts stays.
+-- priority. A failure that was accepted is accepted no longer. Delayed retries become runnable at once, but jobs whose `run_at` is to
+-- come wait for it. The record of earlier attempts stays.
 --
 -- Jobs whose publication is overdue are handed out again at once to processes that can finish them (`publishing`); nothing else
 -- about them changes.
@@ -107,7 +108,7 @@ begin
     select array_agg(f.job) filter (where f.job is not null), count(*) filter (where f.state <> 'publishing'),
            (array_agg(f.next order by f.place desc))[1]
     into ids, seen, next
-    from find_jobs(narrowed(steerable(filter), '{delayed,publishing,failed,cancelled}'), behind, page)
+    from find_jobs(narrowed(steerable(filter), '{delayed,publishing,failed,accepted,cancelled}'), behind, page)
         with ordinality as f (job, state, next, place);
     -- Locks the jobs in lock order, and then puts them into their lanes together. Delayed jobs that are already due move on their
     -- own; they count only if their recipes change.
@@ -136,7 +137,7 @@ begin
     get diagnostics publishing = row_count;
     with chosen as materialized (
         select f.job from finished f
-        where f.job = any (ids) and f.state in ('failed', 'cancelled') order by f.job for update of f
+        where f.job = any (ids) and f.state in ('failed', 'accepted', 'cancelled') order by f.job for update of f
     ), gone as (
         delete from finished f where f.job = any (array(select c.job from chosen c)) and f.job = any (ids) returning f.*
     ), counted as (
@@ -145,9 +146,10 @@ begin
         from (select g.queue, g.batch, g.state, count(*)::integer as jobs from gone g group by g.queue, g.batch, g.state) n
         cross join lateral (values (n.state, -1)) as s (state, sign)
     ), forgiven as (
-        insert into failure_delta (queue, code, class, stage, jobs, attempts, example, at)
-        select g.queue, g.code, g.class, g.stage, -count(*), 0, max(g.job), date_trunc('hour', g.ended_at)
-        from gone g where g.state = 'failed' group by g.queue, g.code, g.class, g.stage, date_trunc('hour', g.ended_at)
+        insert into failure_delta (queue, code, class, stage, jobs, accepted, attempts, example, at)
+        select g.queue, g.code, g.class, g.stage, -count(*) filter (where g.state = 'failed'),
+               -count(*) filter (where g.state = 'accepted'), 0, max(g.job), date_trunc('hour', g.ended_at)
+        from gone g where g.state <> 'cancelled' group by g.queue, g.code, g.class, g.stage, date_trunc('hour', g.ended_at)
     ), asked as materialized (
         select g.job, g.batch, g.queue, g.epoch, g.priority, j.lane, j.cost, case when j.run_at > t then j.run_at end as starts_at
         from gone g
@@ -181,10 +183,7 @@ begin
     if returned is not null then
         delete from suspect s where s.job = any (returned);
         update job j set retried_by = caller() where j.id = any (returned);
-        -- The counts of a span that contains these jobs are no longer right.
-        update leaving l set phase = 'void'
-        where l.phase in ('counting', 'counted')
-          and exists (select from unnest(returned) r (job) where r.job between l.first_id and l.counted_to);
+        perform void_leaving(returned);
     end if;
 
     if new_damage is not null then
@@ -214,6 +213,74 @@ begin
     perform note_audit('retry_jobs', jsonb_strip_nulls(jsonb_build_object(
         'filter', filter, 'damage', new_damage, 'conceal_seconds', conceal_seconds)), changed + publishing, behind is not null);
     return next;
+end $$;
+
+-- Accepts failures: the jobs count apart from those that failed, and no wait fails for them. With `undo` it takes that back. With
+-- `not_after` it leaves alone jobs that were accepted, or that failed, after that time.
+create or replace function accept_jobs(
+    filter jsonb, behind jsonb default null, page integer default 1000, undo boolean default false,
+    not_after timestamptz default null
+)
+returns table (seen bigint, changed bigint, next jsonb)
+language plpgsql security definer set search_path from current set jit = off set enable_seqscan = off
+    -- As in retry_jobs().
+    set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+    t timestamptz := ledger_time();
+    before job_state := case when undo then 'accepted' else 'failed' end;
+    afterwards job_state := case when undo then 'failed' else 'accepted' end;
+    ids bigint[];
+    marked bigint[];
+begin
+    -- Excludes drop_old(), which counts and drops old jobs.
+    perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
+    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    select array_agg(f.job) filter (where f.job is not null), count(f.job), (array_agg(f.next order by f.place desc))[1]
+    into ids, seen, next
+    from find_jobs(narrowed(steerable(filter), array[before]), behind, page) with ordinality as f (job, state, next, place);
+    with chosen as materialized (
+        select f.job from finished f
+        where f.job = any (ids) and f.state = before
+          and (not_after is null or coalesce(f.accepted_at, f.ended_at) <= not_after)
+        order by f.job for update of f
+    ), changed as (
+        update finished f
+        set state = afterwards, accepted_at = case when not undo then t end,
+            accepted_by = case when not undo then caller_name() end
+        where f.job = any (array(select c.job from chosen c)) and f.job = any (ids)
+        returning f.job, f.batch, f.queue, f.code, f.class, f.stage, f.ended_at
+    ), counted as (
+        insert into count_delta (queue, batch, state, jobs, at)
+        select n.queue, n.batch, s.state, s.sign * n.jobs, t
+        from (select g.queue, g.batch, count(*)::integer as jobs from changed g group by g.queue, g.batch) n
+        cross join lateral (values (before, -1), (afterwards, 1)) as s (state, sign)
+    ), told as (
+        insert into failure_delta (queue, code, class, stage, jobs, accepted, attempts, example, at)
+        select n.queue, n.code, n.class, n.stage, n.jobs * n.sign, n.jobs * -n.sign, 0, n.example, n.hour
+        from (
+            select g.queue, g.code, g.class, g.stage, count(*) as jobs, max(g.job) as example, date_trunc('hour', g.ended_at) as hour,
+                   case when undo then 1 else -1 end as sign
+            from changed g group by g.queue, g.code, g.class, g.stage, date_trunc('hour', g.ended_at)
+        ) n
+    )
+    select array_agg(g.job) into marked from changed g;
+    changed := coalesce(cardinality(marked), 0);
+    perform void_leaving(marked);
+    perform note_audit('accept_jobs', jsonb_strip_nulls(jsonb_build_object('filter', filter, 'undo', nullif(undo, false))), changed,
+                       behind is not null);
+    return next;
+end $$;
+
+-- The counts of a span that contains these jobs, whose states have changed, are no longer right.
+create or replace function void_leaving(job_ids bigint[]) returns void
+language plpgsql security definer set search_path from current
+as $$
+begin
+    update leaving l set phase = 'void'
+    where l.phase in ('counting', 'counted')
+      and exists (select from unnest(job_ids) j (job) where j.job between l.first_id and l.counted_to);
 end $$;
 
 -- Moves waiting jobs to another priority (higher goes first), behind those of their batch that were moved there earlier.

@@ -256,6 +256,28 @@ alter table setting
 -- Who retried the job last.
 alter table job add column retried_by text;
 
+-- MARK: Accepted failures
+
+-- A failed job whose failure a person has accepted. Nothing in this step may use the new value before the commit.
+alter type job_state add value 'accepted' after 'failed';
+
+alter table finished
+    -- Since when, and by whom the failure is accepted.
+    add column accepted_at timestamptz,
+    add column accepted_by text;
+-- The checks that this one replaces were stricter, so existing rows fulfil it. To read all of them would stop the ledger for minutes.
+alter table finished
+    drop constraint finished_state_check, drop constraint finished_check4,
+    add constraint failures_have_codes check (
+        state >= 'completed' and (state in ('completed', 'skipped', 'cancelled')) = (num_nulls(code, class, stage) > 0)
+        and num_nonnulls(accepted_at, accepted_by)
+            = case when state in ('completed', 'skipped', 'failed', 'cancelled') then 0 else 2 end
+    ) not valid;
+
+alter table batch add column accepted bigint not null default 0;
+alter table failure_delta add column accepted integer not null default 0;
+alter table failure_count add column accepted bigint not null default 0;
+
 -- MARK: Workers
 
 -- The libraries with which the worker converts: a recipe makes the same bytes of the same source only with the same release of libav. Null
@@ -349,8 +371,8 @@ create table bulk_change (
     token text not null,
     role_name text not null,
     only_queue text,
-    change text not null check (change in ('cancel', 'retry', 'prioritize')),
-    -- `priority`, or `damage` and `conceal_seconds`.
+    change text not null check (change in ('cancel', 'retry', 'prioritize', 'accept')),
+    -- `priority`; `damage` and `conceal_seconds`; or `undo`.
     arguments jsonb not null default '{}' check (jsonb_typeof(arguments) = 'object'),
     filter jsonb not null check (jsonb_typeof(filter) = 'object'),
     -- How many jobs there were when it began.

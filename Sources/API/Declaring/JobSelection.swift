@@ -4,7 +4,7 @@ import Ledger
 /// How requests select jobs: as parameters of a list, and as the `filter` of a change.
 enum JobSelection {
     static let fields: [Schema.Field] = [
-        .may("state", .list(.choice(JobState.allCases.map(\.rawValue)), most: 8), "jobs in these states"),
+        .may("state", .list(.choice(JobState.allCases.map(\.rawValue)), most: 9), "jobs in these states"),
         .may("batch", .id, "jobs of this batch"),
         .may("queue", .queueName, "jobs of this queue"),
         .may(

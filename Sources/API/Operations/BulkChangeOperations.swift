@@ -58,7 +58,7 @@ enum BulkChangeOperations {
                 name: "steerBulkChange",
                 method: .post,
                 path: "/api/v1/bulk-changes/{change}",
-                summary: "stop a bulk change, or undo what it did to jobs that still wait",
+                summary: "stop a bulk change, or undo what it did to jobs that still wait or were accepted",
                 access: .stewards,
                 parameters: [number],
                 body: .json(

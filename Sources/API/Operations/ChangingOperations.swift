@@ -16,6 +16,7 @@ enum ChangingOperations {
             .whole(by: Recipe.Limits.concealChoices),
             "for retry with onDamage conceal: seconds of silence"
         ),
+        .may("undo", .truth, "for accept: accepted jobs count as failed ones again"),
     ]
     /// A change that is made at once.
     private static let change = Schema.object(
@@ -33,7 +34,8 @@ enum ChangingOperations {
             name: "changeJobs",
             method: .post,
             path: "/api/v1/changes",
-            summary: "retry, cancel or prioritise the jobs that a filter selects; submitters change their own only",
+            summary:
+                "retry, cancel, prioritise or accept the jobs that a filter selects; submitters change their own only",
             access: .stewards,
             body: .json(change),
             answer: Shapes.change,
@@ -119,12 +121,15 @@ enum ChangingOperations {
         }
         let mode = members["onDamage"]?.text.flatMap(DamageMode.init(rawValue:))
         let (limit, priority) = (members["concealLimit"]?.whole, members["priority"]?.whole)
+        let undo = members["undo"]?.truth
         let verb = members["change"]?.text ?? ""
         if verb != "prioritize", priority != nil { throw refuse("/priority", "belongs to prioritize") }
         if verb != "retry", mode != nil { throw refuse("/onDamage", "belongs to retry") }
+        if verb != "accept", undo != nil { throw refuse("/undo", "belongs to accept") }
         if mode != .conceal, limit != nil { throw refuse("/concealLimit", "needs onDamage conceal") }
         switch verb {
         case "cancel": return .cancel
+        case "accept": return .accept(undo: undo ?? false)
         case "prioritize":
             guard let priority else { throw refuse("/priority", "is missing") }
             return .prioritize(Int32(priority))

@@ -3,7 +3,7 @@ package import Ledger
 
 extension JobCounts {
     /// Jobs in a final state.
-    package var ended: Int { completed + skipped + failed + cancelled }
+    package var ended: Int { completed + skipped + failed + accepted + cancelled }
 
     /// Jobs whose outputs are there.
     package var done: Int { completed + skipped }
@@ -13,7 +13,9 @@ extension JobCounts {
 
     /// `3,851 completed, 2 failed, 8 running`: the states with jobs in them, final states first.
     package var words: String {
-        let order: [JobState] = [.completed, .skipped, .failed, .cancelled, .running, .publishing, .waiting, .delayed]
+        let order: [JobState] = [
+            .completed, .skipped, .failed, .accepted, .cancelled, .running, .publishing, .waiting, .delayed,
+        ]
         let parts = order.filter { self[$0] > 0 }.map { "\(Figures.grouped(self[$0])) \($0.rawValue)" }
         return parts.isEmpty ? "none" : parts.joined(separator: ", ")
     }

@@ -27,8 +27,9 @@ enum BatchesCommand {
         name: "batches",
         summary: "list batches and their progress",
         discussion: [
+            "ACCEPTED counts failures that \"sluice accept\" has accepted.",
             "REMARKS counts the completed jobs with remarks, such as concealed damage, lost tags or clipped samples; "
-                + "\"sluice jobs --batch BATCH --remarks\" lists them."
+                + "\"sluice jobs --batch BATCH --remarks\" lists them.",
         ],
         arguments: [numbers],
         options: LedgerOptions.forms
@@ -76,6 +77,7 @@ enum BatchesCommand {
     private static func table(_ batches: [BatchSummary], _ now: Date, _ console: CommandOutput) -> TextTable {
         let hasSkipped = batches.contains { $0.jobs.skipped > 0 }
         let hasCancelled = batches.contains { $0.jobs.cancelled > 0 }
+        let hasAccepted = batches.contains { $0.jobs.accepted > 0 }
         let hasRemarks = batches.contains { $0.jobsWithRemarks > 0 }
         var columns: [TextTable.Column] = [
             .init(title: "ID", isNumber: true), .init(title: "NAME", isElastic: true),
@@ -84,9 +86,9 @@ enum BatchesCommand {
         ]
         if hasSkipped { columns.append(.init(title: "SKIPPED", isNumber: true)) }
         if hasCancelled { columns.append(.init(title: "CANCELLED", isNumber: true)) }
-        columns += [
-            .init(title: "FAILED", isNumber: true), .init(title: "OPEN", isNumber: true, mayGo: true),
-        ]
+        columns.append(.init(title: "FAILED", isNumber: true))
+        if hasAccepted { columns.append(.init(title: "ACCEPTED", isNumber: true)) }
+        columns.append(.init(title: "OPEN", isNumber: true, mayGo: true))
         if hasRemarks { columns.append(.init(title: "REMARKS", isNumber: true)) }
         columns.append(.init(title: "SUBMITTED", mayGo: true))
         var table = TextTable(columns)
@@ -105,9 +107,9 @@ enum BatchesCommand {
             if hasCancelled {
                 cells.append(.init(Figures.grouped(jobs.cancelled), jobs.cancelled > 0 ? .careful : nil))
             }
-            cells += [
-                .init(Figures.grouped(jobs.failed), jobs.failed > 0 ? .bad : nil), .init(Figures.grouped(jobs.open)),
-            ]
+            cells.append(.init(Figures.grouped(jobs.failed), jobs.failed > 0 ? .bad : nil))
+            if hasAccepted { cells.append(.init(Figures.grouped(jobs.accepted))) }
+            cells.append(.init(Figures.grouped(jobs.open)))
             if hasRemarks {
                 cells.append(.init(Figures.grouped(batch.jobsWithRemarks), batch.jobsWithRemarks > 0 ? .careful : nil))
             }

@@ -25,7 +25,8 @@ enum ErrorsCommand {
         name: "errors",
         summary: "group failures by code, class and stage",
         discussion: [
-            "JOBS counts the jobs that ended with the failure. TRIES also counts retried attempts; it is not available with --batch."
+            "JOBS counts the jobs that ended with the failure, without those that \"sluice accept\" has accepted: they "
+                + "are in ACCEPTED. TRIES also counts retried attempts; it is not available with --batch."
         ],
         options: [batch.form, queue.form, since.form] + ListOptions.forms,
         examples: [
@@ -62,19 +63,29 @@ enum ErrorsCommand {
     }
 
     private static func table(_ groups: [FailureGroup], _ now: Date) -> TextTable {
-        var table = TextTable([
+        let hasAccepted = groups.contains { $0.accepted > 0 }
+        var columns: [TextTable.Column] = [
             .init(title: "CODE"), .init(title: "CLASS", mayGo: true), .init(title: "STAGE", mayGo: true),
             .init(title: "JOBS", isNumber: true),
+        ]
+        if hasAccepted { columns.append(.init(title: "ACCEPTED", isNumber: true)) }
+        columns += [
             .init(title: "TRIES", isNumber: true, mayGo: true), .init(title: "LAST", mayGo: true),
             .init(title: "EXAMPLE", isElastic: true, keepsEnd: true),
-        ])
+        ]
+        var table = TextTable(columns)
         for group in groups {
-            table.add([
+            var cells: [TextTable.Cell] = [
                 .init(group.code, group.jobs > 0 ? .bad : nil), .init(group.kind.rawValue), .init(group.stage),
-                .init(Figures.grouped(group.jobs)), .init(group.attempts.map { Figures.grouped($0) } ?? "-"),
-                .init(TimeWords.ago(group.lastAt, at: now)),
-                .init(([String(group.example)] + [group.exampleSource].compactMap { $0 }).joined(separator: " ")),
-            ])
+                .init(Figures.grouped(group.jobs)),
+            ]
+            if hasAccepted { cells.append(.init(Figures.grouped(group.accepted))) }
+            let example = [String(group.example), group.exampleSource].compactMap(\.self).joined(separator: " ")
+            cells += [
+                .init(group.attempts.map { Figures.grouped($0) } ?? "-"), .init(TimeWords.ago(group.lastAt, at: now)),
+                .init(example),
+            ]
+            table.add(cells)
         }
         return table
     }

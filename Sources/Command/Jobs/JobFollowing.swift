@@ -25,7 +25,7 @@ struct JobFollowing: Sendable {
             if filter.states?.isEmpty == true {
                 throw UsageError(
                     "--follow prints jobs as they end",
-                    hint: "use --state completed, skipped, failed or cancelled"
+                    hint: "use --state completed, skipped, failed, accepted or cancelled"
                 )
             }
             let from = filter.endedFrom ?? begun

@@ -22,6 +22,7 @@ struct JobTable {
     var table: TextTable {
         let hasCodes = isPage && !showsRemarks || jobs.contains { $0.code != nil }
         let hasRetries = jobs.contains { $0.retriedBy != nil }
+        let hasAcceptances = jobs.contains { $0.acceptedBy != nil }
         let hasProgress = jobs.contains { $0.state == .running }
         var columns: [TextTable.Column] = [.init(title: "ID", isNumber: true)]
         if showsState { columns.append(.init(title: "STATE")) }
@@ -34,6 +35,7 @@ struct JobTable {
             .init(title: "WORKER", mayGo: true),
         ]
         if hasRetries { columns.append(.init(title: "RETRIED BY", mayGo: true)) }
+        if hasAcceptances { columns.append(.init(title: "ACCEPTED BY", mayGo: true)) }
         var table = TextTable(columns)
         for job in jobs {
             var cells = [TextTable.Cell("\(job.job)")]
@@ -45,6 +47,7 @@ struct JobTable {
             let when = job.readyAt.map { TimeWords.ahead($0, at: now) } ?? TimeWords.ago(job.since, at: now)
             cells += [.init("\(job.attempts)"), .init(when), .init(job.place ?? "")]
             if hasRetries { cells.append(.init(job.retriedBy ?? "")) }
+            if hasAcceptances { cells.append(.init(job.acceptedBy ?? "")) }
             table.add(cells)
         }
         return table
@@ -56,7 +59,7 @@ extension JobState {
         switch self {
         case .completed: .good
         case .failed: .bad
-        case .skipped, .cancelled: .faint
+        case .skipped, .accepted, .cancelled: .faint
         case .delayed: .careful
         case .waiting, .running, .publishing: nil
         }

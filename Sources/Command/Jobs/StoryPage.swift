@@ -20,6 +20,7 @@ struct StoryPage {
         if let reason = WaitReason(story, at: now) { lines.append(row("waits", reason.text)) }
         if let progress { lines.append(row("done", progress)) }
         if let result { lines.append(row("result", result)) }
+        if let accepted { lines.append(row("accepted", accepted)) }
         lines += furtherResults.map { row("", $0) }
         for attempt in story.attempts {
             lines += [""] + AttemptLines(attempt, of: story, now: now, console: console).lines
@@ -142,6 +143,12 @@ struct StoryPage {
         let adopted = job.placement == .adopted ? "adopted: an earlier attempt published it" : nil
         let parts = [job.bytes.map { Figures.bytes($0) }, job.digest.map { "sha256 \($0)" }, adopted].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: "   ")
+    }
+
+    /// `today 09:31 by anna`
+    private var accepted: String? {
+        guard let date = job.acceptedAt, let name = job.acceptedBy else { return nil }
+        return "\(TimeWords.moment(date, at: now)) by \(name.printable)"
     }
 
     /// The outputs after the first.

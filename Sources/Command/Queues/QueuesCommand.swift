@@ -131,28 +131,31 @@ enum QueuesCommand {
     }
 
     static func table(_ queues: [QueueSummary]) -> TextTable {
+        let hasAccepted = queues.contains { $0.jobs.accepted > 0 }
         let hasSkipped = queues.contains { $0.jobs.skipped > 0 }
-        var table = TextTable(
-            [
-                .init(title: "QUEUE", isElastic: true), .init(title: "STATE"), .init(title: "WAITING", isNumber: true),
-                .init(title: "DELAYED", isNumber: true, mayGo: true), .init(title: "RUNNING", isNumber: true),
-                .init(title: "LIMIT", isNumber: true, mayGo: true), .init(title: "WEIGHT", isNumber: true, mayGo: true),
-                .init(title: "COMPLETED", isNumber: true, mayGo: true),
-                .init(title: "FAILED", isNumber: true, mayGo: true),
-            ] + (hasSkipped ? [.init(title: "SKIPPED", isNumber: true, mayGo: true)] : [])
-        )
+        var columns: [TextTable.Column] = [
+            .init(title: "QUEUE", isElastic: true), .init(title: "STATE"), .init(title: "WAITING", isNumber: true),
+            .init(title: "DELAYED", isNumber: true, mayGo: true), .init(title: "RUNNING", isNumber: true),
+            .init(title: "LIMIT", isNumber: true, mayGo: true), .init(title: "WEIGHT", isNumber: true, mayGo: true),
+            .init(title: "COMPLETED", isNumber: true, mayGo: true),
+            .init(title: "FAILED", isNumber: true, mayGo: true),
+        ]
+        if hasAccepted { columns.append(.init(title: "ACCEPTED", isNumber: true, mayGo: true)) }
+        if hasSkipped { columns.append(.init(title: "SKIPPED", isNumber: true, mayGo: true)) }
+        var table = TextTable(columns)
         for queue in queues {
             let jobs = queue.jobs
-            table.add(
-                [
-                    .init(queue.name), queue.isPaused ? .init("paused", .careful) : .init("open"),
-                    .init(Figures.grouped(jobs.waiting)), .init(Figures.grouped(jobs.delayed)),
-                    .init(Figures.grouped(jobs.running + jobs.publishing)),
-                    .init(queue.runningLimit.map { "\($0)" } ?? "-"),
-                    .init("\(queue.weight)"), .init(Figures.grouped(jobs.completed)),
-                    .init(Figures.grouped(jobs.failed), jobs.failed > 0 ? .bad : nil),
-                ] + (hasSkipped ? [.init(Figures.grouped(jobs.skipped))] : [])
-            )
+            var cells: [TextTable.Cell] = [
+                .init(queue.name), queue.isPaused ? .init("paused", .careful) : .init("open"),
+                .init(Figures.grouped(jobs.waiting)), .init(Figures.grouped(jobs.delayed)),
+                .init(Figures.grouped(jobs.running + jobs.publishing)),
+                .init(queue.runningLimit.map { "\($0)" } ?? "-"),
+                .init("\(queue.weight)"), .init(Figures.grouped(jobs.completed)),
+                .init(Figures.grouped(jobs.failed), jobs.failed > 0 ? .bad : nil),
+            ]
+            if hasAccepted { cells.append(.init(Figures.grouped(jobs.accepted))) }
+            if hasSkipped { cells.append(.init(Figures.grouped(jobs.skipped))) }
+            table.add(cells)
         }
         return table
     }

@@ -66,12 +66,7 @@ private struct StatusPage {
                 "\(Figures.grouped(jobs.waiting))\(oldest ?? "")   delayed \(Figures.grouped(jobs.delayed))   "
                     + "\(running)   publishing \(Figures.grouped(jobs.publishing))"
             ),
-            row(
-                "finished",
-                "\(Figures.grouped(jobs.completed)) completed, " + skipped(jobs)
-                    + "\(Figures.grouped(jobs.failed)) failed, "
-                    + "\(Figures.grouped(jobs.cancelled)) cancelled"
-            ),
+            row("finished", finished),
         ] + (pace.isEmpty ? [] : [row("pace", pace)])
     }
 
@@ -92,9 +87,15 @@ private struct StatusPage {
         console.data.paint(label.padded(to: 11), .faint) + text
     }
 
-    /// Empty if no job was skipped.
-    private func skipped(_ jobs: JobCounts) -> String {
-        jobs.skipped > 0 ? "\(Figures.grouped(jobs.skipped)) skipped, " : ""
+    /// `3,851 completed, 1 skipped, 2 failed, 5 accepted, 0 cancelled`: without those that are often 0.
+    private var finished: String {
+        let jobs = status.jobs
+        var parts = ["\(Figures.grouped(jobs.completed)) completed"]
+        if jobs.skipped > 0 { parts.append("\(Figures.grouped(jobs.skipped)) skipped") }
+        parts.append("\(Figures.grouped(jobs.failed)) failed")
+        if jobs.accepted > 0 { parts.append("\(Figures.grouped(jobs.accepted)) accepted") }
+        parts.append("\(Figures.grouped(jobs.cancelled)) cancelled")
+        return parts.joined(separator: ", ")
     }
 
     private var workers: String {

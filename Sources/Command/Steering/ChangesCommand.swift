@@ -26,8 +26,8 @@ enum ChangesCommand {
         name: "changes",
         summary: "list bulk changes; stop and undo them",
         discussion: [
-            "Programs begin bulk changes over HTTP: retry, cancel or prioritize many jobs at once. Coordinators carry "
-                + "them out, whether or not the program is still connected."
+            "Programs begin bulk changes over HTTP: retry, cancel, prioritize or accept many jobs at once. Coordinators "
+                + "carry them out, whether or not the program is still connected."
         ],
         options: ListOptions.forms + [limit.form, before.form],
         examples: [Example(line: "sluice changes", purpose: "the latest fifty, newest first")],
@@ -50,10 +50,10 @@ enum ChangesCommand {
             ),
             Subcommand(
                 name: "undo",
-                summary: "take back what bulk changes did to jobs that still wait",
+                summary: "take back what bulk changes did",
                 discussion: [
-                    "Cancelled jobs return to their queues, jobs get their earlier priorities, and retried jobs that have "
-                        + "not begun are cancelled."
+                    "Cancelled jobs return to their queues, waiting jobs get their earlier priorities, retried jobs that "
+                        + "have not begun are cancelled, and accepted jobs count as failed ones again."
                 ],
                 arguments: [which],
                 leavesOut: [limit.form, before.form],

@@ -16,6 +16,8 @@ extension JobChange {
         case .retryWithDamage(let mode, let limit):
             return "put \(jobs) back into the queue with a fresh set of attempts, \(Self.words(mode, limit))"
         case .prioritize(let priority): return "move \(jobs) to priority \(priority)"
+        case .accept(undo: false): return "accept the \(Plural.form("failure", for: count)) of \(jobs)"
+        case .accept(undo: true): return "count \(jobs) as failed again"
         }
     }
 
@@ -26,19 +28,28 @@ extension JobChange {
         return ": \(those) already publishing, too late to cancel"
     }
 
+    /// Whether the change takes no account of jobs that are publishing.
+    var leavesPublishing: Bool {
+        switch self {
+        case .prioritize, .accept: true
+        case .cancel, .retry, .retryWithDamage: false
+        }
+    }
+
     /// In tables: `prioritize 5`
     var title: String {
         switch self {
         case .cancel: "cancel"
         case .retry, .retryWithDamage: "retry"
         case .prioritize(let priority): "prioritize \(priority)"
+        case .accept(let undo): undo ? "accept --undo" : "accept"
         }
     }
 
     var isRetry: Bool {
         switch self {
         case .retry, .retryWithDamage: true
-        case .cancel, .prioritize: false
+        case .cancel, .prioritize, .accept: false
         }
     }
 
@@ -57,6 +68,8 @@ extension JobChange {
         case .retryWithDamage(let mode, let limit):
             return "\(least)\(jobs) back in the queue, \(Self.words(mode, limit))\(Self.handedOut(tally))"
         case .prioritize(let priority): return "\(least)\(jobs) moved to priority \(priority)"
+        case .accept(undo: false): return "\(least)\(Figures.count(tally.changed, "failure")) accepted"
+        case .accept(undo: true): return "\(least)\(jobs) \(tally.changed == 1 ? "counts" : "count") as failed again"
         }
     }
 

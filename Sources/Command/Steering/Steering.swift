@@ -6,8 +6,8 @@ import Ledger
 import LedgerClient
 import System
 
-/// The common part of `retry`, `cancel` and `prioritize`: selects jobs, counts them, asks for confirmation, changes
-/// them.
+/// The common part of `retry`, `cancel`, `prioritize` and `accept`: selects jobs, counts them, asks for confirmation,
+/// changes them.
 struct Steering: Sendable {
     /// `retry`
     let verb: String
@@ -27,7 +27,7 @@ struct Steering: Sendable {
         )
     }
 
-    /// Finds the ids of all three commands, because arguments are looked up by name.
+    /// Finds the ids of all these commands, because arguments are looked up by name.
     private static let ids = identifiers(in: [])
 
     static let all = Switch("all", "all eligible jobs", in: .jobs)
@@ -126,8 +126,7 @@ struct Steering: Sendable {
                     _ = try await ledger.prospect(of: change, matching: JobFilter(batch: batch))
                 }
             }
-            let isUntouched = if case .prioritize = change { true } else { false }
-            let idle = ids.count - count - (isUntouched ? 0 : publishing)
+            let idle = ids.count - count - (change.leavesPublishing ? 0 : publishing)
             return Prospect(filter: filter, count: count, publishing: publishing, idle: idle)
         }
         let now = try await ledger.time()

@@ -22,14 +22,14 @@ enum RetryCommand {
         name: "retry",
         summary: "put failed jobs back into the queue",
         discussion: [
-            "Options select failed jobs; --state cancelled selects cancelled ones, and --state delayed starts "
-                + "delayed retries at once. The jobs get a fresh set of attempts. The record of earlier attempts "
-                + "stays.",
+            "Options select failed jobs; --state cancelled selects cancelled ones, --state accepted those whose failure "
+                + "was accepted, and --state delayed starts delayed retries at once. The jobs get a fresh set of "
+                + "attempts. The record of earlier attempts stays.",
             "A job whose worker died while publishing is handed at once to the next worker or coordinator that "
                 + "has its root; without retry this takes a minute.",
             "--on-damage changes how the recipes treat damage; \"sluice job\" also shows the earlier setting.",
         ],
-        arguments: [Steering.identifiers(in: [.failed, .cancelled, .delayed, .publishing])],
+        arguments: [Steering.identifiers(in: [.failed, .accepted, .cancelled, .delayed, .publishing])],
         options: Steering.forms + [onDamage.form, concealLimit.form],
         examples: [
             Example(line: "sluice retry --code truncated --dry-run", purpose: "count the jobs to retry"),
@@ -93,6 +93,33 @@ enum PrioritizeCommand {
                 throw UsageError("N \(word): must be a whole number from -100 to 100")
             }
             return try Steering(verb: "prioritize", change: .prioritize(number)).run(invocation, console)
+        }
+    )
+}
+
+/// `sluice accept`: accepts failures, so that known ones no longer decide how a run ends.
+enum AcceptCommand {
+    private static let undo = Switch("undo", "count accepted jobs as failed ones again", in: .work)
+
+    static let value: Subcommand = Subcommand(
+        name: "accept",
+        summary: "accept failures, so that they no longer decide exit codes",
+        discussion: [
+            "Accepted jobs count apart from failed ones. \"sluice wait\" and \"sluice submit --wait\" do not fail for "
+                + "them, and \"sluice submit\" leaves their sources out without a warning until they change.",
+            "--undo takes that back, and so does \"sluice changes undo\" for what a program has accepted over HTTP. A "
+                + "retry of an accepted job ends the acceptance too.",
+        ],
+        arguments: [Steering.identifiers(in: [.failed, .accepted])],
+        options: Steering.forms + [undo.form],
+        examples: [
+            Example(line: "sluice accept --batch last --dry-run", purpose: "count what would be accepted"),
+            Example(line: "sluice accept --source in:2019/ --yes", purpose: "sources known to be bad"),
+            Example(line: "sluice accept --code truncated --batch 17", purpose: "one kind of failure"),
+            Example(line: "sluice accept 10442 --undo --yes", purpose: "take one back"),
+        ],
+        run: { invocation, console in
+            try Steering(verb: "accept", change: .accept(undo: invocation[undo])).run(invocation, console)
         }
     )
 }

@@ -14,13 +14,15 @@ struct SubmitFindings: Encodable {
     let altered: Int
     let underWay: Int
     let failed: Int
+    /// Failed before, and the failures are accepted.
+    let accepted: Int
     let cancelled: Int
     let notLookedAt: Int
 
     init(_ survey: SubmitSurvey) {
         (new, missing, changed) = (survey.fresh, survey.missing.count, survey.changed.count)
         (unchanged, skipped, underWay) = (survey.unchanged, survey.skipped, survey.underWay)
-        altered = survey.leftAltered
+        (altered, accepted) = (survey.leftAltered, survey.accepted)
         (failed, cancelled, notLookedAt) = (survey.failed.count, survey.cancelled, survey.unseen)
     }
 }
@@ -100,7 +102,8 @@ extension SubmitPage {
         let parts = [
             (survey.unchanged, "unchanged"), (survey.skipped, "skipped"), (survey.leftAltered, "altered"),
             (survey.underWay, "already waiting or running"),
-            (survey.failed.count, "failed before"), (survey.cancelled, "cancelled before"),
+            (survey.failed.count, "failed before"), (survey.accepted, "failed before and accepted"),
+            (survey.cancelled, "cancelled before"),
             (survey.unseen, "done before, not checked"),
         ]
         return parts.filter { $0.0 > 0 }.map { "\(Figures.grouped($0.0)) \($0.1)" }
@@ -118,6 +121,7 @@ extension SubmitPage {
             line("skipped", survey.skipped, "skipped because the destination exists"),
             line("pending", survey.underWay, "already waiting or running"),
             line("failed", survey.failed.count, "failed before: \(failed)"),
+            line("accepted", survey.accepted, "failed before, and the failures were accepted"),
             line("cancelled", survey.cancelled, "cancelled before: \(cancelled)"),
             line("unchecked", survey.unseen, "done before, with outputs under roots that are not on this machine"),
         ].compactMap(\.self)

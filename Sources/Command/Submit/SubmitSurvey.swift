@@ -61,6 +61,8 @@ struct SubmitSurvey: Sendable {
     private(set) var skipped = 0
     private(set) var underWay = 0
     private(set) var failed = SubmitPlan.Sample()
+    /// Failed before, and the failure is accepted.
+    private(set) var accepted = 0
     private(set) var cancelled = 0
     /// Done before, with outputs under roots that are not on this machine.
     private(set) var unseen = 0
@@ -95,7 +97,7 @@ struct SubmitSurvey: Sendable {
     var isAllNew: Bool { fresh == jobCount && rest == 0 }
 
     /// Items that are not submitted.
-    var rest: Int { unchanged + skipped + leftAltered + underWay + failed.count + cancelled + unseen }
+    var rest: Int { unchanged + skipped + leftAltered + underWay + failed.count + accepted + cancelled + unseen }
 
     // MARK: - One item
 
@@ -135,6 +137,7 @@ struct SubmitSurvey: Sendable {
                 failed.add("\(item.source)".printable)
                 failedBatches.insert(same.batch)
                 return
+            case .accepted: return accepted += 1
             case .cancelled:
                 cancelled += 1
                 cancelledBatches.insert(same.batch)
@@ -176,7 +179,7 @@ struct SubmitSurvey: Sendable {
 
     /// What an earlier job for the same work means for this submission.
     private enum EarlierWork {
-        case underWay, failed, cancelled, unseen, unchanged, skipped, missing, changed, altered, asNew
+        case underWay, failed, accepted, cancelled, unseen, unchanged, skipped, missing, changed, altered, asNew
 
         init(
             _ job: EarlierJob,
@@ -189,10 +192,11 @@ struct SubmitSurvey: Sendable {
             let hasOutput = presence.holds(job)
             switch job.state {
             case .delayed, .waiting, .running, .publishing: self = .underWay
-            case .failed:
+            case .failed, .accepted:
                 // It failed because its destination existed, which the policy now allows.
                 let isOvercome = job.code == FailureCode.destinationExists.rawValue && conflict != .fail
-                self = hasChanged && hasOutput ? .changed : hasChanged || isOvercome ? .asNew : .failed
+                let asBefore: Self = job.state == .accepted ? .accepted : .failed
+                self = hasChanged && hasOutput ? .changed : hasChanged || isOvercome ? .asNew : asBefore
             case .cancelled: self = hasChanged ? hasOutput ? .changed : .asNew : .cancelled
             case .skipped where hasOutput: self = hasChanged ? .changed : .unchanged
             case .skipped:

@@ -33,7 +33,8 @@ struct EndCommand {
             "SLUICE_BATCH": list(ending.state.batches.map(\.batch)),
             "SLUICE_JOB": list(ending.state.jobs.map(\.job)),
             "SLUICE_COMPLETED": "\(counts.completed)", "SLUICE_SKIPPED": "\(counts.skipped)",
-            "SLUICE_FAILED": "\(counts.failed)", "SLUICE_CANCELLED": "\(counts.cancelled)",
+            "SLUICE_FAILED": "\(counts.failed)", "SLUICE_ACCEPTED": "\(counts.accepted)",
+            "SLUICE_CANCELLED": "\(counts.cancelled)",
             "SLUICE_EXIT_CODE": "\(ending.exitCode.rawValue)",
         ]
     }

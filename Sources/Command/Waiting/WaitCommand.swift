@@ -29,10 +29,10 @@ enum WaitCommand {
         summary: "wait until jobs or batches have ended",
         discussion: [
             "Exit codes: 0 all completed; 3 some failed or were cancelled; 4 no such job or batch; 8 timed out. "
-                + "A failed job that was retried has not ended.",
+                + "A failed job that was retried has not ended. Failures that \"sluice accept\" has accepted do not count.",
             "--on-end runs a command in /bin/sh once they have ended, with SLUICE_BATCH, SLUICE_JOB, SLUICE_COMPLETED, "
-                + "SLUICE_SKIPPED, SLUICE_FAILED, SLUICE_CANCELLED and SLUICE_EXIT_CODE in its environment. If all "
-                + "were completed and the command fails, the exit code is 1.",
+                + "SLUICE_SKIPPED, SLUICE_FAILED, SLUICE_ACCEPTED, SLUICE_CANCELLED and SLUICE_EXIT_CODE in its "
+                + "environment. If all were completed and the command fails, the exit code is 1.",
         ],
         arguments: [ids],
         options: [batch.form, takesAny.form, timeout.form, EndCommand.option.form] + LedgerOptions.forms
@@ -146,7 +146,8 @@ extension Waiting.Ending {
     var lines: [String] {
         state.batches.map { "\($0.title)  \($0.jobs.words)" }
             + state.jobs.map { job in
-                let code = job.state == .failed ? job.code.map { ": \($0)" } ?? "" : ""
+                let hasFailed = [JobState.failed, .accepted].contains(job.state)
+                let code = hasFailed ? job.code.map { ": \($0)" } ?? "" : ""
                 return "job \(job.job)  \(job.state.rawValue)\(code)".printable
             }
     }

@@ -88,6 +88,7 @@ struct WaitProgress: ProgressRecord {
         var facts = ["\(Figures.grouped(counts.completed)) done"]
         if counts.skipped > 0 { facts.append("\(Figures.grouped(counts.skipped)) skipped") }
         if counts.failed > 0 { facts.append("\(Figures.grouped(counts.failed)) failed") }
+        if counts.accepted > 0 { facts.append("\(Figures.grouped(counts.accepted)) accepted") }
         if counts.cancelled > 0 { facts.append("\(Figures.grouped(counts.cancelled)) cancelled") }
         let claimed = min(claimed, counts.running)
         let running = counts.running - claimed + counts.publishing

@@ -74,7 +74,8 @@ struct Waiting: Sendable {
         /// The codes of the failed jobs, and how many failed with each.
         var failures: [(code: String, jobs: Int)] = []
 
-        /// Success if all jobs that ended were completed. With `takesAny`, jobs that have not ended do not count.
+        /// Success if all jobs that ended were completed, or their failures accepted. With `takesAny`, jobs that have not
+        /// ended do not count.
         var exitCode: ExitCode {
             if isTimedOut { return .waitTimeout }
             let counts = state.counts

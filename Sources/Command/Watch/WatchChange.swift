@@ -29,6 +29,7 @@ enum WatchChange: Sendable, Hashable {
         case .jobs(.cancel, _, let which): "nothing to cancel (\(which))"
         case .jobs(.retry, _, let which), .jobs(.retryWithDamage, _, let which): "nothing to retry (\(which))"
         case .jobs(.prioritize, _, let which): "no waiting jobs (\(which))"
+        case .jobs(.accept, _, let which): "nothing to accept (\(which))"
         case .pause, .wish: "nothing to change"
         }
     }
@@ -39,6 +40,7 @@ enum WatchChange: Sendable, Hashable {
         case .jobs(.cancel, _, _): "cancelling"
         case .jobs(.retry, _, _), .jobs(.retryWithDamage, _, _): "putting back into the queue"
         case .jobs(.prioritize, _, _): "moving"
+        case .jobs(.accept, _, _): "accepting"
         case .pause(true, let queue): "pausing \(queue)"
         case .pause(false, let queue): "resuming \(queue)"
         case .wish(_, _, let name): "sending the request to \(name)"

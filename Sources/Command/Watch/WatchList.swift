@@ -23,7 +23,7 @@ enum WatchList: Int, Sendable, CaseIterable {
         case .running: [.running, .publishing]
         case .waiting: [.delayed, .waiting]
         case .failed: [.failed]
-        case .ended: [.completed, .skipped, .failed, .cancelled]
+        case .ended: [.completed, .skipped, .failed, .accepted, .cancelled]
         case .queues, .workers: []
         }
     }

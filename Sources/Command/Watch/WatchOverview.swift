@@ -58,6 +58,7 @@ struct WatchOverview {
         if jobs.failed > 0 { parts.append(("\(Figures.grouped(jobs.failed)) failed", .bad)) }
         parts.append(("\(Figures.grouped(jobs.completed)) done", .good))
         if jobs.skipped > 0 { parts.append(("\(Figures.grouped(jobs.skipped)) skipped", .faint)) }
+        if jobs.accepted > 0 { parts.append(("\(Figures.grouped(jobs.accepted)) accepted", .faint)) }
         if jobs.delayed > 0 { parts.append(("\(Figures.grouped(jobs.delayed)) delayed", .careful)) }
         if jobs.cancelled > 0 { parts.append(("\(Figures.grouped(jobs.cancelled)) cancelled", .faint)) }
         parts.append((facts.place.printable, .faint))

@@ -6,8 +6,9 @@ public struct FailureGroup: Sendable, Hashable {
     public var code = ""
     public var kind = Failure.Kind.permanent
     public var stage = ""
-    /// The jobs that ended with this failure.
+    /// The jobs that ended with this failure, without those whose failure is accepted.
     public var jobs = 0
+    public var accepted = 0
     /// The attempts, including those that were retried; `nil` where only jobs were counted.
     public var attempts: Int?
     public var lastAt = Date.distantPast
@@ -33,7 +34,8 @@ extension FailureGroup: LedgerRecord, ListedRecord {
         .always("code", \.code, .text, "the code of the failures"),
         .always("class", \.kind, .choice, "whether another attempt can succeed"),
         .always("stage", \.stage, .text, "the part of the work that failed"),
-        .always("jobs", \.jobs, .count, "jobs that ended with it"),
+        .always("jobs", \.jobs, .count, "jobs that ended with it, without accepted ones"),
+        .always("accepted", \.accepted, .count, "jobs that ended with it, and whose failure is accepted"),
         .maybe(
             "attempts",
             \.attempts,

@@ -7,6 +7,7 @@ public struct JobCounts: Sendable, Hashable, Codable {
     public var completed = 0
     public var skipped = 0
     public var failed = 0
+    public var accepted = 0
     public var cancelled = 0
 
     public init() {}
@@ -21,6 +22,7 @@ public struct JobCounts: Sendable, Hashable, Codable {
             case .completed: completed
             case .skipped: skipped
             case .failed: failed
+            case .accepted: accepted
             case .cancelled: cancelled
             }
         }
@@ -33,6 +35,7 @@ public struct JobCounts: Sendable, Hashable, Codable {
             case .completed: completed = newValue
             case .skipped: skipped = newValue
             case .failed: failed = newValue
+            case .accepted: accepted = newValue
             case .cancelled: cancelled = newValue
             }
         }

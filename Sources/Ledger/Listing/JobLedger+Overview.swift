@@ -11,7 +11,7 @@ extension JobLedger {
     public func counts() async throws -> [String: JobCounts] {
         try await look("read the counts") { connection in
             var counts: [String: JobCounts] = [:]
-            try connection.forEachRow("select * from \(schema).counts()") { row in
+            try connection.forEachRow("select * from \(schema).counts(true)") { row in
                 counts[try row["queue"], default: JobCounts()][try row.value("state")] = try row["jobs"]
             }
             return counts

@@ -10,6 +10,8 @@ public enum JobState: String, Sendable, Hashable, Codable, CaseIterable {
     /// Another file stood at its destination and was left there, as the recipe demands.
     case skipped
     case failed
+    /// It failed, and a person has accepted that. It counts apart from failed jobs, and no wait fails for it.
+    case accepted
     case cancelled
 
     /// The states in which a job has not ended.

@@ -43,6 +43,9 @@ public struct JobSummary: Sendable, Hashable {
     public var hasRemarks = false
     /// Who retried it last after it had ended.
     public var retriedBy: String?
+    /// When its failure was accepted, and by whom.
+    public var acceptedAt: Date?
+    public var acceptedBy: String?
     /// The remarks, in a list of jobs with remarks; otherwise `nil`.
     public var remarks: JobRemarks?
 
@@ -56,7 +59,19 @@ extension JobSummary: LedgerRecord, ListedRecord {
 
     package static let fields: [RecordField<JobSummary>] = [
         .always("id", \.job, .id, "the job's number", column: "job"),
-        .always("state", \.state, .choice, "where it is in its life"),
+        .special(
+            "state",
+            RecordKind<JobState>.choice.shape,
+            isRequired: true,
+            "where it is in its life",
+            read: { job, row in
+                // Release 0.1 knows no accepted jobs, so the ledger reports them as failed.
+                let isAccepted = try (row["accepted_at"] as Date?) != nil
+                job.state = try isAccepted ? .accepted : row.value("state")
+            },
+            encode: { job, encoder, key in try encoder.encode(job.state, forKey: key) },
+            decode: { job, decoder, key in job.state = try decoder.decode(JobState.self, forKey: key) }
+        ),
         .always("batch", \.batch, .id, "the batch that it was submitted with"),
         .always("queue", \.queue, .text, "its queue"),
         .always("priority", \.priority, .chosen(in: LedgerRules.priorities), "higher goes first"),
@@ -103,6 +118,8 @@ extension JobSummary: LedgerRecord, ListedRecord {
         ),
         .flag("hasRemarks", \.hasRemarks, "whether the output lacks something of its source"),
         .maybe("retriedBy", \.retriedBy, .text, "who retried it last after it had ended"),
+        .maybe("acceptedAt", \.acceptedAt, .moment, "when its failure was accepted"),
+        .maybe("acceptedBy", \.acceptedBy, .text, "who accepted its failure"),
         .special(
             "damage",
             .anything,

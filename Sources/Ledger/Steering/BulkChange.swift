@@ -18,7 +18,7 @@ public struct BulkChange: Sendable, Hashable {
     public enum Wish: String, Sendable, Hashable, CaseIterable {
         case stop
         /// Takes back what it changed, as far as the jobs still wait: cancelled jobs return to their lanes, jobs get their
-        /// earlier priorities, and retried jobs are cancelled.
+        /// earlier priorities, and retried jobs are cancelled. Failures that it accepted count again.
         case undo
     }
 
@@ -83,6 +83,7 @@ extension JobChange {
         case .retryWithDamage(let damage, let limit):
             ("retry", ["damage": damage.rawValue].merging(limit.map { ["conceal_seconds": "\($0)"] } ?? [:]) { $1 })
         case .prioritize(let priority): ("prioritize", ["priority": "\(priority)"])
+        case .accept(let undo): ("accept", undo ? ["undo": "true"] : [:])
         }
     }
 
@@ -91,6 +92,7 @@ extension JobChange {
         switch word {
         case "cancel": self = .cancel
         case "prioritize": self = .prioritize(arguments["priority"].flatMap { Int32($0) } ?? 0)
+        case "accept": self = .accept(undo: arguments["undo"] == "true")
         default:
             let limit = arguments["conceal_seconds"].flatMap { Int($0) }
             let damage = arguments["damage"].flatMap(DamageMode.init(rawValue:))
@@ -102,7 +104,7 @@ extension JobChange {
 /// What is done to jobs, in the members of a larger record.
 extension JobChange: LedgerRecord {
     package static var blank: JobChange { .retry }
-    package static let verbs = ["retry", "cancel", "prioritize"]
+    package static let verbs = ["retry", "cancel", "prioritize", "accept"]
 
     package static let fields: [RecordField<JobChange>] = [
         .special(
@@ -134,6 +136,18 @@ extension JobChange: LedgerRecord {
             decode: { change, decoder, key in
                 guard case .prioritize = change else { return }
                 change = .prioritize(try decoder.decodeIfPresent(Int32.self, forKey: key) ?? 0)
+            }
+        ),
+        .special(
+            "undo",
+            .truth,
+            "for accept: whether the failures are accepted no longer",
+            encode: { change, encoder, key in
+                if case .accept(undo: true) = change { try encoder.encode(true, forKey: key) }
+            },
+            decode: { change, decoder, key in
+                guard case .accept = change else { return }
+                change = .accept(undo: try decoder.decodeIfPresent(Bool.self, forKey: key) ?? false)
             }
         ),
         .special(

@@ -13,21 +13,26 @@ public enum JobChange: Sendable, Hashable {
     case retryWithDamage(DamageMode, concealSeconds: Int? = nil)
     /// Moves jobs that wait to another priority.
     case prioritize(Int32)
+    /// Accepts failures: failed jobs count apart, and no wait fails for them. With `undo` accepted jobs count as failed
+    /// ones again.
+    case accept(undo: Bool = false)
 
     /// The states of the jobs that the change applies to.
     var states: [JobState] {
         switch self {
         case .cancel: [.delayed, .waiting, .running]
-        case .retry, .retryWithDamage: [.delayed, .failed, .cancelled]
+        case .retry, .retryWithDamage: [.delayed, .failed, .accepted, .cancelled]
         case .prioritize: [.delayed, .waiting]
+        case .accept(let undo): [undo ? .accepted : .failed]
         }
     }
 
-    var operation: String {
+    package var operation: String {
         switch self {
         case .cancel: "cancel jobs"
         case .retry, .retryWithDamage: "retry jobs"
         case .prioritize: "prioritize jobs"
+        case .accept: "accept failures"
         }
     }
 
@@ -46,6 +51,11 @@ public enum JobChange: Sendable, Hashable {
             """
             select seen, changed, 0::bigint as asked, 0::bigint as publishing, next
             from \(schema).prioritize_jobs(\(filter), \(priority), \(cursor), \(size))
+            """
+        case .accept(let undo):
+            """
+            select seen, changed, 0::bigint as asked, 0::bigint as publishing, next
+            from \(schema).accept_jobs(\(filter), \(cursor), \(size), \(undo))
             """
         }
     }

@@ -51,6 +51,8 @@ extension EarlierJob: LedgerRecord {
         stamp = bytes.flatMap { bytes in modified.map { SourceStamp(bytes: bytes, modified: $0) } }
         (self.bytes, digest, code) = (try row[8], try row[9], try row[10])
         further = try [PublishedFile?](further: row)
+        // Release 0.1 knows no accepted jobs, so the ledger reports them as failed.
+        if try row[12] { self.state = .accepted }
     }
 }
 

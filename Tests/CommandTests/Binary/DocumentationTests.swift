@@ -110,7 +110,7 @@ struct DocumentationTests {
         ("| `queues` |", names(QueueSummary.self)), ("| `workers` |", names(WorkerRecord.self)),
         ("| `errors` |", names(FailureGroup.self)), ("| `changes` |", names(BulkChange.self)),
         // Only the API gives a part of a change, and says where it continues.
-        ("| `retry`, `cancel`, `prioritize` |", names(ChangeRecord.self).subtracting(["next"])),
+        ("| `retry`, `cancel`, `prioritize`, `accept` |", names(ChangeRecord.self).subtracting(["next"])),
         ("| `tokens`, `tenants` |", names(TokenRecord.self).union(names(AdministeredTenant.self)).union(["token"])),
         ("| `webhooks` |", names(Webhook.self).union(names(CreatedWebhook.self))),
         ("| `webhooks deliveries` |", names(WebhookDelivery.self)), ("| `audit` |", names(AuditRecord.self)),

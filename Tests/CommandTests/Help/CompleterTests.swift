@@ -13,7 +13,7 @@ struct CompleterTests {
         let all = [
             "convert", "probe", "up", "submit", "status", "watch", "errors", "retry", "doctor", "help", "join", "mix",
             "split", "formats", "presets", "recipe", "wait", "jobs", "job", "batches", "export", "check", "explain",
-            "cancel", "prioritize", "changes", "worker", "coordinator", "workers", "queues", "down", "config",
+            "accept", "cancel", "prioritize", "changes", "worker", "coordinator", "workers", "queues", "down", "config",
             "migrate", "metrics", "logins", "tokens", "tenants", "webhooks", "audit", "completion",
         ]
         #expect(words(offer("")) == all)

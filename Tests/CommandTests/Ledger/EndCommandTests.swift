@@ -6,7 +6,7 @@ import Testing
 /// `--on-end` of `wait` and `submit --wait`.
 struct EndCommandTests {
     private static let show =
-        "echo \"$SLUICE_BATCH/$SLUICE_JOB: $SLUICE_COMPLETED $SLUICE_SKIPPED $SLUICE_FAILED $SLUICE_CANCELLED"
+        "echo \"$SLUICE_BATCH/$SLUICE_JOB: $SLUICE_COMPLETED $SLUICE_SKIPPED $SLUICE_FAILED $SLUICE_ACCEPTED $SLUICE_CANCELLED"
         + " $SLUICE_EXIT_CODE\""
 
     @Test func theCommandHasTheFacts() async throws {
@@ -18,9 +18,9 @@ struct EndCommandTests {
         try await bench.ledger.apply(.cancel, to: JobFilter(ids: [jobs[2]]))
         let batch = try bench.run("wait", "--batch", "1", "--on-end", Self.show)
         #expect(batch.status == .exited(3))
-        #expect(batch.outputText == "batch 1  1 completed, 1 failed, 1 cancelled\n1/: 1 0 1 1 3\n")
+        #expect(batch.outputText == "batch 1  1 completed, 1 failed, 1 cancelled\n1/: 1 0 1 0 1 3\n")
         let job = try bench.run("wait", "\(jobs[0])", "--on-end", Self.show)
-        #expect((job.status, job.outputText) == (.exited(0), "job \(jobs[0])  completed\n/\(jobs[0]): 1 0 0 0 0\n"))
+        #expect((job.status, job.outputText) == (.exited(0), "job \(jobs[0])  completed\n/\(jobs[0]): 1 0 0 0 0 0\n"))
     }
 
     @Test func itsExitCodeIsReported() async throws {
@@ -68,6 +68,6 @@ struct EndCommandTests {
         try running.waitForTalk("\"waiting\":1")
         try await bench.complete(bench.claim(for: bench.worker(abilities: ["codec:flac", "root:in", "root:out"]))[0])
         try running.ends(with: .exited(0))
-        #expect(running.outputText.hasSuffix("1/: 1 0 0 0 0\n"))
+        #expect(running.outputText.hasSuffix("1/: 1 0 0 0 0 0\n"))
     }
 }

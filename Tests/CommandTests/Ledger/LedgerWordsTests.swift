@@ -24,6 +24,7 @@ struct LedgerWordsTests {
         let open = try await bench.submit(2)
         #expect(try await offered(bench, "job", "") == (open.reversed() + [failed]).map { "\($0)" })
         #expect(try await offered(bench, "retry", "") == ["\(failed)"])
+        #expect(try await offered(bench, "accept", "") == ["\(failed)"])
         #expect(try await offered(bench, "cancel", "") == open.reversed().map { "\($0)" })
         #expect(try await offered(bench, "prioritize", "5", "\(open[0])") == ["\(open[0])"])
         #expect(try await offered(bench, "wait", "9") == [])

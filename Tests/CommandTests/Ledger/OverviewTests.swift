@@ -195,7 +195,7 @@ struct OverviewTests {
         #expect(records.map { $0["code"] as? String } == ["truncated", "room_crash"])
         #expect(
             Set(records[0].keys) == [
-                "code", "class", "stage", "jobs", "attempts", "lastAt", "example", "exampleSource", "hint",
+                "code", "class", "stage", "jobs", "accepted", "attempts", "lastAt", "example", "exampleSource", "hint",
             ]
         )
     }

@@ -132,6 +132,59 @@ struct SteeringTests {
         #expect(text.contains("\nbefore   on damage strict before the first attempt, changed "))
     }
 
+    @Test func acceptedFailuresDoNotDecideTheExitCode() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(3)
+        let fences = try await bench.claim(3, for: bench.worker())
+        try await bench.complete(fences[0])
+        for fence in fences.dropFirst() { try await bench.fail(fence) }
+        #expect(try bench.run("wait", "--batch", "1").status == .exited(3))
+        #expect(
+            try bench.output("accept", "--code", "truncated", "--batch", "1", "--dry-run")
+                == "would accept the failures of 2 jobs\nnothing was done (--dry-run)\n"
+        )
+        #expect(try bench.output("accept", "--batch", "last", "--yes") == "2 failures accepted\n")
+        let waited = try bench.run("wait", "--batch", "1").checked()
+        #expect((waited.outputText, waited.errorText) == ("batch 1  1 completed, 2 accepted\n", ""))
+        #expect(try bench.output("wait", "\(jobs[2])") == "job \(jobs[2])  accepted: truncated\n")
+        #expect(try bench.output("audit").contains("accept_jobs"))
+        #expect(try bench.run("accept", "--batch", "1", "--yes").status == .exited(9))
+        // A retry of all that failed leaves them alone, and a retry by id does not.
+        #expect(try bench.run("retry", "--batch", "1", "--yes").status == .exited(9))
+        #expect(try bench.output("retry", "\(jobs[2])", "--yes") == "1 job back in the queue\n")
+        #expect(try await bench.state(jobs[2]) == .waiting)
+        #expect(try bench.output("accept", "\(jobs[1])", "--undo", "--yes") == "1 job counts as failed again\n")
+        #expect(try bench.run("wait", "\(jobs[1])").status == .exited(3))
+        let record = try #require(try bench.records("accept", "\(jobs[1])", "--yes").first)
+        #expect(record["change"] as? String == "accept" && record["changed"] as? Int == 1)
+        #expect(!record.keys.contains("undo"))
+    }
+
+    @Test func allListsShowAcceptedFailuresApart() async throws {
+        let bench = try LedgerBench()
+        let jobs = try await bench.submit(3)
+        let fences = try await bench.claim(3, for: bench.worker())
+        try await bench.complete(fences[0])
+        for fence in fences.dropFirst() { try await bench.fail(fence) }
+        _ = try bench.run("accept", "--all", "--yes").checked()
+        let batches = try bench.output("batches").split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(batches[0] == ["ID", "NAME", "QUEUE", "JOBS", "DONE", "FAILED", "ACCEPTED", "OPEN", "SUBMITTED"])
+        #expect(batches[1].prefix(6) == ["1", "default", "3", "33%", "0", "2"])
+        let errors = try bench.output("errors").split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(errors[0].prefix(6) == ["CODE", "CLASS", "STAGE", "JOBS", "ACCEPTED", "TRIES"])
+        #expect(errors[1].prefix(6) == ["truncated", "permanent", "decode", "0", "2", "2"])
+        #expect(try bench.output("queues").contains(" ACCEPTED"))
+        #expect(try bench.output("jobs", "--state", "accepted", "-q") == "\(jobs[2])\n\(jobs[1])\n")
+        #expect(try bench.output("jobs").contains("ACCEPTED BY"))
+        let page = try bench.output("job", "\(jobs[2])")
+        #expect(page.hasPrefix("job \(jobs[2])   accepted   ") && page.contains("\naccepted "))
+        let record = try #require(try bench.records("job", "\(jobs[2])").first)
+        #expect(record["state"] as? String == "accepted" && record["acceptedBy"] as? String == "postgres")
+        let status = try bench.run("status").checked()
+        #expect(status.outputText.contains("finished   1 completed, 0 failed, 2 accepted, 0 cancelled"))
+        #expect(!status.errorText.contains("failed for good"))
+    }
+
     @Test func prioritiesMayBeBelowZero() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(2)[1]

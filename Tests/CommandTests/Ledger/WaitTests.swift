@@ -113,7 +113,8 @@ struct WaitTests {
         try running.ends(with: .exited(0))
         let lines = running.outputText.split(separator: "\n")
         #expect(lines.count == 1 && lines[0].contains("\"id\":\(jobs[1]),"))
-        #expect(running.errorText.hasSuffix("completed=1\nskipped=0\nfailed=0\ncancelled=0\nprogress=end\n"))
+        let ended = "completed=1\nskipped=0\nfailed=0\naccepted=0\ncancelled=0\nprogress=end\n"
+        #expect(running.errorText.hasSuffix(ended))
     }
 
     @Test func theReasonWhyNothingRunsIsSaidAtOnceAndWhenItChanges() async throws {

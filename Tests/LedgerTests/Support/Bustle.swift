@@ -241,6 +241,8 @@ enum Bustle {
                 """,
             weight: 4
         ),
+        Call(sql: "select null::text from sluice.accept_jobs(jsonb_build_object('queue', \(queue)), null, 50)"),
+        Call(sql: "select null::text from sluice.accept_jobs(jsonb_build_object('queue', \(queue)), null, 50, true)"),
         Call(
             sql: """
                 select null::text from sluice.prioritize_jobs(jsonb_build_object('queue', \(queue)), (random() * 4)::integer,
