@@ -110,6 +110,7 @@ extension RemoteLedger {
         ]
         if let label = submission.label { query.append(("name", label)) }
         if !submission.notify.isEmpty { query.append(("notify", submission.notify.joined(separator: ","))) }
+        if submission.sourcesSkipped > 0 { query.append(("sourcesSkipped", "\(submission.sourcesSkipped)")) }
         if let attempts = submission.maxAttempts { query.append(("maxAttempts", "\(attempts)")) }
         if let date = submission.runAt { query.append(("runAt", Self.text(date))) }
         if let request = submission.request { query.append(("request", request)) }

@@ -63,6 +63,17 @@ def test_submits_and_shows(api):
     assert status["ledger"].startswith("schema ") and "postgres" not in status["ledger"]
 
 
+def test_keeps_how_many_sources_were_left_out(api):
+    first = api.post("/api/v1/batches", {"jobs": jobs(2), "sourcesSkipped": 5}).json()
+    assert api.get(f"/api/v1/batches/{first['batch']}")["sourcesSkipped"] == 5
+    answer = api.client.post(
+        "/api/v1/batches", params={"sourcesSkipped": 7}, content=lines(jobs(2)),
+        headers={"content-type": "application/x-ndjson"},
+    )
+    assert api.get(f"/api/v1/batches/{answer.json()['batch']}")["sourcesSkipped"] == 7
+    problem(api.post("/api/v1/batches", {"jobs": jobs(1), "sourcesSkipped": -1}), 400, "bad_body")
+
+
 def test_refuses_names_that_name_another_batch(api):
     for name in ["3", "last"]:
         for count in [1, 2]:

@@ -210,4 +210,26 @@ struct AcceptTests {
         #expect(try await acting.bulkChange(change.number)?.undone == 2)
         try await check(lab, failed: 1, accepted: 2)
     }
+
+    // MARK: - Sources that a submission left out
+
+    @Test(arguments: [1, 3, 2_000])
+    func theBatchKeepsHowManySourcesWereLeftOut(jobs: Int) async throws {
+        let lab = try await LedgerLab()
+        var submission = Submission(key: "night")
+        submission.sourcesSkipped = 17
+        let receipt = try await lab.ledger.submit(submission, LedgerLab.requests(jobs))
+        #expect(try await lab.ledger.batch(receipt.batch)?.sourcesSkipped == 17)
+        // The number tells no submission from another, and a repetition changes nothing.
+        submission.sourcesSkipped = 18
+        let again = try await lab.ledger.submit(submission, LedgerLab.requests(jobs))
+        #expect(again.batch == receipt.batch && again.isRepetition && again.isSameRequest)
+        #expect(try await lab.ledger.batches().map(\.sourcesSkipped) == [17])
+        // Without a key.
+        submission.key = nil
+        let other = try await lab.ledger.submit(submission, LedgerLab.requests(jobs, "b"))
+        #expect(try await lab.ledger.batch(other.batch)?.sourcesSkipped == 18)
+        try await lab.submit(1)
+        #expect(try await lab.ledger.batches().first?.sourcesSkipped == 0)
+    }
 }

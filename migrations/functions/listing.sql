@@ -168,7 +168,7 @@ returns table (
     batch bigint, name text, key text, queue text, priority smallint, weight integer, labels jsonb, submitter text,
     created_at timestamptz, first_job bigint, last_job bigint, jobs bigint,
     delayed bigint, waiting bigint, running bigint, publishing bigint, completed bigint, skipped bigint,
-    failed bigint, cancelled bigint, remarked bigint, accepted bigint
+    failed bigint, cancelled bigint, remarked bigint, accepted bigint, sources_skipped bigint
 )
 language sql stable security definer set search_path from current set jit = off
 as $$
@@ -199,7 +199,8 @@ as $$
            c.failed + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'failed'), 0)::bigint,
            c.cancelled + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'cancelled'), 0)::bigint,
            c.remarked + coalesce((select n.remarked from newer n where n.batch = c.id and n.state = 'completed'), 0)::bigint,
-           c.accepted + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'accepted'), 0)::bigint
+           c.accepted + coalesce((select n.jobs from newer n where n.batch = c.id and n.state = 'accepted'), 0)::bigint,
+           c.sources_skipped
     from chosen c join queue q on q.id = c.queue
     order by c.id desc
 $$;

@@ -11,6 +11,8 @@
 -- has used `batch_key` before, submit() returns the batch of that key and adds nothing (`added` is false); `same_request` then
 -- reports whether the digests agree. If two calls use one key at the same time, the second waits for the first.
 --
+-- `sources_skipped` is kept with the batch: how many sources the submitter left out because their outputs were there.
+--
 -- With `preview` it checks everything and enters no job. The caller must roll back.
 create or replace function submit(
     jobs jsonb default null,
@@ -24,7 +26,8 @@ create or replace function submit(
     run_at timestamptz default null,
     batch_labels jsonb default '{}',
     wake boolean default true,
-    preview boolean default false
+    preview boolean default false,
+    sources_skipped bigint default 0
 ) returns table (batch bigint, first_job bigint, last_job bigint, job_count bigint, added boolean, same_request boolean)
 language plpgsql security definer set search_path from current set jit = off
     -- The session keeps plans that were made while there were few queues, those of foreign keys as well.
@@ -62,7 +65,8 @@ begin
     ) then
         perform check_submission(submit.jobs, submit.job_priority, submit.max_attempts);
     end if;
-    if jsonb_typeof(submit.jobs) = 'array' and submit.jobs -> 1 is null and submit.run_at is null and not submit.preview then
+    if jsonb_typeof(submit.jobs) = 'array' and submit.jobs -> 1 is null and submit.run_at is null and not submit.preview
+        and coalesce(submit.sources_skipped, 0) = 0 then
         only_one := (submit_singles(
             array[row(
                 submit.jobs -> 0, submit.batch_name, submit.batch_key, submit.request_digest, submit.batch_weight,
@@ -106,11 +110,11 @@ begin
     the_attempts := coalesce(submit.max_attempts, (select s.max_attempts from setting s));
 
     -- A preview takes none of the numbers that people see.
-    insert into batch as b (id, name, key, request_digest, queue, priority, weight, labels, created_at)
+    insert into batch as b (id, name, key, request_digest, queue, priority, weight, labels, created_at, sources_skipped)
     overriding system value
     values (case when submit.preview then -pg_backend_pid() else nextval('batch_id_seq') end,
             submit.batch_name, submit.batch_key, submit.request_digest, the_queue, submit.job_priority,
-            submit.batch_weight, submit.batch_labels, t)
+            submit.batch_weight, submit.batch_labels, t, coalesce(submit.sources_skipped, 0))
     on conflict (key, submitter) do nothing
     returning b.id into the_batch;
     if the_batch is null then

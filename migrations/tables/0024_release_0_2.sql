@@ -274,7 +274,10 @@ alter table finished
             = case when state in ('completed', 'skipped', 'failed', 'cancelled') then 0 else 2 end
     ) not valid;
 
-alter table batch add column accepted bigint not null default 0;
+alter table batch
+    add column accepted bigint not null default 0,
+    -- Sources that the submission left out because their outputs were there already, or had been edited.
+    add column sources_skipped bigint not null default 0 check (sources_skipped >= 0);
 alter table failure_delta add column accepted integer not null default 0;
 alter table failure_count add column accepted bigint not null default 0;
 

@@ -13,6 +13,11 @@ enum SubmittingOperation {
         .may("maxAttempts", .whole(by: LedgerRules.attempts), "attempts of each job that sets none"),
         .may("runAt", .moment, "the earliest start"),
         .may(
+            "sourcesSkipped",
+            .whole(0...1_000_000_000),
+            "how many sources were left out because their outputs are there or have been edited; the batch keeps it"
+        ),
+        .may(
             "notify",
             .list(.text(1...64), most: LedgerRules.notifiedWebhooks),
             "names or numbers of webhooks that are told when the batch ends or too many of its jobs fail"
@@ -200,6 +205,7 @@ enum SubmittingOperation {
             maxAttempts: values["maxAttempts"]?.whole.map { Int($0) },
             runAt: values["runAt"]?.text.flatMap(Moments.date)
         )
+        submission.sourcesSkipped = Int(values["sourcesSkipped"]?.whole ?? 0)
         submission.notify = values["notify"]?.items?.compactMap(\.text) ?? []
         return submission
     }

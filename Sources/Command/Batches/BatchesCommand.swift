@@ -27,7 +27,8 @@ enum BatchesCommand {
         name: "batches",
         summary: "list batches and their progress",
         discussion: [
-            "ACCEPTED counts failures that \"sluice accept\" has accepted.",
+            "SKIPPED counts sources whose outputs were there already, or had been edited: those that the submission left "
+                + "out, and those that workers skipped. ACCEPTED counts failures that \"sluice accept\" has accepted.",
             "REMARKS counts the completed jobs with remarks, such as concealed damage, lost tags or clipped samples; "
                 + "\"sluice jobs --batch BATCH --remarks\" lists them.",
         ],
@@ -75,7 +76,7 @@ enum BatchesCommand {
     }
 
     private static func table(_ batches: [BatchSummary], _ now: Date, _ console: CommandOutput) -> TextTable {
-        let hasSkipped = batches.contains { $0.jobs.skipped > 0 }
+        let hasSkipped = batches.contains { $0.skipped > 0 }
         let hasCancelled = batches.contains { $0.jobs.cancelled > 0 }
         let hasAccepted = batches.contains { $0.jobs.accepted > 0 }
         let hasRemarks = batches.contains { $0.jobsWithRemarks > 0 }
@@ -103,7 +104,7 @@ enum BatchesCommand {
                     jobs.done == jobs.total ? .good : nil
                 ),
             ]
-            if hasSkipped { cells.append(.init(Figures.grouped(jobs.skipped))) }
+            if hasSkipped { cells.append(.init(Figures.grouped(batch.skipped))) }
             if hasCancelled {
                 cells.append(.init(Figures.grouped(jobs.cancelled), jobs.cancelled > 0 ? .careful : nil))
             }
@@ -118,4 +119,9 @@ enum BatchesCommand {
         }
         return table
     }
+}
+
+extension BatchSummary {
+    /// Sources whose outputs were there already, or had been edited: the submission left them out, or workers skipped them.
+    fileprivate var skipped: Int { sourcesSkipped + jobs.skipped }
 }

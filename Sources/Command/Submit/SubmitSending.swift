@@ -110,13 +110,15 @@ struct SubmitSending: Sendable {
     private func submission(_ survey: SubmitSurvey, _ ledger: any CommandLedger) async throws -> Submission {
         let wishes = SubmitOptions.wishes(invocation)
         let given = invocation[SubmitOptions.key]
-        return SubmitOptions.submission(
+        var submission = SubmitOptions.submission(
             invocation,
             key: try given ?? (invocation[SubmitOptions.again] ? nil : plan.key(survey.chosen, wishes)),
             // A generated key identifies these jobs, whatever else the user asked for.
             request: given == nil ? nil : try plan.digest(wishes),
             now: try await ledger.time()
         )
+        submission.sourcesSkipped = survey.withOutputs
+        return submission
     }
 
     /// The batch that was submitted before with the user's key. Adds nothing, even if outputs are missing by now.

@@ -97,7 +97,10 @@ struct SubmitSurvey: Sendable {
     var isAllNew: Bool { fresh == jobCount && rest == 0 }
 
     /// Items that are not submitted.
-    var rest: Int { unchanged + skipped + leftAltered + underWay + failed.count + accepted + cancelled + unseen }
+    var rest: Int { withOutputs + underWay + failed.count + accepted + cancelled }
+
+    /// Items that are not submitted because their outputs are there already, or have been edited.
+    var withOutputs: Int { unchanged + skipped + leftAltered + unseen }
 
     // MARK: - One item
 

@@ -17,6 +17,8 @@ public struct BatchSummary: Sendable, Hashable {
     public var jobs = JobCounts()
     /// How many of the completed jobs have remarks.
     public var jobsWithRemarks = 0
+    /// How many sources the submission left out because their outputs were there already, or had been edited.
+    public var sourcesSkipped = 0
 
     package init() {}
 }
@@ -46,6 +48,12 @@ extension BatchSummary: LedgerRecord, ListedRecord {
         .always("lastJob", \.lastJob, .id, "the highest number of its jobs"),
         .always("jobs", \.jobs, .counts, "how many jobs are in each state"),
         .always("jobsWithRemarks", \.jobsWithRemarks, .count, "completed jobs with remarks", column: "remarked"),
+        .always(
+            "sourcesSkipped",
+            \.sourcesSkipped,
+            .count,
+            "sources that the submission left out, because their outputs were there or had been edited"
+        ),
         .derived("isDone", .truth, isRequired: true, "whether all its jobs have ended") { $0.jobs.open == 0 },
     ]
 }

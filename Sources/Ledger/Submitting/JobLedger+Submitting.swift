@@ -13,7 +13,8 @@ extension JobLedger {
         within limit: Duration? = nil
     ) async throws -> SubmissionReceipt {
         let call = try SubmissionCall(submission, schema)
-        if submission.key == nil, submission.notify.isEmpty, limit == nil, !submission.isPreview, let only = jobs.only {
+        let isPlain = submission.notify.isEmpty && submission.sourcesSkipped == 0 && !submission.isPreview
+        if submission.key == nil, isPlain, limit == nil, let only = jobs.only {
             return try await submit(SingleSubmission(call, only, until: .now + Self.submissionLimit))
         }
         return try await settle("submit jobs", within: limit ?? Self.submissionLimit) { connection, _ in
@@ -230,7 +231,8 @@ extension Connection {
                 batch_key => \(call.key), request_digest => \(digest.map(call.mark)),
                 job_priority => \(submission.priority), batch_weight => \(submission.weight),
                 max_attempts => \(submission.maxAttempts.map { Int32(clamping: $0) }), run_at => \(submission.runAt),
-                batch_labels => \(JSON(text: labels)), wake => false, preview => \(submission.isPreview))
+                batch_labels => \(JSON(text: labels)), wake => false, preview => \(submission.isPreview),
+                sources_skipped => \(Int64(submission.sourcesSkipped)))
             """
         ) { try SubmissionReceipt(reading: $0) }
         guard let entered else { throw failure(.ledgerUnexpectedAnswer, "the server did not answer the submission") }

@@ -25,6 +25,9 @@ public struct Submission: Sendable, Hashable {
     public var runAt: Date?
     /// The webhooks that are told when the batch ends or too many of its jobs fail, by name or id: up to 10.
     public var notify: [String] = []
+    /// How many sources are left out because their outputs are there already, or have been edited. The batch keeps the
+    /// number. It does not tell one submission from another.
+    public var sourcesSkipped = 0
     /// Labels of the batch, for the submitter's own use.
     public var labels: [String: String] = [:]
     /// Whether to notify workers at once.

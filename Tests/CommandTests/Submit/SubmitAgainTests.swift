@@ -141,6 +141,25 @@ struct SubmitAgainTests {
         withExtendedLifetime(worker) {}
     }
 
+    @Test func batchesTellHowManySourcesWereLeftOut() throws {
+        let worker = try bench.startWorker()
+        _ = try submit("--wait").checked()
+        #expect(try !bench.output("batches").contains("SKIPPED"))
+        try bench.sound("in/d.wav")
+        try bench.sound("in/a.wav", hertz: 1_000)
+        try Bytes.write(Array("edited by hand".utf8), to: output("a.flac"))
+        // Two are unchanged, and one output was edited.
+        _ = try submit("--wait").checked()
+        let lines = try bench.output("batches").split(separator: "\n").map { $0.split(separator: " ") }
+        #expect(lines[0] == ["ID", "NAME", "QUEUE", "JOBS", "DONE", "SKIPPED", "FAILED", "OPEN", "SUBMITTED"])
+        #expect(lines[1].prefix(6) == ["2", "default", "1", "100%", "3", "0"])
+        #expect(try bench.records("batches").map { $0["sourcesSkipped"] as? Int } == [3, 0])
+        // A repetition changes nothing.
+        _ = try submit("--wait").checked()
+        #expect(try bench.records("batches").map { $0["sourcesSkipped"] as? Int } == [3, 0])
+        withExtendedLifetime(worker) {}
+    }
+
     @Test func anOutputIsReplacedAlsoAfterATryThatFailed() throws {
         let worker = try bench.startWorker()
         _ = try submit("--wait").checked()
