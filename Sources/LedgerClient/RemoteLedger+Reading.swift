@@ -25,7 +25,7 @@ extension RemoteLedger {
     package func facts(context: String?) async throws -> StatusFacts {
         var facts = try await summary()
         let now = facts.status.time
-        facts.context = context
+        (facts.context, facts.isOfCoordinator) = (context, true)
         facts.holds = try await ask(
             RecordPage<TenantHold>.self,
             .init(path: "/api/v1/holds", operation: "list tenants that have used up their day")
@@ -36,6 +36,7 @@ extension RemoteLedger {
             let all = try await self.workers(endedSince: facts.anHourAgo)
             let workers = all.filter { $0.endedAt == nil }
             facts.lostLately = all.filter { $0.ending == .lost }
+            facts.workerBuilds = workers.namesByBuild
             (facts.workers, facts.troubles) = (WorkerCensus(workers, at: now), workers.troubles(at: now))
         } catch let error as LedgerError where error.code == .ledgerPermissionDenied {
             // A tenant learns how many workers there are, but not which.

@@ -23,6 +23,12 @@ package struct StatusFacts: Sendable {
     /// Failures that ended jobs in the last hour, and workers lost in it.
     package var failedLately: [FailureGroup] = []
     package var lostLately: [WorkerSummary] = []
+    /// The version of the ledger beside that of the program that asked its database: this one, or the coordinator.
+    package var version: LedgerVersion?
+    package var isOfCoordinator = false
+    /// The build of this program; `nil`: it is not compared. And the names of the running workers by their builds.
+    package var build: String?
+    package var workerBuilds: [String: [String]] = [:]
 
     package init(
         context: String? = nil,
@@ -73,6 +79,8 @@ package struct StatusFacts: Sendable {
             holds: overview.holds,
             unsent: overview.unsent
         )
+        facts.version = overview.version
+        facts.workerBuilds = overview.workers.namesByBuild
         facts.failedLately = try await ledger.failures(since: facts.anHourAgo)
         facts.lostLately = try await ledger.workers(endedSince: facts.anHourAgo).filter { $0.ending == .lost }
         return facts
@@ -98,6 +106,34 @@ package struct StatusFacts: Sendable {
         return notes
     }
 
+    /// What differs in version from this program.
+    private var versions: [StatusNote] {
+        var notes: [StatusNote] = []
+        if let version, !version.isKnown {
+            let whose = isOfCoordinator ? "the coordinator" : "this command"
+            let place = "the ledger is at version \(version.version), and \(whose)"
+            let text =
+                if version.hasOtherFunctions {
+                    "the ledger has the functions of another build than \(whose): \"sluice migrate\" of the installed "
+                        + "release replaces them"
+                } else if version.version > version.known {
+                    "\(place) knows \(version.known): install the release that has migrated it"
+                } else {
+                    "\(place) needs \(version.known): sluice migrate"
+                }
+            notes.append(StatusNote(.versions, text))
+        }
+        let others = workerBuilds.filter { $0.key != build }.sorted { $0.key < $1.key }
+        guard build == nil ? others.count > 1 : !others.isEmpty else { return notes }
+        let parts = others.map { found, names in
+            "\(found) on \(names.prefix(3).joined(separator: ", "))\(names.count > 3 ? ", ..." : "")"
+        }
+        let what = build.map { "workers run another build than this command (\($0))" } ?? "workers run several builds"
+        let text = "\(what): \(parts.joined(separator: "; ")); \"sluice workers\" lists them: install one release"
+        notes.append(StatusNote(.versions, text))
+        return notes
+    }
+
     /// What needs an operator's attention.
     package var notes: [StatusNote] {
         var notes: [StatusNote] = []
@@ -113,6 +149,7 @@ package struct StatusFacts: Sendable {
         } else if status.jobs.total > 0 {
             notes.append(StatusNote(.housekeeping, "housekeeping has not run yet: start a coordinator"))
         }
+        notes += versions
         notes += troubles.map { StatusNote(.trouble, $0.note) }
         notes += news
         var said: Set<String> = []
@@ -133,6 +170,13 @@ package struct StatusFacts: Sendable {
             }
         }
         return notes
+    }
+}
+
+extension [WorkerSummary] {
+    /// The names of the workers that have not ended, by their builds.
+    package var namesByBuild: [String: [String]] {
+        Dictionary(grouping: filter { $0.endedAt == nil }, by: \.build).mapValues { $0.map(\.name) }
     }
 }
 

@@ -15,6 +15,8 @@ package struct StatusNote: Sendable, Hashable {
         case failures, losses
         /// Deliveries to webhooks wait, and no coordinator sends them.
         case webhooks
+        /// The ledger or workers are of another version than the program that looks.
+        case versions
     }
 
     package let kind: Kind

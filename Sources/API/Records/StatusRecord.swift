@@ -50,6 +50,12 @@ extension StatusFacts: LedgerRecord {
                 .record("UnsentDeliveries"),
                 "deliveries to webhooks that are due, while no coordinator sends any"
             ),
+            .maybe(
+                "version",
+                \.version,
+                .record("LedgerVersion"),
+                "the version of the ledger beside that of the program that answers; tenants do not learn it"
+            ),
             .derived("notes", .list(.text), isRequired: true, "what needs an operator's attention") {
                 $0.notes.map(\.text)
             },

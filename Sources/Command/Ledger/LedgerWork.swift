@@ -61,10 +61,10 @@ enum LedgerWork {
 }
 
 extension LedgerError {
-    /// The error itself, or the version of the ledger as its cause: then a function that this command calls is missing
-    /// or has other parameters.
+    /// The error itself, or the version of the ledger as its cause: then a function that this command calls is missing,
+    /// has other parameters, or answers in another shape.
     func explained(_ configuration: LedgerConfiguration) async -> LedgerError {
-        guard code == .ledgerMissing || code == .ledgerBadStatement else { return self }
+        guard [.ledgerMissing, .ledgerBadStatement, .ledgerUnexpectedAnswer].contains(code) else { return self }
         do {
             try await Migrator(configuration).check()
         } catch let cause as LedgerError where cause.code == .ledgerSchemaTooNew || cause.code == .ledgerSchemaTooOld {

@@ -50,17 +50,18 @@ enum ContextsStatus {
         do {
             if var place = try LedgerOptions.coordinator(of: context, environment) {
                 (place.reachTimeout, place.answerTimeout) = (patience, patience)
-                return Look(
-                    context: context,
-                    answer: .success(try await RemoteLedger(place).facts(context: context.name))
-                )
+                var facts = try await RemoteLedger(place).facts(context: context.name)
+                facts.build = Version.number
+                return Look(context: context, answer: .success(facts))
             }
             var configuration = try context.configuration(environment)
             (configuration.reachTimeout, configuration.operationTimeout) = (patience, patience)
             let ledger = try JobLedger(configuration)
             let answer: Result<StatusFacts, any Error>
             do {
-                answer = .success(try await StatusFacts.look(at: ledger, context: context.name))
+                var facts = try await StatusFacts.look(at: ledger, context: context.name)
+                facts.build = Version.number
+                answer = .success(facts)
             } catch {
                 answer = .failure(error)
             }

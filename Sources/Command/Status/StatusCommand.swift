@@ -28,7 +28,8 @@ enum StatusCommand {
         if invocation[allContexts] { return try ContextsStatus.run(invocation, console) }
         let place = try LedgerOptions.place(invocation)
         let context = place.contextInUse
-        let facts = try LedgerWork.run(invocation) { try await $0.facts(context: context?.name) }
+        var facts = try LedgerWork.run(invocation) { try await $0.facts(context: context?.name) }
+        facts.build = Version.number
         if invocation[ListOptions.json] {
             try console.print(JSONText.line(JSONRecord(facts)))
         } else {

@@ -14,6 +14,7 @@ public struct LedgerOverview: Sendable {
     public let holds: [TenantHold]
     /// Deliveries that no coordinator sends; `nil` if there are none.
     public let unsent: UnsentDeliveries?
+    public let version: LedgerVersion
 }
 
 /// Deliveries to webhooks that have been due for a minute, while no coordinator looked for any.
@@ -47,7 +48,8 @@ extension JobLedger {
                     unable: try connection.rows("select * from \(schema).list_unable()", UnableLane.init(reading:)),
                     chores: try connection.rows("select * from \(schema).list_chores()", ChoreRecord.init),
                     holds: try connection.rows("select * from \(schema).list_holds()", TenantHold.init(reading:)),
-                    unsent: try connection.unsentDeliveries(schema)
+                    unsent: try connection.unsentDeliveries(schema),
+                    version: try connection.ledgerVersion(schema)
                 )
             }
         }

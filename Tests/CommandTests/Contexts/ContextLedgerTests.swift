@@ -119,6 +119,7 @@ struct ContextLedgerTests {
     @Test func statusOfAllContextsHasALineForEach() async throws {
         try await first.submit(3)
         _ = try await second.worker()
+        try second.sql("update sluice.worker set build = '\(Version.number)'")
         try run("config", "use", "lab").checked()
         let all = try run("status", "--all-contexts").checked()
         let lines = all.outputText.split(separator: "\n").map {

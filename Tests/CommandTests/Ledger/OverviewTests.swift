@@ -5,6 +5,8 @@ import Ledger
 import TestSupport
 import Testing
 
+@testable import Command
+
 /// `batches`, `queues`, `workers`, `errors` and `status`.
 struct OverviewTests {
     // MARK: - Status
@@ -219,6 +221,7 @@ struct OverviewTests {
         let worker = try await bench.worker()
         _ = try await bench.ledger.keepHouse()
         try await bench.complete(bench.claim(for: worker)[0])
+        try bench.sql("update sluice.worker set build = '\(Version.number)'")
         let well = try bench.run("status").checked()
         #expect(well.outputText.contains(", all well\n") && well.stderr.isEmpty)
         #expect(
@@ -228,6 +231,68 @@ struct OverviewTests {
         let record = try #require(try bench.records("status").first)
         #expect((record["jobs"] as? [String: Int])?["completed"] == 1)
         #expect((record["notes"] as? [String]) == [] && record["unsentDeliveries"] == nil)
+    }
+
+    @Test func statusSaysThatTheLedgerIsOfAnotherBuild() async throws {
+        let bench = try LedgerBench()
+        _ = try await bench.ledger.keepHouse()
+        #expect(try bench.output("status").contains(", all well\n"))
+        try bench.sql("update sluice.migration set functions = 'other' where functions is not null")
+        let other = try bench.run("status").checked()
+        #expect(!other.outputText.contains("all well"))
+        #expect(
+            other.errorText
+                == "note:  the ledger has the functions of another build than this command: \"sluice migrate\" of the "
+                + "installed release replaces them\n"
+        )
+        let version = try #require(try bench.records("status").first?["version"] as? [String: Any])
+        #expect(version["hasOtherFunctions"] as? Bool == true && version["version"] as? Int == Migrator.version)
+        // The coordinator answers from the same facts.
+        let facts = try await StatusFacts.look(at: bench.ledger)
+        #expect(facts.notes.map(\.kind) == [.versions] && facts.version?.isKnown == false)
+        try bench.sql(
+            "insert into sluice.migration (version, name, checksum, compatible_from) "
+                + "values (\(Migrator.version + 1), 'later', 'x', 1)"
+        )
+        let newer = try bench.run("status").checked()
+        #expect(newer.outputText.contains(", see below\n"))
+        #expect(
+            newer.errorText
+                == "note:  the ledger is at version \(Migrator.version + 1), and this command knows \(Migrator.version): "
+                + "install the release that has migrated it\n"
+        )
+    }
+
+    @Test func statusSaysThatWorkersAreOfAnotherBuild() async throws {
+        let bench = try LedgerBench()
+        _ = try await bench.ledger.keepHouse()
+        for name in ["pump-1", "pump-2"] { _ = try await bench.worker(name) }
+        try bench.sql("update sluice.worker set build = '\(Version.number)' where name = 'pump-2'")
+        let run = try bench.run("status").checked()
+        #expect(run.outputText.contains(", see below\n"))
+        #expect(
+            run.errorText
+                == "note:  workers run another build than this command (\(Version.number)): 1.0 on pump-1; "
+                + "\"sluice workers\" lists them: install one release\n"
+        )
+        // A coordinator compares the workers among themselves.
+        let facts = try await StatusFacts.look(at: bench.ledger)
+        #expect(facts.notes.map(\.kind) == [.versions] && facts.notes[0].text.hasPrefix("workers run several builds: "))
+        try bench.sql("update sluice.worker set build = '\(Version.number)'")
+        #expect(try bench.run("status").checked().stderr.isEmpty)
+    }
+
+    /// Functions of another build of the same version may answer in another shape. Then the build is the cause.
+    @Test func anAnswerInAnotherShapeIsExplainedByTheBuild() throws {
+        let bench = try LedgerBench()
+        try bench.sql("update sluice.migration set functions = 'other' where functions is not null")
+        try bench.sql("drop function sluice.list_queues()")
+        try bench.sql(
+            "create function sluice.list_queues() returns table (queue text) language sql as 'select ''default'''"
+        )
+        let run = try bench.run("queues")
+        #expect(run.status == .exited(7))
+        #expect(run.errorText.contains("with the functions of another build"), "\(run.errorText)")
     }
 
     @Test func statusSaysThatNoCoordinatorSendsWebhooks() async throws {
