@@ -17,10 +17,17 @@ public struct Preset: Sendable, Hashable {
     ///
     /// `opus-96` makes an Ogg file, but `talk.webm` becomes WebM. Passthrough takes any container.
     public func format(forExtension fileExtension: String?) -> AudioFormat {
-        guard let fileExtension, let (container, _) = Container.forFileExtension(fileExtension) else { return format }
-        let codec = format.codec ?? FormatTable.defaultCodec(for: format.container)
-        guard codec == .copy || FormatTable.rule(container, codec) != nil else { return format }
-        var result = format
+        format.adapted(toExtension: fileExtension)
+    }
+}
+
+extension AudioFormat {
+    /// The format in the container that an extension names, if that takes the codec, or else unchanged.
+    func adapted(toExtension fileExtension: String?) -> AudioFormat {
+        guard let fileExtension, let (container, _) = Container.forFileExtension(fileExtension) else { return self }
+        let codec = codec ?? FormatTable.defaultCodec(for: self.container)
+        guard codec == .copy || FormatTable.rule(container, codec) != nil else { return self }
+        var result = self
         result.container = container
         result.codec = codec
         return result

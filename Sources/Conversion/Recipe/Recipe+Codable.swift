@@ -164,12 +164,14 @@ extension Recipe.RawDescription: Decodable {
 
 extension Recipe.Output: Codable {
     private enum Field: String, CodingKey, CaseIterable {
-        case location, preset, format, onConflict, loudness, replayGain, range, tags
+        case location, preset, format, onConflict, loudness, replayGain, range, tags, ownPreset
     }
 
     /// The first field that version 2 does not have; `nil` if none is set.
     fileprivate var fieldOfVersion3: (any CodingKey)? {
-        range != nil ? Field.range : tags.isEmpty ? nil : Field.tags
+        if range != nil { return Field.range }
+        if !tags.isEmpty { return Field.tags }
+        return ownPreset == nil ? nil : Field.ownPreset
     }
 
     /// The first field that version 1 does not have; `nil` if none is set.
@@ -185,9 +187,14 @@ extension Recipe.Output: Codable {
         let fields = try StrictFields(decoder, Field.self)
         let location: String = try fields.required(.location)
         let presetName: String? = try fields.optional(.preset)
+        let own = presetName.flatMap { decoder.ownPresets[$0.lowercased()] }
         let base: AudioFormat?
         do throws(RecipeError) {
-            base = try Self.base(location: location, preset: presetName)
+            if let own {
+                base = own.output(at: location).format
+            } else {
+                base = try Self.base(location: location, preset: presetName)
+            }
         } catch {
             throw fields.refusal(of: .preset, error.reason)
         }
@@ -203,6 +210,10 @@ extension Recipe.Output: Codable {
             range: try fields.optional(.range, as: RangeField.self)?.range,
             tags: try fields.optional(.tags) ?? [:]
         )
+        ownPreset = try fields.optional(.ownPreset)
+        if ownPreset != nil, presetName != nil {
+            throw fields.refusal(of: .ownPreset, "cannot be combined with preset: its format stands in the output")
+        }
     }
 
     /// Leaves out fields that are not set, except the conflict policy.
@@ -216,6 +227,20 @@ extension Recipe.Output: Codable {
         try container.encodeIfPresent(replayGain, forKey: .replayGain)
         try container.encodeIfPresent(range.map(RangeField.init), forKey: .range)
         if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
+        try container.encodeIfPresent(ownPreset, forKey: .ownPreset)
+    }
+}
+
+extension Recipe.Output {
+    /// Replaces the name of a preset by what that says about the output and its tags. What the output says itself stays.
+    mutating func take(_ own: OwnPreset) {
+        let made = own.output(at: location)
+        (preset, ownPreset) = (nil, made.ownPreset)
+        let whole = made.format ?? own.format
+        format = format.map { whole.overridden(by: $0) } ?? whole
+        loudness = loudness ?? made.loudness
+        replayGain = replayGain ?? made.replayGain
+        tags.merge(own.recipe.tags) { own, _ in own }
     }
 }
 

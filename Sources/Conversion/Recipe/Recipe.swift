@@ -14,10 +14,10 @@ public struct Recipe: Sendable, Hashable {
 
     /// The oldest version of the schema that has everything in this recipe; it is written as that version.
     ///
-    /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that state
-    /// it, shaped dither and the quality of resampling. Version 3 adds the ranges and tags of outputs. A recipe without
-    /// them keeps its earlier version, with the same bytes as ever, so that stored recipes and idempotency keys keep
-    /// their meaning and older workers take it.
+    /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that
+    /// state it, shaped dither and the quality of resampling. Version 3 adds the ranges and tags of outputs, and the
+    /// presets of users. A recipe without them keeps its earlier version, with the same bytes as ever, so that stored
+    /// recipes and idempotency keys keep their meaning and older workers take it.
     public var version: Int { fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1 }
 
     /// Whether the outputs are parts of the source, one after another.
@@ -153,6 +153,8 @@ extension Recipe {
         public var range: MediaTimeRange?
         /// Merged over the tags of the recipe; an empty value removes a tag.
         public var tags: [String: String]
+        /// The preset of users that `format` and the other fields were copied from. Nothing is looked up by it.
+        public var ownPreset: PresetReference?
 
         /// With neither preset nor format, the extension of `location` decides everything.
         public init(
@@ -231,6 +233,9 @@ extension Recipe {
 }
 
 extension Recipe.Output {
+    /// The name of the preset that it is made with, built in or not; `nil` for none.
+    public var presetName: String? { preset ?? ownPreset?.name }
+
     /// The codec that encodes the output's samples; `copy` for passthrough. Throws as `audioFormat()` does.
     public var codec: Codec {
         get throws(RecipeError) {

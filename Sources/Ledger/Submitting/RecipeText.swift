@@ -8,7 +8,7 @@ struct RecipeText {
         let recipe: Recipe
         /// The text around the locations. Outputs come before sources, because the keys are sorted.
         let parts: [String]
-        /// The digest of the form without its conflict policy.
+        /// The digest of the form without its conflict policies and presets.
         let work: RequestDigest
     }
 
@@ -20,7 +20,7 @@ struct RecipeText {
     mutating func json(_ recipe: Recipe) throws -> String { try write(recipe).json }
 
     /// The recipe as JSON, and the number of its work. Recipes have the same number if they differ at most in their
-    /// conflict policies.
+    /// conflict policies and in the names of the presets that they were made with.
     mutating func write(_ recipe: Recipe) throws -> (json: String, work: Int64) {
         let form = try form(of: recipe)
         let json: String
@@ -72,6 +72,8 @@ struct RecipeText {
         for index in marked.outputs.indices {
             marked.outputs[index].location = ""
             marked.outputs[index].onConflict = .fail
+            // The format counts, and not which version of a preset it was copied from.
+            marked.outputs[index].ownPreset = nil
         }
         var work = RequestDigest()
         work.add(try marked.json())
