@@ -36,6 +36,10 @@ struct AuditTests {
 
         _ = try await steward.createTenant("radio")
         #expect(try await steward.setLimits(TenantLimits(waitingJobs: 10), of: "radio"))
+        let output = Recipe.Output(location: OwnPreset.output, format: AudioFormat(container: .flac))
+        let recipe = Recipe(from: Recipe.Source(location: OwnPreset.source), to: output)
+        _ = try await steward.put(OwnPreset(PresetReference(name: "house"), recipe))
+        #expect(try await steward.removePreset("house"))
         _ = try await steward.createToken(named: "ci", role: .submitter, tenant: "radio")
         _ = try await steward.revokeToken("ci")
         try await steward.setPaused(true, queue: "default")
@@ -57,7 +61,8 @@ struct AuditTests {
         try await steward.removeWebhook(webhook)
         #expect(
             try await rows(lab) == [
-                Row(login, "create_tenant", 1), Row(login, "limit_tenant", 1), Row(login, "create_token", 1),
+                Row(login, "create_tenant", 1), Row(login, "limit_tenant", 1),
+                Row(login, "put_preset", 1), Row(login, "remove_preset", 1), Row(login, "create_token", 1),
                 Row(login, "revoke_token", 1),
                 Row(login, "pause_queue", 1), Row(login, "limit_queue", 1), Row(login, "weigh_queue", 1),
                 Row(login, "weigh_submitter", 1), Row(login, "wish_worker", 1), Row(login, "accept_jobs", 1),

@@ -107,6 +107,7 @@ struct TenantSightTests {
         ],
         "list_unable": ["list_unable()"],
         "list_holds": ["list_holds()"], "show_tenant": ["show_tenant()"],
+        "list_presets": ["list_presets()"], "find_preset": ["find_preset('bravo-house')"],
         "list_webhooks": ["list_webhooks()"], "unsent_deliveries": ["unsent_deliveries()"],
         "list_deliveries": ["list_deliveries()", "list_deliveries(in_state => 'waiting')"],
         "list_makers": ["list_makers(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'])"],
@@ -159,6 +160,10 @@ struct TenantSightTests {
         ).id
         _ = try await scene.bravo.ledger.testWebhook(webhook)
         #expect(try await scene.lab.ledger.setLimits(TenantLimits(outputBytes: 1), of: "bravo"))
+        let output = Recipe.Output(location: OwnPreset.output, format: AudioFormat(container: .flac))
+        let recipe = Recipe(from: Recipe.Source(location: OwnPreset.source), to: output)
+        let preset = try OwnPreset(PresetReference(name: "bravo-house"), recipe)
+        _ = try await scene.lab.ledger.put(preset, ofTenant: "bravo")
         _ = try await scene.lab.ledger.keepHouse()
         for call in Self.calls.values.flatMap(\.self) + filtered {
             let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.alpha)
@@ -170,6 +175,7 @@ struct TenantSightTests {
             let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.bravo)
             #expect(text.contains("bravo") && text.firstMatch(of: /[^0-9.:](77|88)[0-9]{4}[^0-9]/) != nil)
         }
+        #expect(try await scene.answer("list_presets()", to: scene.bravo).contains("bravo-house"))
         #expect(try await scene.answer("list_webhooks()", to: scene.bravo).contains("https://bravo.example/"))
         #expect(try await scene.answer("list_deliveries()", to: scene.bravo).contains("webhook.test"))
         #expect(try await scene.answer("list_holds()", to: scene.bravo).contains("bravo"))

@@ -72,10 +72,10 @@ select r, o from unnest(array['sluice_worker', 'sluice_submitter', 'sluice_opera
 -- What people and programs read.
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_submitter', 'sluice_operator', 'sluice_viewer']) r, unnest(array[
-    'batch_jobs', 'count_containing', 'count_jobs', 'count_spans', 'counts', 'demand', 'find_batches', 'find_jobs',
+    'batch_jobs', 'count_containing', 'count_jobs', 'count_spans', 'counts', 'demand', 'find_batches', 'find_jobs', 'find_preset',
     'list_amendments', 'list_attempts', 'list_batches', 'list_changes', 'list_chores', 'list_failures', 'list_holds', 'list_jobs',
-    'list_makers', 'list_outputs', 'list_queues', 'list_unable', 'list_workers', 'paces', 'show_change', 'show_jobs',
-    'show_tenant', 'status', 'unsent_deliveries'
+    'list_makers', 'list_outputs', 'list_presets', 'list_queues', 'list_unable', 'list_workers', 'paces', 'show_change',
+    'show_jobs', 'show_tenant', 'status', 'unsent_deliveries'
 ]) o;
 
 -- What submitters change about their own jobs, and operators about all.
@@ -98,11 +98,11 @@ select r, o from unnest(array['sluice_submitter']) r, unnest(array[
     'submit_each', 'tell_workers'
 ]) o;
 
--- Queues, workers, logins, tokens, tenants and the audit.
+-- Queues, workers, logins, tokens, tenants, presets and the audit.
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_operator']) r, unnest(array[
     'create_tenant', 'create_token', 'limit_queue', 'limit_tenant', 'list_audit', 'list_logins', 'list_tenants', 'list_tokens',
-    'pause_queue', 'revoke_token', 'weigh_queue', 'weigh_submitter', 'wish_worker'
+    'pause_queue', 'put_preset', 'remove_preset', 'revoke_token', 'weigh_queue', 'weigh_submitter', 'wish_worker'
 ]) o;
 
 -- Housekeeping, and publications that another process completes.

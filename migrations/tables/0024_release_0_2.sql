@@ -249,7 +249,9 @@ alter table setting
     -- How many deliveries of one webhook may wait. Further events do not reach it.
     add column deliveries_waiting integer not null default 10000 check (deliveries_waiting > 0),
     -- How long deliveries are kept after their end.
-    add column keep_deliveries interval not null default '30 days' check (keep_deliveries >= '2 days');
+    add column keep_deliveries interval not null default '30 days' check (keep_deliveries >= '2 days'),
+    -- Of one tenant, and of the presets that are for all.
+    add column presets_per_tenant integer not null default 200 check (presets_per_tenant >= 0);
 
 -- MARK: Jobs
 
@@ -541,6 +543,23 @@ create table webhook_sender (
     looked_at timestamptz not null
 ) with (fillfactor = 50);
 insert into webhook_sender (looked_at) values (ledger_time());
+
+-- MARK: Presets
+
+-- The versions of presets that an installation has made.
+create table preset (
+    -- Whose it is; empty: it is for all.
+    tenant text collate "C" not null default '',
+    name text collate "C" not null check (name ~ '^[a-z][a-z0-9._-]{0,49}$'),
+    version integer not null check (version > 0),
+    -- With one source and one output, whose locations stand for those of jobs.
+    recipe jsonb not null check (jsonb_typeof(recipe) = 'object' and octet_length(recipe::text) <= 16384),
+    created_at timestamptz not null,
+    created_by text not null,
+    -- Only the last version of a preset that was removed stays, so that later ones have other numbers.
+    removed_at timestamptz,
+    primary key (tenant, name, version)
+);
 
 -- MARK: Housekeeping
 
