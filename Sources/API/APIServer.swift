@@ -121,7 +121,9 @@ public final class APIServer: Sendable {
     ) throws -> [Operation] {
         let operations =
             ReadingOperations.all + CommandOperations.all + SubmittingOperation.all + ChangingOperations.all
-            + BulkChangeOperations.all(hurry) + WebhookOperations.all + [CompatibilityOperation.value]
+            + BulkChangeOperations.all(hurry) + WebhookOperations.all + PresetOperations.all + [
+                CompatibilityOperation.value
+            ]
             + [
                 UploadOperation.value(share), DownloadOperation.value(share),
                 EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),

@@ -34,7 +34,9 @@ package enum TextReading {
             switch try WordReader(root: Catalogue.root, environment: [:]).read(words) {
             case .help: return .help
             case .version: return .version
-            case .run(_, let invocation): return .understood(path: invocation.path, try recipe(invocation))
+            case .run(_, var invocation):
+                invocation.attachment = ContextMemory(environment: [:], presets: PresetMemory(looksUp: false))
+                return .understood(path: invocation.path, try recipe(invocation))
             }
         } catch let error as UsageError {
             return .refused(message: error.message.printable, hint: error.hint?.printable)

@@ -1,4 +1,5 @@
 package import API
+package import Conversion
 package import FoundationEssentials
 package import Ledger
 
@@ -60,6 +61,17 @@ package protocol CommandLedger: Sendable {
     /// Submits all jobs or none. With a key that is in use, none are needed.
     func submit(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws
         -> SubmissionReceipt
+
+    // MARK: - Presets
+
+    /// The presets of the ledger that the user may use, or that a tenant may.
+    func presets(ofTenant tenant: String?) async throws -> [NamedPreset]
+    /// A preset of the ledger with its recipe; `nil` if there is none.
+    func preset(_ wanted: PresetReference, ofTenant tenant: String?) async throws -> NamedPreset?
+    /// Returns the number of the version.
+    func put(_ preset: OwnPreset, ofTenant tenant: String?) async throws -> Int32
+    /// False if there is none.
+    func removePreset(_ name: String, ofTenant tenant: String?) async throws -> Bool
 
     // MARK: - Webhooks
 

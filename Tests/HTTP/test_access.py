@@ -39,11 +39,13 @@ def requests(description):
             "isMain": True, "codec": "flac", "sampleRateHz": 48_000, "channelCount": 2, "isLossless": True,
             "isProtected": False}]}},
         "createWebhook": {"url": "https://example.com/", "own": True},
+        "putPreset": {"recipe": {"version": 1, "sources": [{"location": "{source}"}], "outputs": [
+            {"location": "{stem}.{ext}", "format": {"container": "flac"}}]}},
         "findEarlierJobs": {"destinations": ["out:a.flac"]}, "changeQueue": {"weight": 100}, "changeWorker": {"wish": "quiet"},
     }
     values = {
         "job": "1", "batch": "1", "queue": "default", "worker": "1", "code": "truncated", "root": "in", "path": "a.wav",
-        "output": "1", "change": "1", "webhook": "1",
+        "output": "1", "change": "1", "webhook": "1", "preset": "house",
     }
     for path, methods in description["paths"].items():
         for method, operation in methods.items():

@@ -26,7 +26,7 @@ enum Shapes {
     static let delivery = Schema.record("Delivery", WebhookDelivery.self)
     static let begunDeliveries = Schema.record("BegunDeliveries", BegunDeliveries.self)
     static let format = Schema.record("Format", FormatRecord.self)
-    static let preset = Schema.record("Preset", PresetRecord.self)
+    static let preset = Schema.record("Preset", NamedPreset.self)
     static let compatibility = Schema.record("Compatibility", CompatibilityRecord.self)
     static let failureCode = Schema.record("FailureCode", FailureCodeRecord.self)
     static let time = Schema.record("Time", TimeRecord.self)

@@ -29,10 +29,12 @@ struct DestinationRule {
         folder = template.folder(of: tenant.name)
     }
 
-    /// The destination of a job that names none. Throws what is wrong, with a pointer into the job.
+    /// The destination of a job that names none, and perhaps a preset of this format. Throws what is wrong, with a pointer
+    /// into the job.
     mutating func destination(
         for source: String,
-        preset: String?
+        preset: String?,
+        _ format: AudioFormat?
     ) throws(RequestMaker.Mistake) -> String {
         if template.fields.contains(.label), label.isEmpty {
             throw RequestMaker.Mistake(
@@ -49,12 +51,8 @@ struct DestinationRule {
         }
         var ext = ""
         if template.fields.contains(.ext) || template.fields.contains(.preset) {
-            guard let preset else {
+            guard let format else {
                 throw RequestMaker.Mistake(pointer: "/preset", detail: "is missing: the destination depends on it")
-            }
-            let format: AudioFormat
-            do throws(UnknownPreset) { format = try Preset.named(preset).format } catch {
-                throw RequestMaker.Mistake(pointer: "/preset", detail: "is not known")
             }
             // Ogg files with Opus use the extension .opus.
             ext =

@@ -132,12 +132,28 @@ struct RequestMaker {
     /// Told of the limits that recipes ask for.
     private let limits: ClampedLimits?
 
-    init(_ rule: DestinationRule? = nil, _ limits: ClampedLimits? = nil) { (self.rule, self.limits) = (rule, limits) }
+    /// The presets of the ledger that the caller may use.
+    private let presets: [String: OwnPreset]
+
+    init(_ rule: DestinationRule? = nil, _ limits: ClampedLimits? = nil, _ presets: [NamedPreset] = []) {
+        (self.rule, self.limits) = (rule, limits)
+        // `try?`: one that this build cannot read is none.
+        let own = presets.compactMap { try? $0.own() }
+        self.presets = Dictionary(own.map { ($0.reference.name, $0) }) { first, _ in first }
+    }
+
+    /// Whether a job names a preset that is not built in.
+    static func needsPresets(_ lines: [JSONValue]) -> Bool {
+        lines.contains { line in
+            guard let name = line.members?["preset"]?.text?.lowercased() else { return false }
+            return !Preset.all.contains { $0.name == name }
+        }
+    }
 
     mutating func make(_ line: JobLine) throws(Mistake) -> JobRequest {
         var line = line
         try settleDestination(of: &line)
-        let recipe = try Self.recipe(line)
+        let recipe = try recipe(line)
         limits?.note(recipe.limits)
         var roots: Set<String> = []
         for (index, source) in recipe.sources.enumerated() {
@@ -191,9 +207,9 @@ struct RequestMaker {
             } else if let source = line.source {
                 isOfJob = true
                 _ = try Self.root(of: source, at: "/source")
-                if let preset = line.preset { try Self.check(preset: preset) }
+                let format = try line.preset.map { (name) throws(Mistake) in try self.format(ofPreset: name) }
                 isOfJob = false
-                line.output = try rule?.destination(for: source, preset: line.preset)
+                line.output = try rule?.destination(for: source, preset: line.preset, format)
             }
         } catch {
             var mistake = error
@@ -202,7 +218,7 @@ struct RequestMaker {
         }
     }
 
-    private static func recipe(_ line: JobLine) throws(Mistake) -> Recipe {
+    private func recipe(_ line: JobLine) throws(Mistake) -> Recipe {
         if let recipe = line.recipe {
             for (name, value) in [("source", line.source), ("output", line.output), ("preset", line.preset)]
             where value != nil { throw Mistake(pointer: "/\(name)", detail: "cannot be combined with a recipe") }
@@ -211,16 +227,30 @@ struct RequestMaker {
         }
         guard let source = line.source else { throw Mistake(pointer: "/source", detail: "is missing") }
         guard let output = line.output else { throw Mistake(pointer: "/output", detail: "is missing") }
+        let conflicts = line.onConflict ?? .fail
+        if let preset = line.preset.flatMap(own) {
+            let made = preset.output(at: output, onConflict: conflicts)
+            var recipe = Recipe(from: Recipe.Source(location: source), to: made)
+            preset.settle(&recipe)
+            return recipe
+        }
         return Recipe(
             from: Recipe.Source(location: source),
-            to: Recipe.Output(location: output, preset: line.preset, onConflict: line.onConflict ?? .fail)
+            to: Recipe.Output(location: output, preset: line.preset, onConflict: conflicts)
         )
     }
 
+    /// The preset of the ledger with this name, unless a built-in one has it.
+    private func own(_ name: String) -> OwnPreset? {
+        let name = name.lowercased()
+        return Preset.all.contains { $0.name == name } ? nil : presets[name]
+    }
+
     /// Says of an unknown preset what a recipe would.
-    private static func check(preset: String) throws(Mistake) {
+    private func format(ofPreset name: String) throws(Mistake) -> AudioFormat {
+        if let own = own(name) { return own.format }
         do {
-            _ = try Preset.named(preset)
+            return try Preset.named(name).format
         } catch {
             throw Mistake(pointer: "/preset", detail: "\(error)")
         }
@@ -283,11 +313,12 @@ struct JobLines: AsyncSequence, Sendable {
     var mayBeEmpty = false
     var rule: DestinationRule?
     var limits: ClampedLimits?
+    var presets: [NamedPreset] = []
     /// A line may be as long as a recipe.
     private static let longestLine = 256 << 10
 
     func makeAsyncIterator() -> Iterator {
-        Iterator(body: body.makeAsyncIterator(), maker: RequestMaker(rule, limits), mayBeEmpty: mayBeEmpty)
+        Iterator(body: body.makeAsyncIterator(), maker: RequestMaker(rule, limits, presets), mayBeEmpty: mayBeEmpty)
     }
 
     struct Iterator: AsyncIteratorProtocol {

@@ -144,14 +144,6 @@ enum ReadingOperations {
             answer: Shapes.all("formats", Shapes.format)
         ) { _ in try .json(RecordPage(FormatRecord.all)) },
         Operation(
-            name: "listPresets",
-            method: .get,
-            path: "/api/v1/presets",
-            summary: "named formats for common purposes",
-            access: .readers,
-            answer: Shapes.all("presets", Shapes.preset)
-        ) { _ in try .json(RecordPage(Preset.all.map(PresetRecord.init))) },
-        Operation(
             name: "listFailureCodes",
             method: .get,
             path: "/api/v1/codes",

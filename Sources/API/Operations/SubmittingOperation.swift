@@ -56,7 +56,7 @@ enum SubmittingOperation {
                     "the output; its extension decides the format without a preset. A tenant whose destinations have a "
                         + "template may leave it out"
                 ),
-                .may("preset", .text(1...64), "a named format"),
+                .may("preset", .text(1...64), "a named format: built in, or of the ledger"),
                 .may(
                     "onConflict",
                     .choice(Recipe.ConflictPolicy.allCases.map(\.rawValue)),
@@ -158,7 +158,9 @@ enum SubmittingOperation {
                 body: lines,
                 mayBeEmpty: submission.request != nil,
                 rule: try DestinationRule(tenant, label: submission.label),
-                limits: clamped
+                limits: clamped,
+                // Before the jobs arrive: while they do, they hold a connection.
+                presets: try await call.ledger.presets()
             )
             do {
                 receipt = try await call.ledger.submit(submission, streaming: jobs)
@@ -173,9 +175,11 @@ enum SubmittingOperation {
             var submission = submission(members, key: key)
             submission.isPreview = isPreview
             submission.labels = (members["labels"]?.members ?? [:]).compactMapValues(\.text)
-            var maker = RequestMaker(try DestinationRule(tenant, label: submission.label), clamped)
+            let items = members["jobs"]?.items ?? []
+            let presets = try await RequestMaker.needsPresets(items) ? call.ledger.presets() : []
+            var maker = RequestMaker(try DestinationRule(tenant, label: submission.label), clamped, presets)
             var jobs: [JobRequest] = []
-            for (place, item) in (members["jobs"]?.items ?? []).enumerated() {
+            for (place, item) in items.enumerated() {
                 do throws(RequestMaker.Mistake) {
                     jobs.append(try maker.make(JobLine(item)))
                 } catch {

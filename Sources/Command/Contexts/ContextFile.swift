@@ -10,13 +10,15 @@ struct ContextFile: Sendable, Hashable {
 
     /// Below XDG_CONFIG_HOME, or else below `~/.config`; `nil` if the environment names neither.
     init?(environment: [String: String]) {
-        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") {
-            path = folder + "/sluice/config.json"
-        } else if let home = environment["HOME"], home.hasPrefix("/") {
-            path = (home == "/" ? "" : home) + "/.config/sluice/config.json"
-        } else {
-            return nil
-        }
+        guard let folder = Self.folder(environment) else { return nil }
+        path = folder + "/config.json"
+    }
+
+    /// The folder of the user's configuration; `nil` if the environment names none.
+    static func folder(_ environment: [String: String]) -> String? {
+        if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") { return folder + "/sluice" }
+        guard let home = environment["HOME"], home.hasPrefix("/") else { return nil }
+        return (home == "/" ? "" : home) + "/.config/sluice"
     }
 
     private var folder: String { String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]) }
@@ -169,9 +171,15 @@ final class ContextMemory: Sendable {
     private let environment: [String: String]
     private let warn: @Sendable (String) -> Void
     private let known = Mutex<ContextBook?>(nil)
+    /// The presets that the command has looked up.
+    let presets: PresetMemory
 
-    init(environment: [String: String], warn: @escaping @Sendable (String) -> Void = { _ in }) {
-        (self.environment, self.warn) = (environment, warn)
+    init(
+        environment: [String: String],
+        presets: PresetMemory = PresetMemory(),
+        warn: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        (self.environment, self.presets, self.warn) = (environment, presets, warn)
     }
 
     var file: ContextFile? { ContextFile(environment: environment) }

@@ -131,7 +131,7 @@ enum ConvertCommand {
         return try page.show(ending, asJSON: invocation[json])
     }
 
-    static func recipe(from input: String, to output: String, _ invocation: Invocation) throws(UsageError) -> Recipe {
+    static func recipe(from input: String, to output: String, _ invocation: Invocation) throws -> Recipe {
         let isStream = output == "-"
         // A name with an extension may be meant as a file; opening it will fail if it is a folder.
         if !isStream, !(output.pathNames.last ?? "").dropFirst().contains("."),
@@ -147,6 +147,7 @@ enum ConvertCommand {
             invocation
         )
         var recipe = Recipe(from: source, to: wanted)
+        try FormatOptions.settlePreset(of: &recipe, invocation)
         try EditOptions.apply(to: &recipe, invocation)
         try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
         try settle(&recipe, invocation)

@@ -24,6 +24,7 @@ struct TimelineRun {
             invocation
         )
         var recipe = Recipe(sources: sources, outputs: [wanted], timeline: timeline)
+        try FormatOptions.settlePreset(of: &recipe, invocation)
         try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
         try ConvertCommand.settle(&recipe, invocation)
         return try ConvertCommand.convert(recipe, words: sources.map(\.location), to: output, invocation, console)

@@ -65,7 +65,8 @@ struct StoryPage {
         }
         for (index, output) in recipe.outputs.enumerated() {
             let format = index == 0 ? story.attempts.last?.facts.report.map { FormatWords.short($0.format) } : nil
-            let wish = [output.preset, format ?? output.format?.container.rawValue].compactMap { $0 }
+            let preset = output.preset ?? output.ownPreset.map { "\($0)" }
+            let wish = [preset, format ?? output.format?.container.rawValue].compactMap { $0 }
             let words: [String?] = [output.range?.words, wish.joined(separator: ", "), tagWords(output.tags)]
             lines.append(row("to", join([output.location.printable] + words)))
         }

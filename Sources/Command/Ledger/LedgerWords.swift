@@ -18,6 +18,8 @@ enum LedgerWords: CandidateSource, Hashable {
     /// Valid tokens, webhooks, and those that a submission may name.
     case tokens, webhooks, notifiable
     case changes
+    /// Presets of the ledger.
+    case presets
     /// Contexts of the configuration; this asks no ledger.
     case contexts
 
@@ -163,6 +165,9 @@ enum LedgerWords: CandidateSource, Hashable {
         case .notifiable:
             return try await ledger.webhooks().filter(\.mayBeNamed)
                 .map { .init(word: $0.name ?? "\($0.id)", summary: $0.url.printable) }.filter(\.isPlainWord)
+        case .presets:
+            return try await ledger.presets(ofTenant: nil)
+                .map { .init(word: $0.name, summary: $0.summary.printable) }.filter(\.isPlainWord)
         case .webhooks:
             return try await ledger.webhooks().map { .init(word: "\($0.id)", summary: $0.url.printable) }
         }

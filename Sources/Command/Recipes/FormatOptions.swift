@@ -3,7 +3,7 @@ import Conversion
 
 /// The options that describe the format of an output.
 enum FormatOptions {
-    static let preset = Option<Preset>(
+    static let preset = Option<PresetReference>(
         "preset",
         letter: "p",
         .preset,
@@ -76,13 +76,26 @@ enum FormatOptions {
         at location: String,
         onConflict: Recipe.ConflictPolicy,
         _ invocation: Invocation
+    ) throws -> Recipe.Output {
+        let chosen = try PresetChoice.of(preset, invocation)
+        return try output(at: location, onConflict: onConflict, from: chosen, invocation)
+    }
+
+    /// The same with a preset that another option names.
+    static func output(
+        at location: String,
+        onConflict: Recipe.ConflictPolicy,
+        from chosen: PresetChoice?,
+        _ invocation: Invocation
     ) throws(UsageError) -> Recipe.Output {
-        var output = Recipe.Output(location: location, preset: invocation[preset]?.name, onConflict: onConflict)
-        output.loudness = try LoudnessOptions.goal(invocation)
-        output.replayGain = try LoudnessOptions.scope(invocation)
+        var output =
+            chosen?.output(at: location, onConflict: onConflict)
+            ?? Recipe.Output(location: location, onConflict: onConflict)
+        if let goal = try LoudnessOptions.goal(invocation) { output.loudness = goal }
+        if let scope = try LoudnessOptions.scope(invocation) { output.replayGain = scope }
         let isWished = forms.contains { $0.name != preset.form.name && invocation.origin(of: $0) != nil }
         guard isWished else { return output }
-        output.format = AudioFormat(
+        let wishes = AudioFormat(
             container: try kind(of: output, invocation),
             codec: invocation[codec],
             sampleRateHz: invocation[rate],
@@ -96,7 +109,14 @@ enum FormatOptions {
             bitRate: invocation[bitRate],
             quality: invocation[quality]
         )
+        // The format of a preset that users made stands in the output, and is changed field by field.
+        output.format = chosen?.own == nil ? wishes : output.format?.overridden(by: wishes)
         return output
+    }
+
+    /// Adds what the preset says about all of a conversion. The options come later, and replace it.
+    static func settlePreset(of recipe: inout Recipe, _ invocation: Invocation) throws {
+        try PresetChoice.of(preset, invocation)?.own?.settle(&recipe)
     }
 
     private static func kind(of output: Recipe.Output, _ invocation: Invocation) throws(UsageError) -> Container {

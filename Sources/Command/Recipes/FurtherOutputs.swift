@@ -5,7 +5,18 @@ import Storage
 /// A further output of the same decode, and the preset that it is made with.
 struct OutputWish: Sendable, Hashable {
     let location: String
-    let preset: Preset?
+    let preset: PresetReference?
+
+    /// The preset, looked up; `nil` if the user named none.
+    func choice(_ invocation: Invocation) throws -> PresetChoice? {
+        guard let preset else { return nil }
+        return try PresetChoice.find(preset, invocation) { misfit in
+            UsageError(
+                "\(FormatOptions.also.form.word) \(location):\(preset): ends with \"\(preset)\", which \(misfit.why)",
+                hint: misfit.hint
+            )
+        }
+    }
 }
 
 extension ValueType where Value == OutputWish {
@@ -20,15 +31,10 @@ extension ValueType where Value == OutputWish {
             let point = last.lastIndex(of: "."), isExtension(String(last[last.index(after: point)...]))
         else { return OutputWish(location: text, preset: nil) }
         let name = String(text[text.index(after: colon)...])
-        do throws(UnknownPreset) {
-            return OutputWish(location: String(text[..<colon]), preset: try Preset.named(name))
-        } catch {
-            let meant = error.suggestions.map { "\"\($0)\"" }
-            throw Misfit(
-                why: "ends with \"\(name)\", which is not a preset" + meant.question,
-                hint: meant.isEmpty ? "\"sluice presets\" lists them" : nil
-            )
+        guard let preset = PresetReference(name) else {
+            throw Misfit(why: "ends with \"\(name)\", which is not a preset", hint: Misfit.presetsHint)
         }
+        return OutputWish(location: String(text[..<colon]), preset: preset)
     }
 
     /// In `submit` a field may stand for the extension.
@@ -47,8 +53,9 @@ extension FormatOptions {
     )
 
     /// Adds an output for each `--also`. Of the format options only those about rate and channels hold for them, and
-    /// not for one with a preset of its own.
-    static func addFurtherOutputs(to recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
+    /// not for one with a preset of its own. Of a preset, what it says about its output and its tags hold, unless an
+    /// option sets the same loudness or tag.
+    static func addFurtherOutputs(to recipe: inout Recipe, _ invocation: Invocation) throws {
         try addOutputs(invocation.all(also), to: &recipe, invocation)
     }
 
@@ -57,17 +64,21 @@ extension FormatOptions {
         _ wishes: [OutputWish],
         to recipe: inout Recipe,
         _ invocation: Invocation
-    ) throws(UsageError) {
+    ) throws {
         for wish in wishes {
             let first = recipe.outputs[0]
-            var output = Recipe.Output(
-                location: wish.location,
-                preset: wish.preset?.name,
-                onConflict: first.onConflict,
-                loudness: first.loudness,
-                replayGain: first.replayGain
-            )
-            if wish.preset == nil {
+            let chosen = try wish.choice(invocation)
+            var output =
+                chosen?.output(at: wish.location, onConflict: first.onConflict)
+                ?? Recipe.Output(location: wish.location, onConflict: first.onConflict)
+            // All outputs have the same. A preset of this one that says something else is refused, unless an option decides.
+            output.loudness = try LoudnessOptions.goal(invocation) ?? output.loudness ?? first.loudness
+            output.replayGain = try LoudnessOptions.scope(invocation) ?? output.replayGain ?? first.replayGain
+            if let own = chosen?.own {
+                let wished = Set(invocation.all(ConvertCommand.tag).map(\.name))
+                output.tags = own.recipe.tags.filter { !wished.contains($0.key) }
+            }
+            if chosen == nil {
                 do throws(RecipeError) {
                     var format = AudioFormat(container: try output.audioFormat().container)
                     (format.sampleRateHz, format.resample) = (invocation[rate], invocation[resample])

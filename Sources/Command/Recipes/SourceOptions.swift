@@ -55,14 +55,20 @@ enum SourceOptions {
         )
     }
 
-    /// Sets the damage options in `recipe`.
+    /// Sets the damage options in `recipe`, which a preset may have set.
     static func settleDamage(of recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
-        recipe.damage = invocation[onDamage]
+        if invocation.origin(of: onDamage.form) != .fallback {
+            recipe.damage = invocation[onDamage]
+            if recipe.damage != .conceal { recipe.limits?.concealSeconds = nil }
+            if recipe.limits == Recipe.Limits() { recipe.limits = nil }
+        }
         guard let limit = invocation[concealLimit] else { return }
         guard recipe.damage == .conceal else {
             throw concealLimitAlone
         }
-        recipe.limits = Recipe.Limits(concealSeconds: limit)
+        var limits = recipe.limits ?? Recipe.Limits()
+        limits.concealSeconds = limit
+        recipe.limits = limits
     }
 
     private static func ranges(

@@ -26,21 +26,23 @@ extension ValueType where Value == ChannelLayout {
     }
 }
 
-extension ValueType where Value == Preset {
-    static let preset = ValueType(
-        placeholder: "PRESET",
-        completion: .words(Preset.all.map { Completion.Candidate(word: $0.name, summary: $0.summary) })
-    ) { text throws(Misfit) in
-        do throws(UnknownPreset) {
-            return try Preset.named(text)
-        } catch {
-            let meant = error.suggestions.map { "\"\($0)\"" }
-            throw Misfit(
-                why: "is not a preset" + meant.question,
-                hint: meant.isEmpty ? "\"sluice presets\" lists them" : nil
-            )
+extension ValueType where Value == PresetReference {
+    /// The name of a preset, which is looked up when it is used: `podcast-mp3`, `podcast-house@3`
+    static let preset = ValueType(placeholder: "PRESET", completion: .presets) { text throws(Misfit) in
+        guard !text.isEmpty else { throw .empty }
+        guard let reference = PresetReference(text) else {
+            throw Misfit(why: "is not a preset", hint: Misfit.presetsHint)
         }
+        return reference
     }
+}
+
+extension Completion {
+    /// The built-in presets and those in files.
+    static let presets = Completion.wordsAndLookedUp(
+        Preset.all.map { Candidate(word: $0.name, summary: $0.summary) },
+        PresetFileNames()
+    )
 }
 
 extension ValueType where Value == TagWish {

@@ -36,10 +36,18 @@ enum ServiceFile {
     }
 
     private static func place(_ environment: [String: String]) -> (path: String, origin: Invocation.Origin)? {
-        if let variable = option.form.environment, let path = environment[variable], !path.isEmpty {
+        if let variable = option.form.environment, let path = named(environment) {
             return (path, .environment(variable: variable))
         }
         return access(standardPath, F_OK) == 0 ? (standardPath, .fallback) : nil
+    }
+
+    /// The file that a variable names; `nil` if none does.
+    static func named(_ environment: [String: String]) -> String? {
+        guard let variable = option.form.environment, let path = environment[variable], !path.isEmpty else {
+            return nil
+        }
+        return path
     }
 
     /// Reads the file that a variable names, or else the standard one; `nil` if there is none.
@@ -70,8 +78,9 @@ enum ServiceFile {
 
 /// A text file of a megabyte at most.
 enum SmallFile {
-    /// Reads the file, which `purpose` describes in messages.
-    static func read(_ path: String, for purpose: String) throws(Refusal) -> String {
+    /// Reads the file, which `purpose` describes in messages. One that must be `isTrusted` is refused if another user can
+    /// have changed it.
+    static func read(_ path: String, for purpose: String, isTrusted: Bool = false) throws(Refusal) -> String {
         func refusal(_ number: Int32) -> Refusal {
             let code: ExitCode =
                 switch number {
@@ -89,6 +98,13 @@ enum SmallFile {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { throw refusal(errno) }
         defer { close(file) }
+        if isTrusted, let fault = fault(of: file) {
+            throw Refusal(
+                message: "\(path.printable), \(purpose), is refused: \(fault.why)",
+                hint: "run \(fault.remedy) \(ShellWord.quoted(path).printable)",
+                exitCode: .configuration
+            )
+        }
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -106,5 +122,15 @@ enum SmallFile {
             )
         }
         return text
+    }
+
+    /// Why another user than root and this one can have changed an open file; `nil` if none can.
+    private static func fault(of file: Int32) -> (why: String, remedy: String)? {
+        var facts = stat()
+        guard fstat(file, &facts) == 0 else { return nil }
+        if facts.st_uid != 0, facts.st_uid != geteuid() {
+            return ("it belongs to another user", "chown \(geteuid() == 0 ? "root" : "$USER")")
+        }
+        return facts.st_mode & 0o022 == 0 ? nil : ("other users can change it", "chmod go-w")
     }
 }

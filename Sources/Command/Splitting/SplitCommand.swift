@@ -148,7 +148,7 @@ enum SplitCommand {
         _ input: String,
         _ names: [String],
         _ invocation: Invocation
-    ) throws(UsageError) -> Recipe {
+    ) throws -> Recipe {
         let conflicts = invocation[ConvertCommand.onConflict]
         let isAlone = group.count == 1
         let source = Recipe.Source(
@@ -157,12 +157,13 @@ enum SplitCommand {
             ranges: isAlone ? [pieces[group.lowerBound].range] : [],
             raw: invocation[SourceOptions.rawInput]
         )
-        let outputs = try group.map { index throws(UsageError) in
+        let outputs = try group.map { index in
             var output = try FormatOptions.output(at: names[index], onConflict: conflicts, invocation)
             if !isAlone { output.range = pieces[index].range }
             return output
         }
         var recipe = Recipe(sources: [source], outputs: outputs)
+        try FormatOptions.settlePreset(of: &recipe, invocation)
         try ConvertCommand.settle(&recipe, invocation)
         for (place, index) in group.enumerated() {
             recipe.outputs[place].tags = pieces[index].tags(index + 1, of: pieces.count, besides: recipe.tags)

@@ -224,9 +224,10 @@ enum SubmitOptions {
             throw UsageError("--to \(text): --to names the outputs", hint: "--until \(text) is where the range ends")
         }
         let wanted = try file?.recipe.outputs[0].audioFormat()
+        let chosen = try PresetChoice.of(FormatOptions.preset, invocation)
         var first = try OutputTemplate("--to", text, roots, cuts: invocation[SourceCuts.option] != nil)
-        first.preset = file?.recipe.outputs[0].preset ?? invocation[FormatOptions.preset]?.name
-        let preset = wanted ?? invocation[FormatOptions.preset]?.format
+        first.preset = file?.recipe.outputs[0].presetName ?? chosen?.name
+        let preset = wanted ?? chosen?.format
         try first.settleExtension(
             invocation[FormatOptions.container] ?? preset?.container,
             invocation[FormatOptions.codec] ?? preset?.codec
@@ -240,13 +241,14 @@ enum SubmitOptions {
         var all = [first]
         for wish in invocation.all(also) {
             var further = try OutputTemplate("--also", wish.location, roots)
-            further.preset = wish.preset?.name
-            try further.settleExtension(wish.preset?.format.container, wish.preset?.format.codec)
+            let preset = try wish.choice(invocation)
+            further.preset = preset?.name
+            try further.settleExtension(preset?.format.container, preset?.format.codec)
             all.append(further)
         }
         for output in (file?.recipe.outputs ?? []).dropFirst() {
             var further = try OutputTemplate("the output", output.location, roots)
-            further.preset = output.preset
+            further.preset = output.presetName
             let format = try output.audioFormat()
             try further.settleExtension(format.container, format.codec)
             all.append(further)
@@ -284,6 +286,7 @@ enum SubmitOptions {
             from: try SourceOptions.source(at: exampleSource, ending: until, invocation),
             to: output
         )
+        try FormatOptions.settlePreset(of: &recipe, invocation)
         try EditOptions.apply(to: &recipe, invocation)
         try SourceOptions.settleDamage(of: &recipe, invocation)
         try ConvertCommand.addWishes(to: &recipe, of: exampleSource, invocation)

@@ -55,11 +55,11 @@ enum RecipeCommand {
     @Sendable private static func check(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let word = invocation.word(file)
         guard invocation[json] else {
-            let file = try RecipeFile(word: word)
+            let file = try RecipeFile(word: word, invocation)
             try console.print("\(file.name.printable)  \(RecipeSummary(file.recipe).words)")
             return .success
         }
-        let result = try RecipeFile.reading(word: word)
+        let result = try RecipeFile.reading(word: word, invocation)
         try console.print(JSONText.line(Record(file: word, result)))
         // The line already says what is wrong.
         if case .failure = result { return .usage }
@@ -67,7 +67,7 @@ enum RecipeCommand {
     }
 
     @Sendable private static func show(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let file = try RecipeFile(word: invocation.word(file))
+        let file = try RecipeFile(word: invocation.word(file), invocation)
         let page = RecipePage(file, width: console.data.width, usesUnicode: console.data.usesUnicode)
         try console.print(page.lines.joined(separator: "\n"))
         return .success

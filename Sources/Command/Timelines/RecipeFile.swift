@@ -12,24 +12,34 @@ struct RecipeFile {
     private static let maximumBytes = 64_000_000
 
     /// Reads and validates the recipe; `-` is standard input. Throws a `Refusal` that names the place of a mistake.
-    init(word: String) throws {
+    ///
+    /// Presets that users have made are looked up by `invocation`, and replaced by what they say.
+    init(word: String, _ invocation: Invocation) throws {
         name = Self.name(of: word)
-        switch Self.read(try SourceFile.contents(word: word, limit: Self.maximumBytes)) {
+        switch try Self.reading(word: word, invocation) {
         case .success(let recipe): self.recipe = recipe
         case .failure(let error): throw Refusal(message: "\(name): \(error)", exitCode: .usage)
         }
     }
 
     /// The recipe in a file that can be read, or why it is refused.
-    static func reading(word: String) throws -> Result<Recipe, RecipeError> {
-        read(try SourceFile.contents(word: word, limit: maximumBytes))
+    static func reading(word: String, _ invocation: Invocation) throws -> Result<Recipe, RecipeError> {
+        let bytes = try SourceFile.contents(word: word, limit: maximumBytes)
+        var presets: [String: OwnPreset] = [:]
+        // A name that is nowhere is a mistake in the recipe, which says where.
+        let names = Set(Recipe.presetNames(json: bytes).prefix(Recipe.maximumPieces))
+        for wanted in names.compactMap({ PresetReference($0) }) {
+            guard let found = try invocation.presets.find(wanted, invocation) else { continue }
+            presets[wanted.description] = try PresetChoice(found).own
+        }
+        return read(bytes, presets)
     }
 
     static func name(of word: String) -> String { word == "-" ? "standard input" : word }
 
-    private static func read(_ bytes: [UInt8]) -> Result<Recipe, RecipeError> {
+    private static func read(_ bytes: [UInt8], _ presets: [String: OwnPreset]) -> Result<Recipe, RecipeError> {
         Result { () throws(RecipeError) in
-            let recipe = try Recipe(json: bytes)
+            let recipe = try Recipe(json: bytes, presets: presets)
             try recipe.validate()
             return recipe
         }

@@ -39,7 +39,7 @@ struct RecipePage {
             rows.append((title, (source.name.map { "\($0.printable) = " } ?? "") + source.location.printable + track))
         }
         for (number, output) in recipe.outputs.enumerated() {
-            let preset = output.preset.map { ", preset \($0.printable)" } ?? ""
+            let preset = (output.preset ?? output.ownPreset.map { "\($0)" }).map { ", preset \($0.printable)" } ?? ""
             let range = output.range.map { ", \($0.words)" } ?? ""
             rows.append((number == 0 ? "to" : "", output.location.printable + preset + range))
         }

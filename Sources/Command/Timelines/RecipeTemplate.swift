@@ -33,7 +33,7 @@ struct RecipeTemplate {
         if let other = others.first(where: { invocation.origin(of: $0) == .commandLine }) {
             throw UsageError("\(other.word) and --recipe exclude each other", hint: "change the recipe instead")
         }
-        let file = try RecipeFile(word: word)
+        let file = try RecipeFile(word: word, invocation)
         var recipe = file.recipe
         let isPlaceholder = { (source: Recipe.Source) in source.location == Self.placeholder }
         recipe.sources = recipe.sources.filter(isPlaceholder) + recipe.sources.filter { !isPlaceholder($0) }

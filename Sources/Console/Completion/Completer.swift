@@ -87,6 +87,11 @@ package struct Completer {
         case .words(let words), .suggestions(let words):
             return Offer(candidates: words.filter { $0.word.hasPrefix(typed) })
         case .lookedUp(let source): return Offer(asked: Asked(source: source, typed: typed))
+        case .wordsAndLookedUp(let words, let source):
+            return Offer(
+                candidates: words.filter { $0.word.hasPrefix(typed) },
+                asked: Asked(source: source, typed: typed)
+            )
         case .commands:
             let children = (command ?? root).children.filter { !$0.isHidden && $0.name.hasPrefix(typed) }
             return Offer(candidates: children.map { Completion.Candidate(word: $0.name, summary: $0.summary) })

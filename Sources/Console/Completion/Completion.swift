@@ -12,6 +12,8 @@ package enum Completion: Sendable {
     case commands
     /// Candidates that have to be looked up when the user presses Tab.
     case lookedUp(any CandidateSource)
+    /// Some that are known, and others that have to be looked up.
+    case wordsAndLookedUp([Candidate], any CandidateSource)
 
     package struct Candidate: Sendable, Hashable {
         package let word: String

@@ -64,6 +64,14 @@ package struct Invocation: Sendable {
         return invocation
     }
 
+    /// The same with what the environment says about options that the command does not have. A value that does not fit
+    /// throws, as it does in commands that have the option.
+    package func reading(_ forms: [OptionForm]) throws(UsageError) -> Invocation {
+        var settings: [String: Setting] = [:]
+        for form in forms where values[form.name] == nil { settings[form.name] = try form.unsaid(environment) }
+        return adding(settings)
+    }
+
     /// The words of an argument; empty if it was left out.
     package func words(_ argument: Argument) -> [String] { arguments[argument.name] ?? [] }
 

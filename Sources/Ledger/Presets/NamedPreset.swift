@@ -25,7 +25,7 @@ public struct NamedPreset: Sendable, Hashable {
     public var createdBy: String?
     /// As JSON. `own()` reads it if this build knows its version.
     public var recipe: String
-    /// Whether JSON shows the recipe: in lists it does not.
+    /// Whether JSON shows the recipe. Commands leave it out of lists.
     package var showsRecipe = false
 
     package init(
@@ -93,7 +93,7 @@ extension NamedPreset: LedgerRecord, ListedRecord {
         .special(
             "recipe",
             .anything,
-            "of one preset, as docs/editing.md describes; missing in lists",
+            "as docs/editing.md describes; missing where a command lists presets, and for built-in ones in a list",
             read: { preset, row in preset.recipe = try (row["recipe"] as JSON).text },
             encode: { preset, encoder, key in
                 if preset.showsRecipe { try encoder.encode(JSONValue(text: preset.recipe), forKey: key) }

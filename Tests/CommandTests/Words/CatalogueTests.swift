@@ -45,7 +45,8 @@ struct CatalogueTests {
             (["tokens", "create"], ["--ended", "--quiet", "-q"]), (["tokens", "revoke"], ["--ended"]),
             (["tenants", "create"], ["--json", "--quiet"]), (["webhooks", "create"], ["--quiet"]),
             (["webhooks", "test"], ["--json", "--quiet"]), (["webhooks", "retry"], ["--json", "-q"]),
-            (["webhooks", "remove"], ["--json", "--quiet"]),
+            (["webhooks", "remove"], ["--json", "--quiet"]), (["presets", "remove"], ["--json", "--for a"]),
+            (["presets", "add"], ["--for a"]), (["presets", "show"], ["--for a"]), (["presets", "diff"], ["--for a"]),
             (["config", "use"], ["--json", "--origin", "--context a", "--database a", "--url a", "--schema a"]),
             (["config", "contexts"], ["--origin", "--context a", "--database a"]),
             (["config", "set-context"], ["--json", "--origin", "--context a"]),
@@ -73,7 +74,7 @@ struct CatalogueTests {
     @Test func wordsThatAreOfferedAreReadable() {
         for option in Self.paths.flatMap(\.last!.options) {
             switch option.completion {
-            case .words(let words), .suggestions(let words):
+            case .words(let words), .suggestions(let words), .wordsAndLookedUp(let words, _):
                 for candidate in words {
                     #expect(throws: Never.self, "\(option.word) \(candidate.word)") { try option.read(candidate.word) }
                 }

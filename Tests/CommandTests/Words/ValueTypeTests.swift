@@ -67,8 +67,17 @@ struct ValueTypeTests {
     }
 
     @Test func presetSuggestsTheNearest() {
-        #expect(why(.preset, "mp3-v00") == "is not a preset; did you mean \"mp3-v0\"?")
-        #expect(why(.preset, "podcast") == "is not a preset; did you mean \"podcast-mp3\"?")
-        #expect(why(.preset, "zzzzzzzzzz") == "is not a preset")
+        func why(_ name: String, _ files: [String] = []) -> String {
+            Misfit.noPreset(PresetReference(name: name), files).why
+        }
+        #expect(why("mp3-v00") == "is not a preset; did you mean \"mp3-v0\"?")
+        #expect(why("podcast") == "is not a preset; did you mean \"podcast-mp3\"?")
+        #expect(why("hous", ["house"]) == "is not a preset; did you mean \"house\"?")
+        #expect(why("zzzzzzzzzz") == "is not a preset")
+        // What no preset can be called is refused at once, and the rest when it is looked up.
+        let type = ValueType<PresetReference>.preset
+        #expect(throws: Misfit.self) { try type.read("a/b") }
+        #expect(throws: Misfit.self) { try type.read("house@0") }
+        #expect(throws: Never.self) { try type.read("house@3") }
     }
 }

@@ -5,32 +5,10 @@ import Ledger
 import PumpRoom
 import Storage
 
-/// `sluice presets`: lists the named formats, and which of them suit a file.
-enum PresetsCommand {
-    private static let file = Option<String>(
-        "for",
-        .file,
-        "show the result of each preset for this file, or why it does not fit",
-        in: .source
-    )
-    private static let json = Switch("json", "print one JSON line per preset", in: .output)
-
-    static let value: Subcommand = Subcommand(
-        name: "presets",
-        summary: "list the presets",
-        options: [file.form, json.form],
-        examples: [
-            Example(line: "sluice presets", purpose: "all presets"),
-            Example(line: "sluice presets --for talk.wav", purpose: "the result of each preset for a file"),
-        ],
-        run: run
-    )
-
-    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        guard let name = invocation[file] else {
-            try list(invocation, console)
-            return .success
-        }
+/// `sluice presets --for FILE`: what each built-in preset makes of a file.
+enum PresetFits {
+    static func show(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode? {
+        guard let name = invocation[PresetsCommand.file] else { return nil }
         return try ForegroundRoom.lend { room in
             defer { if let warning = room.warning { console.warn(warning) } }
             return try show(name, in: room, invocation, console)
@@ -58,7 +36,7 @@ enum PresetsCommand {
             FailurePage(failure, source: name, invocation: invocation).show(on: console)
             return failure.exitCode
         }
-        if invocation[json] {
+        if invocation[PresetsCommand.json] {
             for fit in fits { try console.print(JSONText.line(fit)) }
         } else {
             try console.print(table(fits).lines(for: console.data).joined(separator: "\n"))
@@ -108,16 +86,6 @@ enum PresetsCommand {
         } catch {
             return .failure(Failure(of: error))
         }
-    }
-
-    private static func list(_ invocation: Invocation, _ console: CommandOutput) throws {
-        if invocation[json] {
-            for preset in Preset.all { try console.print(JSONText.line(JSONRecord(PresetRecord(preset)))) }
-            return
-        }
-        var table = TextTable([.init(title: "PRESET"), .init(title: "WHAT IT MAKES", isElastic: true)])
-        for preset in Preset.all { table.add([.init(preset.name), .init(preset.summary)]) }
-        try console.print(table.lines(for: console.data).joined(separator: "\n"))
     }
 
     private static func table(_ plans: [Plan]) -> TextTable {
