@@ -123,12 +123,13 @@ enum SubmitCommand {
         remark(search, console)
         let sending = SubmitSending(plan: plan, roots: roots, page: page)
         if invocation[Question.dryRun] {
-            let (survey, standing) = try sending.rehearse()
+            let rehearsal = try sending.rehearse()
             let lengths =
                 invocation[SubmitOptions.probe] ? try SourceLengths.look(into: plan, roots, invocation, console) : nil
-            try page.show(plan, survey, standing, bytes: plan.bytes(roots), lengths)
+            try page.show(plan, rehearsal, bytes: plan.bytes(roots), lengths)
             // With a key that is in use nothing would be submitted, so nothing that exists prevents it.
-            return plan.isForbidden || survey.isForbidden && standing == nil ? .failure : .success
+            let isForbidden = rehearsal.survey.isForbidden && rehearsal.standing == nil
+            return plan.isForbidden || isForbidden ? .failure : .success
         }
         if let refusal = page.refusal(of: plan) { throw refusal }
         return try submit(sending)

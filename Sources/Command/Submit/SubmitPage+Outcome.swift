@@ -42,6 +42,8 @@ extension SubmitPage {
         let findings: SubmitFindings
         /// `nil` if no name was left out.
         let leftOut: Found?
+        /// `nil` if some running worker can do each new job.
+        let unable: [WorkerGap]?
 
         init(_ outcome: SubmitOutcome, leftOut: SubmitPlan.Sample, label: String?, told: [String]) {
             notify = told.isEmpty ? nil : told
@@ -55,6 +57,7 @@ extension SubmitPage {
             isRepetition = outcome.receipt == nil || outcome.isRepetition
             key = outcome.key ?? standing?.key
             findings = SubmitFindings(outcome.survey)
+            unable = outcome.gaps.record
         }
     }
 
@@ -139,6 +142,7 @@ extension SubmitPage {
 
     private func remark(_ outcome: SubmitOutcome) {
         let survey = outcome.survey
+        for note in outcome.gaps.notes { console.warn(note) }
         let webhooks = invocation.all(SubmitOptions.notify)
         if !webhooks.isEmpty, told(of: outcome).isEmpty {
             let names = webhooks.joined(separator: ", ").printable

@@ -12,17 +12,18 @@ struct SubmitPage {
 
     /// `12,408 files, 1.9 TB  ->  12,408 jobs in queue default, priority 0`
     ///
-    /// `standing` is the batch that was submitted before with the user's key.
+    /// What no running worker can do is told on standard error.
     func show(
         _ plan: SubmitPlan,
-        _ survey: SubmitSurvey,
-        _ standing: SubmissionReceipt?,
+        _ rehearsal: SubmitSending.Rehearsal,
         bytes: Int64,
         _ lengths: SourceLengths?
     ) throws {
+        defer { for note in rehearsal.gaps.notes { console.warn(note) } }
         if invocation[SubmitOptions.json] {
-            return try console.print(JSONText.line(record(plan, survey, standing, bytes, lengths)))
+            return try console.print(JSONText.line(record(plan, rehearsal, bytes, lengths)))
         }
+        let (survey, standing) = (rehearsal.survey, rehearsal.standing)
         let count = plan.items.count + plan.misfits.count
         let jobs = Figures.count(standing == nil ? survey.jobCount : 0, "job")
         let queue = invocation[SubmitOptions.queue].printable
@@ -187,16 +188,18 @@ struct SubmitPage {
         let estimates: Int?
         let unknownLengths: Int?
         let unreadable: Found?
+        /// `nil` if some running worker can do each job.
+        let unable: [WorkerGap]?
     }
 
     private func record(
         _ plan: SubmitPlan,
-        _ survey: SubmitSurvey,
-        _ standing: SubmissionReceipt?,
+        _ rehearsal: SubmitSending.Rehearsal,
         _ bytes: Int64,
         _ lengths: SourceLengths?
     ) -> Record {
-        Record(
+        let (survey, standing) = (rehearsal.survey, rehearsal.standing)
+        return Record(
             isForbidden: plan.isForbidden || survey.isForbidden && standing == nil,
             jobs: standing == nil ? survey.jobCount : 0,
             batch: standing?.batch,
@@ -215,7 +218,8 @@ struct SubmitPage {
             audioSeconds: lengths?.seconds,
             estimates: lengths?.estimates,
             unknownLengths: lengths.map { $0.unknown + $0.elsewhere },
-            unreadable: lengths.map { .init($0.unreadable) }
+            unreadable: lengths.map { .init($0.unreadable) },
+            unable: rehearsal.gaps.record
         )
     }
 

@@ -147,6 +147,16 @@ struct SubmitPlan: Sendable {
         }
     }
 
+    /// The different needs of the jobs to submit.
+    func needs(_ chosen: [SubmitSurvey.Chosen]) -> [[String]] {
+        var (all, known): ([[String]], Set<[String]>) = ([], [])
+        for choice in chosen {
+            let needs = needs(items[choice.place])
+            if known.insert(needs).inserted { all.append(needs) }
+        }
+        return all
+    }
+
     private func needs(_ item: Item) -> [String] {
         let roots = Set([item.source.root] + (item.destinations + commonSources).map(\.root))
         let codecs = Set((codecs[Self.endings(item)] ?? []).filter { $0 != .copy })

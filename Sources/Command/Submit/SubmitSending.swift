@@ -17,6 +17,8 @@ struct SubmitOutcome: Sendable {
     var key: String?
     /// If nothing was added: the newest of the batches that did the work before.
     var standing: BatchSummary?
+    /// What the new jobs need and no running worker can do.
+    var gaps = SubmitGaps()
 
     /// Whether one earlier batch covers the whole request.
     var isRepetition: Bool {
@@ -103,7 +105,9 @@ struct SubmitSending: Sendable {
         let submission = try await submission(survey, ledger)
         let receipt = try await ledger.submit(submission, all: plan.requests(survey.chosen))
         if let given = invocation[SubmitOptions.key] { try refuse(receipt, given) }
-        return SubmitOutcome(survey: survey, asked: plan.items.count, receipt: receipt, key: submission.key)
+        var outcome = SubmitOutcome(survey: survey, asked: plan.items.count, receipt: receipt, key: submission.key)
+        if !receipt.isRepetition { outcome.gaps = await gaps(survey, ledger) }
+        return outcome
     }
 
     /// The settings of the submission of the jobs that are left to do.
@@ -145,6 +149,15 @@ struct SubmitSending: Sendable {
         )
     }
 
+    /// Never fails: what the ledger does not tell at this moment, `status` tells later.
+    private func gaps(_ survey: SubmitSurvey, _ ledger: any CommandLedger) async -> SubmitGaps {
+        // `try?`: whether the ledger is the private cluster is known, as the ledger has just answered.
+        let startsWorkers = (try? LedgerOptions.place(invocation)) == .cluster
+        let gaps = try? await SubmitGaps(plan.needs(survey.chosen), in: invocation[SubmitOptions.queue], on: ledger)
+        guard let gaps, !(startsWorkers && gaps.lacksWorkers) else { return SubmitGaps() }
+        return gaps
+    }
+
     private func refuse(_ receipt: SubmissionReceipt, _ key: String) throws {
         guard !receipt.isSameRequest else { return }
         throw Refusal(
@@ -175,25 +188,35 @@ struct SubmitSending: Sendable {
 
     /// What would be submitted, and the batch that the user's key already has. Throws if the ledger would refuse it. If
     /// the ledger does not answer, this prints a note and ignores earlier jobs.
-    func rehearse() throws -> (survey: SubmitSurvey, standing: SubmissionReceipt?) {
-        guard try LedgerOptions.mayHoldJobs(invocation) else { return (try look.survey([]), nil) }
+    func rehearse() throws -> Rehearsal {
+        guard try LedgerOptions.mayHoldJobs(invocation) else { return Rehearsal(survey: try look.survey([])) }
         do {
             return try run(reachTimeout: .seconds(2)) { ledger in
                 if let key = invocation[SubmitOptions.key], let standing = try await ledger.receipt(forKey: key) {
                     let outcome = try await repeated(key, standing, ledger)
-                    return (outcome.survey, outcome.receipt)
+                    return Rehearsal(survey: outcome.survey, standing: outcome.receipt)
                 }
                 let survey = try await survey(ledger)
                 if !plan.isForbidden, !survey.isForbidden, !survey.chosen.isEmpty {
                     let submission = try await submission(survey, ledger)
                     _ = try await ledger.preview(submission, all: plan.requests(survey.chosen))
                 }
-                return (survey, nil)
+                let gaps = await gaps(survey, ledger)
+                // Until the submission, workers may be started.
+                return Rehearsal(survey: survey, gaps: gaps.lacksWorkers ? SubmitGaps() : gaps)
             }
         } catch let error as LedgerError where !error.isRefusal {
             page.console.warn("cannot check for earlier jobs: \(error.detail)".printable)
-            return (try look.survey([]), nil)
+            return Rehearsal(survey: try look.survey([]))
         }
+    }
+
+    /// What a dry run finds.
+    struct Rehearsal: Sendable {
+        let survey: SubmitSurvey
+        /// The batch that the user's key already has.
+        var standing: SubmissionReceipt?
+        var gaps = SubmitGaps()
     }
 }
 

@@ -1,0 +1,72 @@
+import API
+import Console
+import Conversion
+import Ledger
+import LedgerClient
+
+/// Jobs of a submission that no running worker can do, and what the user may do about it.
+struct SubmitGaps: Sendable {
+    private(set) var all: [WorkerGap] = []
+    /// Whether no worker is running.
+    private(set) var lacksWorkers = false
+    /// The roots of the running workers; `nil` if the caller may not see them.
+    private(set) var roots: [String]?
+
+    init() {}
+
+    /// Asks what of `needs`, each of them those of a job, no running worker has.
+    init(_ needs: [[String]], in queue: String, on ledger: any CommandLedger) async throws {
+        guard !needs.isEmpty else { return }
+        do {
+            let workers = try await ledger.workers(endedSince: nil)
+            let now = try await ledger.time()
+            all = WorkerGap.all(in: needs, among: workers, at: now)
+            let alive = workers.filter { $0.state(at: now).isAlive }
+            lacksWorkers = alive.isEmpty
+            let names = alive.flatMap(\.abilities).filter { $0.hasPrefix(Self.rootPrefix) }
+            roots = Set(names).map { String($0.dropFirst(Self.rootPrefix.count)) }.sorted()
+        } catch let error as LedgerError where error.code == .ledgerPermissionDenied {
+            // A tenant learns how many workers there are, but not which. Of its jobs it learns all.
+            lacksWorkers = try await ledger.status().workers == 0
+            all =
+                lacksWorkers
+                ? needs.map { WorkerGap(needs: $0, missing: $0) }
+                : WorkerGap.all(in: needs, among: try await ledger.unableLanes(), queue: queue)
+        }
+    }
+
+    /// `nil` if there are none.
+    var record: [WorkerGap]? { all.isEmpty ? nil : all }
+
+    private static let rootPrefix = AbilityWord.root("")
+
+    /// What to tell the user: `no running worker has root archive: its jobs wait. ...`.
+    var notes: [String] {
+        if lacksWorkers {
+            return all.isEmpty ? [] : ["no workers are running: the jobs wait; start one with \"\(command(all))\""]
+        }
+        var told: Set<String> = []
+        return all.compactMap { gap in
+            guard told.insert(gap.note).inserted else { return nil }
+            let isOfRoots = gap.missing.contains { $0.hasPrefix(Self.rootPrefix) }
+            let named = roots.map { $0.isEmpty ? "; they have no roots" : "; they have \(Self.list($0))" }
+            let known = isOfRoots ? named ?? "" : ""
+            return "\(gap.note): such jobs wait\(known); start a worker with \"\(command([gap]))\", or see \"sluice workers\""
+        }
+    }
+
+    private static func list(_ roots: [String]) -> String {
+        let more = roots.count > 10 ? ", ..." : ""
+        return "\(roots.count == 1 ? "root" : "roots") \(roots.prefix(10).joined(separator: ", "))\(more)".printable
+    }
+
+    /// A worker with the roots that jobs need: `sluice worker --root local=/`.
+    private func command(_ gaps: [WorkerGap]) -> String {
+        let needed = Set(gaps.flatMap(\.needs).filter { $0.hasPrefix(Self.rootPrefix) })
+        let words = needed.sorted().map { need in
+            let name = String(need.dropFirst(Self.rootPrefix.count))
+            return " --root \(name)=\(name == PathRoots.usual.name ? "/" : "PATH")"
+        }
+        return "sluice worker\(words.joined())".printable
+    }
+}
