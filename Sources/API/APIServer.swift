@@ -119,17 +119,17 @@ public final class APIServer: Sendable {
         hurry: @escaping @Sendable () -> Void = {},
         share: FileShare = FileShare(FileShare.Offer())
     ) throws -> [Operation] {
-        let operations =
+        var operations: [Operation] =
             ReadingOperations.all + CommandOperations.all + SubmittingOperation.all + ChangingOperations.all
-            + BulkChangeOperations.all(hurry) + WebhookOperations.all + PresetOperations.all + [
-                CompatibilityOperation.value
-            ]
-            + [
-                UploadOperation.value(share), DownloadOperation.value(share),
-                EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),
-                HealthOperations.alive,
-                HealthOperations.ready,
-            ]
+            + BulkChangeOperations.all(hurry) + WebhookOperations.all + PresetOperations.all
+        operations.append(CompatibilityOperation.value)
+        operations += UploadedFileOperations.all(share)
+        operations += [
+            UploadOperation.value(share), DownloadOperation.value(share),
+            EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),
+            HealthOperations.alive,
+            HealthOperations.ready,
+        ]
         let named = operations + [HealthOperations.description { "" }]
         let text = try APIDescription.text(named, version: version) + "\n"
         return operations + [HealthOperations.description { text }]

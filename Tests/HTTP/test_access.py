@@ -41,7 +41,8 @@ def requests(description):
         "createWebhook": {"url": "https://example.com/", "own": True},
         "putPreset": {"recipe": {"version": 1, "sources": [{"location": "{source}"}], "outputs": [
             {"location": "{stem}.{ext}", "format": {"container": "flac"}}]}},
-        "findEarlierJobs": {"destinations": ["out:a.flac"]}, "changeQueue": {"weight": 100}, "changeWorker": {"wish": "quiet"},
+        "findEarlierJobs": {"destinations": ["out:a.flac"]},
+        "findMakers": {"outputs": [{"destination": "out:a.flac", "first": "out:a.flac"}]}, "changeQueue": {"weight": 100}, "changeWorker": {"wish": "quiet"},
     }
     values = {
         "job": "1", "batch": "1", "queue": "default", "worker": "1", "code": "truncated", "root": "in", "path": "a.wav",
@@ -159,6 +160,13 @@ def test_a_tenant_sees_and_changes_its_own_only(ledger, guarded):
                   f"?id={batch['firstJob']}"]:
         assert guarded.get(f"/api/v1/jobs{query}", headers=zenith) == {"jobs": []}, query
     assert guarded.get("/api/v1/batches", headers=zenith) == {"batches": []}
+    assert len(guarded.get(f"{path}/jobs", headers=acme)["jobs"]) == 3
+    problem(guarded.ask("GET", f"{path}/jobs", headers=zenith), 404, "no_such_thing")
+    assert guarded.get("/api/v1/outputs", headers=zenith) == {"outputs": []}
+    place = guarded.get(f"/api/v1/jobs/{batch['firstJob']}", headers=acme)["recipe"]["outputs"][0]["location"]
+    outputs = {"outputs": [{"destination": place, "first": place}]}
+    assert len(guarded.post("/api/v1/makers", outputs, headers=acme).json()["makers"][0]) == 1
+    assert guarded.post("/api/v1/makers", outputs, headers=zenith).json() == {"makers": [[]]}
     cancel = {"change": "cancel", "filter": {"id": [batch["firstJob"]]}}
     assert guarded.post("/api/v1/changes", cancel, headers=zenith).json()["changed"] == 0
     assert guarded.post("/api/v1/changes", cancel, headers=acme).json()["changed"] == 1

@@ -148,6 +148,40 @@ def test_pages_through_all_jobs(api):
         problem(api.ask("GET", "/api/v1/jobs", params={"after": text}), 400, "bad_parameter")
 
 
+def test_pages_through_the_jobs_of_a_batch(api):
+    api.post("/api/v1/batches", {"jobs": jobs(1, "other")})
+    batch = api.post("/api/v1/batches", {"jobs": jobs(3)}).json()
+    path = f"/api/v1/batches/{batch['batch']}/jobs"
+    seen, after = [], {}
+    while True:
+        page = api.get(path, params={"limit": 1, **after})
+        assert len(page["jobs"]) <= 1
+        seen += [(job["source"], job["needs"][0], "recipe" in job) for job in page["jobs"]]
+        if "next" not in page:
+            break
+        after = {"after": page["next"]}
+    assert seen == [(f"in:in/{number}.wav", "codec:flac", True) for number in range(3)]
+    assert [job["source"] for job in api.get(path)["jobs"]] == [source for source, _, _ in seen]
+    problem(api.ask("GET", "/api/v1/batches/999/jobs"), 404, "no_such_thing")
+    for parameters in [{"limit": 0}, {"limit": 101}, {"after": "x"}, {"x": 1}]:
+        problem(api.ask("GET", path, params=parameters), 400, "bad_parameter")
+
+
+def test_finds_outputs_and_their_makers(api):
+    batch = api.post("/api/v1/batches", {"jobs": jobs(1)}).json()
+    # Nothing was completed.
+    assert api.get("/api/v1/outputs") == {"outputs": []}
+    assert api.get("/api/v1/outputs", params={"limit": 1, "batch": batch["batch"]}) == {"outputs": []}
+    for parameters in [{"limit": 0}, {"limit": 1001}, {"after": "x"}]:
+        problem(api.ask("GET", "/api/v1/outputs", params=parameters), 400, "bad_parameter")
+    ours, other = [{"destination": place, "first": place} for place in ["out:in/0.flac", "out:other.flac"]]
+    found = api.post("/api/v1/makers", {"outputs": [other, ours]}).json()
+    assert found == {"makers": [[], [{"job": batch["firstJob"], "state": "waiting"}]]}
+    assert len(api.post("/api/v1/makers", {"outputs": [other] * 1_000}).json()["makers"]) == 1_000
+    for body in [{}, {"outputs": [other] * 1_001}, {"outputs": [{"destination": "out:a.flac"}]}]:
+        problem(api.post("/api/v1/makers", body), 400, "bad_body")
+
+
 def test_filters(api):
     api.post("/api/v1/batches", {"queue": "a", "jobs": jobs(2, "one")})
     second = api.post("/api/v1/batches", {"queue": "b", "jobs": jobs(3, "two")}).json()

@@ -98,6 +98,22 @@ def test_takes_a_file_whole_and_repeats_nothing(api, ledger):
     assert rows == [("token:local", 0, True), ("token:local", 3_000_000, False), ("token:local", 3_000_000, True)]
 
 
+def test_tells_what_is_there(api, ledger):
+    assert api.get("/api/v1/files") == {"uploads": ["in"], "downloads": [], "mostUploadBytes": 4 << 30}
+    content = os.urandom(100_000)
+    problem(api.ask("GET", PATH + "b/a.wav"), 404, "no_such_thing")
+    assert put(api, "b/a.wav", content).status_code == 201
+    assert api.get(PATH + "b%2Fa.wav") == {
+        "location": "in:b/a.wav", "bytes": 100_000, "digest": hashlib.sha256(content).hexdigest()
+    }
+    (ledger.folder / "in/b/a.wav").write_bytes(b"x")
+    assert api.get(PATH + "b/a.wav")["digest"] == hashlib.sha256(b"x").hexdigest()
+    problem(api.ask("GET", PATH + "b"), 400, "bad_path")
+    problem(api.ask("GET", "/api/v1/files/out/a"), 404, "not_served")
+    (ledger.folder / "in/link").symlink_to("/etc/hostname")
+    problem(api.ask("GET", PATH + "link"), 400, "bad_path")
+
+
 def test_a_job_can_name_the_file(api):
     assert put(api, "talk.wav", b"x").status_code == 201
     assert api.post("/api/v1/batches", {"jobs": [{"source": "in:talk.wav", "output": "in:talk.flac"}]}).status_code == 201

@@ -78,7 +78,9 @@ enum APIDescription {
         var answers: [String: JSONValue] = [
             "default": .object([
                 "description": .text("a problem"), "content": content([("application/problem+json", problem)]),
-            ])
+            ]),
+            // The server's library answers this, before anyone can say a problem.
+            "414": .object(["description": .text("the address takes more than a connection's memory")]),
         ]
         let shape = operation.answer?.description(&shapes) ?? .object([:])
         answers["\(operation.status.rawValue)"] = .object([

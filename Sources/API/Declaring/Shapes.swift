@@ -19,6 +19,8 @@ enum Shapes {
     static let chore = Schema.record("Chore", ChoreRecord.self)
     static let throughput = Schema.record("Throughput", MinuteThroughput.self)
     static let earlier = Schema.record("EarlierJob", EarlierJob.self)
+    static let output = Schema.record("Output", RecordedOutput.self)
+    static let maker = Schema.record("OutputMaker", OutputMaker.self)
     static let change = Schema.record("Change", ChangeRecord.self)
     static let bulkChange = Schema.record("BulkChange", BulkChange.self)
     static let webhook = Schema.record("Webhook", Webhook.self)
@@ -31,6 +33,8 @@ enum Shapes {
     static let failureCode = Schema.record("FailureCode", FailureCodeRecord.self)
     static let time = Schema.record("Time", TimeRecord.self)
     static let count = Schema.record("Count", CountRecord.self)
+    static let fileOffer = Schema.record("FileOffer", FileOffer.self)
+    static let upload = Schema.record("Upload", UploadedFile.self)
 
     /// A page of a list.
     static func page(_ name: String, _ item: Schema) -> Schema {

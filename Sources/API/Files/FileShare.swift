@@ -69,6 +69,14 @@ final class FileShare: Sendable {
         calls.stop()
     }
 
+    /// The roots, whether their file systems answer or not.
+    var offer: FileOffer {
+        var offer = FileOffer()
+        (offer.uploads, offer.downloads) = (uploads.names, downloads.names)
+        offer.mostUploadBytes = mostBytes
+        return offer
+    }
+
     func root(forUploads name: String) throws(Problem) -> StorageRoot {
         try Self.root(name, of: uploads, or: "takes no uploads")
     }
@@ -226,8 +234,14 @@ final class FileShare: Sendable {
             }
             if isMarked { return true }
         }
+        return try await self.fingerprint(of: file, in: root) == fingerprint
+    }
+
+    /// Length and SHA-256 of an open file, whose bytes are read once for each state of the file.
+    func fingerprint(of file: ServedFile, in root: String) async throws -> Fingerprint {
+        if let known = state.withLock({ $0.known[file.version] }) { return known }
         // A small file is read at once, without a place.
-        let places = fingerprint.byteCount > Self.cheapBytes ? 1 : 0
+        let places = file.version.byteCount > Self.cheapBytes ? 1 : 0
         let isTurn = state.withLock { state in
             guard state.digesting + places <= Self.mostDigesting else { return false }
             state.digesting += places
@@ -240,7 +254,7 @@ final class FileShare: Sendable {
             if state.known.count >= Self.mostKnown { state.known = [:] }
             state.known[file.version] = found
         }
-        return found == fingerprint
+        return found
     }
 
     /// Up to this size, reading a file costs less than being wrong.

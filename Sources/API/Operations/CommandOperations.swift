@@ -109,6 +109,37 @@ enum CommandOperations {
             )
             return try .json(EarlierJobs(found))
         },
+        Operation(
+            name: "findMakers",
+            method: .post,
+            path: "/api/v1/makers",
+            summary: "for each output, the jobs that made the file at its destination or may still make it",
+            access: .readers,
+            body: .json(
+                .object([
+                    .must(
+                        "outputs",
+                        .list(
+                            .object([
+                                .must("destination", .text(1...4_096), "root, colon and path"),
+                                .must("first", .text(1...4_096), "the destination of its job's first output"),
+                            ]),
+                            most: 1_000
+                        ),
+                        "as outputs are listed"
+                    )
+                ])
+            ),
+            answer: Shapes.all("makers", .list(Shapes.maker))
+        ) { call in
+            let outputs = (call.body?.members?["outputs"]?.items ?? []).map { item in
+                var output = RecordedOutput.blank
+                output.destination = item.members?["destination"]?.text ?? ""
+                output.first = item.members?["first"]?.text ?? ""
+                return output
+            }
+            return try .json(OutputMakers(try await call.ledger.makers(of: outputs)))
+        },
     ]
 }
 

@@ -91,6 +91,44 @@ enum ReadingOperations {
             return try .json(JSONRecord(found))
         },
         Operation(
+            name: "listBatchJobs",
+            method: .get,
+            path: "/api/v1/batches/{batch}/jobs",
+            summary: "the jobs of a batch with their recipes and attempts, in the order of their submission",
+            access: .readers,
+            parameters: [
+                Operation.Parameter("batch", .id, "the batch's number"),
+                Operation.Parameter("after", .id, "jobs after this one; without it, from the first on"),
+                Operation.Parameter("limit", .whole(1...100), "at most this many; 50 without it"),
+            ],
+            answer: Shapes.page("jobs", Shapes.story)
+        ) { call in
+            let (batch, limit) = (call.whole("batch") ?? 0, Int32(call.whole("limit") ?? 50))
+            let jobs = try await call.ledger.jobs(ofBatch: batch, after: call.whole("after") ?? 0, limit: limit)
+            if jobs.isEmpty, try await call.ledger.batch(batch) == nil {
+                throw Problem(.noSuchThing, "there is no batch \(batch)")
+            }
+            let next = jobs.count == Int(limit) ? jobs.last.map { "\($0)" } : nil
+            let stories = jobs.isEmpty ? [] : try await call.ledger.stories(of: jobs)
+            return try .json(RecordPage(stories, next: next))
+        },
+        Operation(
+            name: "listOutputs",
+            method: .get,
+            path: "/api/v1/outputs",
+            summary: "the outputs of completed jobs as they were published, in the order of lists of jobs",
+            access: .readers,
+            parameters: JobSelection.parameters + [limit, after],
+            answer: Shapes.page("outputs", Shapes.output)
+        ) { call in
+            let page = try await call.ledger.outputs(
+                matching: JobSelection.filter(call.parameters),
+                after: try call.text("after").map(cursor),
+                limit: Int32(call.whole("limit") ?? 50)
+            )
+            return try .json(RecordPage(page.outputs, next: page.next.map(text)))
+        },
+        Operation(
             name: "listFailures",
             method: .get,
             path: "/api/v1/failures",

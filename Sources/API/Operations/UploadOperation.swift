@@ -5,20 +5,11 @@ import Storage
 
 /// How programs send sources that jobs can then name.
 enum UploadOperation {
-    private struct Upload: Encodable {
-        let location: String
-        let bytes: Int64
-        let digest: String
-    }
-
-    private static let shape = Schema.named(
-        "Upload",
-        .object([
-            .must("location", .text(), "where the file is, as jobs name it"),
-            .must("bytes", .whole(), "its length"),
-            .must("digest", .text(64...64), "its SHA-256"),
-        ])
-    )
+    /// The place of a file, in the path of a request.
+    static let place = [
+        Operation.Parameter("root", .text(1...64), "the name of the root"),
+        Operation.Parameter("path", .text(1...4_095), "the path below the root; its slashes may be escaped"),
+    ]
 
     static func value(_ share: FileShare) -> Operation {
         Operation(
@@ -28,12 +19,9 @@ enum UploadOperation {
             summary: "send a file, which is there whole or not at all; replaces nothing, and a repetition changes "
                 + "nothing",
             access: .submitters,
-            parameters: [
-                Operation.Parameter("root", .text(1...64), "the name of the root"),
-                Operation.Parameter("path", .text(1...4_095), "the path below the root; its slashes may be escaped"),
-            ],
+            parameters: place,
             body: .file,
-            answer: shape,
+            answer: Shapes.upload,
             status: .created,
             takesRest: true
         ) { call in try await run(call, share) }
@@ -67,7 +55,7 @@ enum UploadOperation {
         // If this fails, the client repeats the upload, and that is recorded.
         try await record.end(ending, found)
         var answer = try HTTPAnswer.json(
-            Upload(location: "\(location)", bytes: bytes, digest: found.hexDigest),
+            JSONRecord(UploadedFile(location: "\(location)", bytes: bytes, digest: found.hexDigest)),
             ending == .published ? .created : .ok
         )
         answer.fields.append(("Repr-Digest", DigestField.text(found.sha256)))
@@ -147,7 +135,7 @@ enum UploadOperation {
 ///
 /// The calls after the first byte have tasks of their own: the server cancels that of the request when it stops, or when the
 /// client leaves.
-private struct UploadRecord: Sendable {
+struct UploadRecord: Sendable {
     let ledger: JobLedger
     let location: String
     let bytes: Int64

@@ -11,6 +11,28 @@ public struct RecordedOutput: Sendable, Hashable {
     public var bytes: Int64
     /// SHA-256 in hexadecimal.
     public var digest: String
+
+    package init(job: Int64, source: String, destination: String, first: String, bytes: Int64, digest: String) {
+        (self.job, self.source, self.destination, self.first) = (job, source, destination, first)
+        (self.bytes, self.digest) = (bytes, digest)
+    }
+}
+
+extension RecordedOutput: LedgerRecord, ListedRecord {
+    package static let listName = "outputs"
+    package static var blank: RecordedOutput {
+        RecordedOutput(job: 0, source: "", destination: "", first: "", bytes: 0, digest: "")
+    }
+
+    // Without columns: rows are read by hand, because one without a job says where the list continues.
+    package static let fields: [RecordField<RecordedOutput>] = [
+        .always("job", \.job, .id, "the job that made it").withoutColumn,
+        .always("source", \.source, .text, "the first source of the job").withoutColumn,
+        .always("destination", \.destination, .text, "where it was published").withoutColumn,
+        .always("first", \.first, .text, "the destination of the job's first output").withoutColumn,
+        .always("bytes", \.bytes, .size, "its length").withoutColumn,
+        .always("digest", \.digest, .text, "its SHA-256").withoutColumn,
+    ]
 }
 
 /// A job that made the output at a destination, or may still make it.
@@ -21,6 +43,36 @@ public struct OutputMaker: Sendable, Hashable {
     public var endedAt: Date?
     /// The output of a completed job; `nil` if it was left alone.
     public var file: PublishedFile?
+}
+
+extension OutputMaker: LedgerRecord {
+    package static var blank: OutputMaker { OutputMaker(job: 0, state: .waiting) }
+
+    package static let fields: [RecordField<OutputMaker>] = [
+        .always("job", \.job, .id, "the job's number").withoutColumn,
+        .always("state", \.state, .choice, "where it is in its life").withoutColumn,
+        .maybe("endedAt", \.endedAt, .moment, "when it was completed").withoutColumn,
+        .maybe("bytes", \.bytes, .size, "the length of the output").withoutColumn,
+        .maybe("digest", \.digest, .text, "SHA-256 of the output").withoutColumn,
+    ]
+
+    /// Of the file, which is there once this is set.
+    private var bytes: Int64? {
+        get { file?.bytes }
+        set { file = newValue.map { PublishedFile(digest: file?.digest ?? "", bytes: $0) } }
+    }
+
+    private var digest: String? {
+        get { file?.digest }
+        set { if let newValue { file?.digest = newValue } }
+    }
+}
+
+/// The makers of some outputs, in their order.
+package struct OutputMakers: Codable, Sendable {
+    package let makers: [[JSONRecord<OutputMaker>]]
+
+    package init(_ makers: [[OutputMaker]]) { self.makers = makers.map { $0.map(JSONRecord.init) } }
 }
 
 extension JobLedger {

@@ -49,7 +49,8 @@ public struct JobStory: Sendable, Hashable {
 }
 
 /// A row of `show_jobs`, and a job of the API with all that the ledger knows of it.
-extension JobStory: LedgerRecord {
+extension JobStory: LedgerRecord, ListedRecord {
+    package static let listName = "jobs"
     package static var blank: JobStory { JobStory(summary: .blank) }
 
     package static let fields: [RecordField<JobStory>] =
