@@ -15,6 +15,8 @@ actor CoordinatorConnection {
         var headers: [WebRequest.Header] = []
         var body = WebRequest.Body.none
         var timeLimit: Duration?
+        /// For a file, which may take any time: how long nothing may move. Replaces the time limit.
+        var silenceLimit: Duration?
         /// Whether a second time would change something, or change what the answer says.
         var isSentOnce = false
         /// What it is for, as the ledger's errors say it: `list jobs`.
@@ -32,34 +34,87 @@ actor CoordinatorConnection {
     init(_ place: CoordinatorPlace) { self.place = place }
 
     /// The body of an answer that is JSON; `nil` if the API says that there is no such thing. Throws a `LedgerError`.
-    func send(_ request: Request) throws -> [UInt8]? {
+    ///
+    /// `sent` is told how many bytes of the request's body have been sent.
+    func send(_ request: Request, sent: (@Sendable (Int64) -> Void)? = nil) throws -> [UInt8]? {
+        let answer = try answer(to: request) { connection, web throws(WebError) in
+            try connection.send(web, sent: sent, isStopped: { Task.isCancelled })
+        }
+        if (200..<300).contains(answer.status), answer.type == "application/json" { return answer.body }
+        guard let refusal = try refusal(answer, of: request) else { return nil }
+        throw refusal
+    }
+
+    /// Sends a request whose answer is a file. `begin` gets the answer without its body, and `take` the bytes; each returns
+    /// whether to go on. Returns false if one of them did not. Throws as `send`, and if there is no such thing.
+    func receive(
+        _ request: Request,
+        begin: @escaping @Sendable (WebAnswer) -> Bool,
+        take: @escaping @Sendable (UnsafeRawBufferPointer) -> Bool
+    ) throws -> Bool {
+        let wasEnded = Latest(false)
         let answer: WebAnswer
+        do {
+            answer = try self.answer(to: request) { connection, web throws(WebError) in
+                try connection.send(
+                    web,
+                    begin: { answer in
+                        let goesOn = begin(answer)
+                        if !goesOn { wasEnded.value = true }
+                        return goesOn
+                    },
+                    take: { bytes in
+                        let goesOn = take(bytes)
+                        if !goesOn { wasEnded.value = true }
+                        return goesOn
+                    },
+                    isStopped: { Task.isCancelled }
+                )
+            }
+        } catch let error as LedgerError {
+            if wasEnded.value { return false }
+            throw error
+        }
+        if (200..<300).contains(answer.status) { return true }
+        guard let refusal = try refusal(answer, of: request) else {
+            throw LedgerError(.ledgerRefused, during: request.operation, "the ledger knows no such thing")
+        }
+        throw refusal
+    }
+
+    private func answer(
+        to request: Request,
+        _ send: (WebConnection, WebRequest) throws(WebError) -> WebAnswer
+    ) throws -> WebAnswer {
         do throws(WebError) {
-            answer = try opened().send(Self.web(request, at: place), isStopped: { Task.isCancelled })
+            return try send(try opened(), Self.web(request, at: place))
         } catch {
             // A connection in an unknown state is not used again.
             connection = nil
             throw LedgerError(error, to: place.url, during: request.operation)
         }
-        let type = (answer.header("Content-Type") ?? "").prefix { $0 != ";" }.lowercased()
-        switch (answer.status, type) {
-        case (200..<300, "application/json"): return answer.body
+    }
+
+    /// What an answer says that is not the wanted one; `nil` if the API says that there is no such thing.
+    private func refusal(_ answer: WebAnswer, of request: Request) throws -> (any Error)? {
+        switch (answer.status, answer.type) {
         case (400..<600, "application/problem+json"):
             let problem = try ProblemReading.read(answer.body, from: place.url, during: request.operation)
             if problem.code == "no_such_thing", answer.status == 404 {
                 // A path that this coordinator does not know is another thing.
                 guard problem.detail == ProblemReading.unknownPath else { return nil }
-                throw LedgerError(
+                return LedgerError(
                     .coordinatorUnexpectedAnswer,
                     during: request.operation,
                     "the coordinator at \(place.url) cannot do this",
                     hint: "upgrade the coordinator to the version of this command"
                 )
             }
-            throw problem.error(during: request.operation)
+            if request.silenceLimit != nil, let refusal = FileRefusal(problem) { return refusal }
+            return problem.error(during: request.operation)
         case (502...504, _):
             // A proxy whose coordinator is being restarted.
-            throw LedgerError(
+            return LedgerError(
                 .ledgerCannotReach,
                 during: request.operation,
                 "the coordinator at \(place.url) is away (status \(answer.status))",
@@ -68,11 +123,11 @@ actor CoordinatorConnection {
                 mayHaveHappened: answer.status != 503
             )
         default:
-            throw LedgerError(
+            return LedgerError(
                 .coordinatorUnexpectedAnswer,
                 during: request.operation,
                 "what answers at \(place.url) is not the API of a coordinator (status \(answer.status), "
-                    + "\(type.isEmpty ? "no type" : String(type.prefix(100))))"
+                    + "\(answer.type.isEmpty ? "no type" : String(answer.type.prefix(100))))"
             )
         }
     }
@@ -99,7 +154,8 @@ actor CoordinatorConnection {
         if let token = place.token { web.headers.append(.init("Authorization", "Bearer \(token.text)")) }
         web.headers += request.headers
         web.body = request.body
-        web.timeLimit = request.timeLimit ?? place.answerTimeout
+        web.timeLimit = request.silenceLimit == nil ? request.timeLimit ?? place.answerTimeout : nil
+        web.silenceLimit = request.silenceLimit
         web.answerLimit = answerLimit
         web.isSentOnce = request.isSentOnce
         web.unixSocket = place.url.socket
@@ -124,6 +180,11 @@ actor CoordinatorConnection {
         }
         return escaped
     }
+}
+
+extension WebAnswer {
+    /// The type of the body, without parameters, in small letters; empty if the answer names none.
+    fileprivate var type: String { (header("Content-Type") ?? "").prefix { $0 != ";" }.lowercased() }
 }
 
 extension LedgerError {

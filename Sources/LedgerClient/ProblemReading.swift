@@ -7,11 +7,14 @@ struct ProblemReading {
     let code: String
     let title: String
     let detail: String?
-    private let hint: String?
+    let hint: String?
     private let operation: String?
     private let sqlState: String?
     private let mayHaveHappened: Bool
     private let mistakes: [String]
+
+    /// Whether it is a failure of files: those of the ledger name what was tried.
+    var isOfStorage: Bool { FailureCode(rawValue: code) != nil && operation == nil }
 
     /// The detail of a path that the coordinator does not know.
     static let unknownPath = "there is nothing at this path"
@@ -103,6 +106,42 @@ struct ProblemReading {
         "role_not_fit": .ledgerPermissionDenied, "tenant_not_fit": .ledgerPermissionDenied,
         "key_in_use": .ledgerConflict,
         "body_too_large": .ledgerRefused, "too_many_failures": .ledgerExhausted, "overloaded": .ledgerExhausted,
-        "ledger_away": .ledgerCannotReach,
+        "ledger_away": .ledgerCannotReach, "storage_silent": .ledgerExhausted,
     ]
+}
+
+/// Why a coordinator takes or serves a file not, or not as it is.
+package struct FileRefusal: Error, Sendable, Hashable {
+    package enum Code: String, Sendable {
+        case notServed = "not_served"
+        case badPath = "bad_path"
+        case wrongDigest = "wrong_digest"
+        case tooLarge = "upload_too_large"
+        case exists = "file_exists"
+        case noSpace = "no_space"
+        case noOutput = "no_output"
+        case outputChanged = "output_changed"
+        case outputGone = "output_gone"
+        case badRange = "bad_range"
+        /// The coordinator's storage refuses it, for a reason that the message tells.
+        case unreadable
+    }
+
+    package let code: Code
+    /// What happened, and where.
+    package let message: String
+    package let hint: String?
+
+    /// `nil` for problems that have nothing to do with files.
+    init?(_ problem: ProblemReading) {
+        if let code = Code(rawValue: problem.code) {
+            self.code = code
+        } else if problem.isOfStorage {
+            code = .unreadable
+        } else {
+            return nil
+        }
+        message = [problem.title, problem.detail].compactMap(\.self).joined(separator: ": ")
+        hint = problem.hint
+    }
 }

@@ -13,7 +13,7 @@ package struct RemoteLedger: CommandLedger {
     /// The most that a page of the API has.
     static let pageLimit: Int32 = 1_000
 
-    private let connection: CoordinatorConnection
+    let connection: CoordinatorConnection
     package let place: CoordinatorPlace
 
     package init(_ place: CoordinatorPlace) {
@@ -44,6 +44,14 @@ package struct RemoteLedger: CommandLedger {
         _ repetition: Repetition = .harmless
     ) async throws -> Answer? {
         guard let bytes = try await send(request, repetition) else { return nil }
+        return try read(type, bytes, request)
+    }
+
+    func read<Answer: Decodable>(
+        _ type: Answer.Type,
+        _ bytes: [UInt8],
+        _ request: CoordinatorConnection.Request
+    ) throws -> Answer {
         do {
             return try JSONText.read(type, from: bytes)
         } catch {

@@ -29,7 +29,7 @@ struct LocalPlaces: Sendable {
         let isFolder = FileFacts.of(path: path, followingLinks: true)?.kind == .folder
         if path != "/", isFolder || word.utf8.last == UInt8(ascii: "/") { path += "/" }
         guard let (root, below) = roots.place(of: path) else {
-            throw PathRoots.outside("--source \(word)", roots.roots)
+            throw roots.outside("--source \(word)")
         }
         return "\(root.name):\(below)"
     }

@@ -15,7 +15,11 @@ struct PathRoots: Sendable {
     /// The root for `/` that applies if no roots are named.
     static let usual = Root(name: "local", path: "")
 
-    let roots: [Root]
+    private(set) var roots: [Root]
+    /// Where files go that lie under no root; `nil` if they go nowhere.
+    private(set) var uploads: UploadPlaces?
+    /// Why no file of this machine can be used; `nil` if those under the roots can.
+    private var refusal: Refusal?
     private let home: String?
     private let here: String
 
@@ -25,6 +29,22 @@ struct PathRoots: Sendable {
         self.roots = roots.isEmpty ? [Self.usual] : roots.sorted { $0.path.utf8.count > $1.path.utf8.count }
         self.home = home
         self.here = here
+    }
+
+    /// The same roots, of which files under none are sent to the cluster. Without `isNamed`, no root of this machine is one
+    /// of the cluster's.
+    func sending(to uploads: UploadPlaces, isNamed: Bool) -> PathRoots {
+        var roots = self
+        roots.uploads = uploads
+        if !isNamed { roots.roots = [] }
+        return roots
+    }
+
+    /// No root at all: every file of this machine is refused.
+    func refusing(because refusal: Refusal) -> PathRoots {
+        var roots = self
+        (roots.roots, roots.refusal) = ([], refusal)
+        return roots
     }
 
     /// Parses words of the form `NAME=PATH`, one per root.
@@ -135,7 +155,8 @@ struct PathRoots: Sendable {
 
     /// The path of a location on this machine; `nil` if its root is not named here.
     func path(of location: Location) -> String? {
-        roots.first { $0.name == location.root }.map { "\($0.path)/\(location.path)" }
+        if let file = uploads?.file(at: location) { return file.path }
+        return roots.first { $0.name == location.root }.map { "\($0.path)/\(location.path)" }
     }
 
     func root(named name: String) -> Root? { roots.first { $0.name == name } }
@@ -152,7 +173,8 @@ struct PathRoots: Sendable {
             let folder = absolute(literal.isEmpty ? "." : literal)
             let rest = String(scalars[folders...])
             guard let (root, below) = place(of: folder == "/" ? "/" : folder + "/") else {
-                throw Self.outside("the destination \(text)", roots)
+                guard uploads == nil else { throw Self.notOfTheCluster(text, option) }
+                throw outside("the destination \(text)")
             }
             let start = below.isEmpty || below.utf8.last == UInt8(ascii: "/") ? String(below) : below + "/"
             return try DestinationTemplate("\(root.name):\(start.braced)\(rest)")
@@ -161,7 +183,19 @@ struct PathRoots: Sendable {
         }
     }
 
-    static func outside(_ what: String, _ roots: [Root]) -> UsageError {
+    /// The error of a destination on this machine, whose files workers do not have.
+    private static func notOfTheCluster(_ text: String, _ option: String) -> UsageError {
+        UsageError(
+            "\(option) \(text.printable) is on this machine, where workers cannot write",
+            hint:
+                "name a root of the workers, as in \(option) out:{dir}/{stem}.flac; with --wait --fetch DIR, the outputs "
+                + "come to this machine"
+        )
+    }
+
+    /// The error of a file or a folder that lies under no root.
+    func outside(_ what: String) -> any Error {
+        if let refusal { return refusal }
         let names = roots.map { "\($0.name)=\($0.path.isEmpty ? "/" : $0.path)" }.joined(separator: ", ")
         return UsageError(
             "\(what) is not under any root (\(names))",

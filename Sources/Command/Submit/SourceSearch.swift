@@ -115,18 +115,18 @@ struct SourceSearch {
             throw UsageError("\(word) is a folder", hint: "use -r to submit its files")
         }
         // Find the root once for the whole folder. The slash makes the folder of a root belong to that root.
-        guard let (root, below) = roots.place(of: path == "/" ? path : path + "/") else {
-            throw PathRoots.outside(word, roots.roots)
-        }
-        let start = "\(root.name):\(below)"
+        let place = roots.place(of: path == "/" ? path : path + "/")
+        guard place != nil || roots.uploads != nil else { throw roots.outside(word) }
+        // Files under no root are sent one by one.
+        let start = place.map { "\($0.root.name):\($0.below)" }
         let inner = roots.roots.filter { $0.path.hasPrefix(path + "/") }
         // A copy, because the closure changes `self`.
         var walk = walk
         try walk.run(path) { relative in
-            if !inner.isEmpty {
-                try add(path: "\(path)/\(relative)", relative: relative, shown: "\(path)/\(relative)")
-            } else {
+            if let start, inner.isEmpty {
                 add(start + relative, relative: relative, shown: "\(path)/\(relative)")
+            } else {
+                try add(path: "\(path)/\(relative)", relative: relative, shown: "\(path)/\(relative)")
             }
         }
         self.walk = walk
@@ -137,13 +137,27 @@ struct SourceSearch {
     private var takenNames = 0
 
     private mutating func add(path: String, relative: String, shown: String, isNamed: Bool = false) throws {
-        guard let (root, below) = roots.place(of: path) else { throw PathRoots.outside(shown, roots.roots) }
-        add("\(root.name):\(below)", relative: relative, shown: shown, isNamed: isNamed)
+        if let (root, below) = roots.place(of: path) {
+            return add("\(root.name):\(below)", relative: relative, shown: shown, isNamed: isNamed)
+        }
+        guard let uploads = roots.uploads else { throw roots.outside(shown) }
+        add(relative: relative, shown: shown, isNamed: isNamed) { () throws(StorageError) in
+            try uploads.location(of: path)
+        }
     }
 
     private mutating func add(_ location: String, relative: String, shown: String, isNamed: Bool = false) {
+        add(relative: relative, shown: shown, isNamed: isNamed) { () throws(StorageError) in try Location(location) }
+    }
+
+    private mutating func add(
+        relative: String,
+        shown: String,
+        isNamed: Bool,
+        _ location: () throws(StorageError) -> Location
+    ) {
         do throws(StorageError) {
-            let place = try Location(location)
+            let place = try location()
             guard known.insert(place).inserted else { return repetitions += 1 }
             sources.append(FoundSource(location: place, relative: relative))
         } catch {

@@ -38,6 +38,9 @@ enum SubmitCommand {
             "With --recipe, each job is a copy of the recipe in which the sources at {source} are the file, and the "
                 + "first output is at --to, or without --to where the recipe says. The other sources, and the files of --intro "
                 + "and --outro, are the same in all jobs. Whether they have changed is not checked.",
+            "Over HTTP, files that no worker can read are sent to the cluster before the jobs are added, if the coordinator "
+                + "takes uploads. A repetition sends only what is missing. With --wait --fetch DIR, the outputs come to this "
+                + "machine, as with \"sluice wait --fetch\".",
         ],
         arguments: [paths],
         options: SubmitOptions.forms,
@@ -71,6 +74,10 @@ enum SubmitCommand {
                 purpose: "a file of each chapter"
             ),
             Example(
+                line: "sluice submit -r talks --to out:talks/{stem}.mp3 --wait --fetch done",
+                purpose: "send files, and get the outputs"
+            ),
+            Example(
                 line: "sluice submit -r talks --recipe show.json --to shows/{stem}.mp3",
                 purpose: "a recipe for each file"
             ),
@@ -80,8 +87,10 @@ enum SubmitCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         try checkWords(invocation)
-        let roots = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
+        let named = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
         let file = try RecipeTemplate(invocation)
+        let words = invocation.words(paths) + commonSources(file, invocation)
+        let roots = try SubmitUploads.settle(named, words, invocation)
         let outputs = try SubmitOptions.outputs(from: file, roots, invocation)
         var base = try SubmitOptions.recipe(to: outputs, from: file, invocation)
         let mainCount = file?.placeholderCount ?? 1
@@ -132,7 +141,16 @@ enum SubmitCommand {
             return plan.isForbidden || isForbidden ? .failure : .success
         }
         if let refusal = page.refusal(of: plan) { throw refusal }
-        return try submit(sending)
+        let fetching = try OutputFetching(invocation, onConflict: invocation[SubmitConflict.option].policy)
+        // Before hours of work whose outputs would stay where they are.
+        try fetching?.check(roots: Set(plan.items.flatMap(\.destinations).map(\.root)), invocation)
+        return try submit(sending, fetching)
+    }
+
+    /// The sources that all jobs have, as the user named them.
+    private static func commonSources(_ file: RecipeTemplate?, _ invocation: Invocation) -> [String] {
+        guard let file else { return [EditOptions.intro, EditOptions.outro].compactMap { invocation[$0] } }
+        return file.recipe.sources.dropFirst(file.placeholderCount).map(\.location)
     }
 
     private static func checkWords(_ invocation: Invocation) throws(UsageError) {
@@ -145,7 +163,7 @@ enum SubmitCommand {
         if invocation[SubmitOptions.probe], !invocation[Question.dryRun] {
             throw UsageError("--probe needs --dry-run")
         }
-        for form in [EndCommand.option.form, WaitCommand.timeout.form]
+        for form in [EndCommand.option.form, WaitCommand.timeout.form, OutputFetching.option.form]
         where invocation.origin(of: form) != nil && !invocation[SubmitOptions.wait] {
             throw UsageError("\(form.word) needs --wait")
         }
@@ -198,7 +216,7 @@ enum SubmitCommand {
         console.warn((lines + search.leftOut.lines).joined(separator: "\n"))
     }
 
-    private static func submit(_ sending: SubmitSending) throws -> ExitCode {
+    private static func submit(_ sending: SubmitSending, _ fetching: OutputFetching?) throws -> ExitCode {
         let (page, invocation, console) = (sending.page, sending.page.invocation, sending.page.console)
         let outcome: SubmitOutcome
         do {
@@ -214,9 +232,32 @@ enum SubmitCommand {
         }
         try page.show(outcome, of: sending.plan)
         guard invocation[SubmitOptions.wait] else { return .success }
-        let batches = outcome.batchesToWaitFor
         var exitCode = outcome.isWanting ? ExitCode.someFailed : .success
-        guard !batches.isEmpty else { return exitCode }
+        let ending = try wait(outcome.batchesToWaitFor, invocation, console)
+        if let fetching, ending?.isTimedOut != true {
+            let items = sending.plan.items
+            let fetched = try fetching.run(
+                at: Set(items.flatMap(\.destinations).map(\.description)),
+                firsts: items.map(\.destination.description),
+                isJSON: invocation[SubmitOptions.json],
+                invocation,
+                console
+            )
+            if exitCode == .success { exitCode = fetched }
+        }
+        guard let ending else { return exitCode }
+        let end = EndCommand(invocation)?.run(after: ending, invocation.environment, on: console) ?? ending.exitCode
+        if end != .success { exitCode = end }
+        return exitCode
+    }
+
+    /// Waits for the end of batches, and prints it. `nil` if there are none.
+    private static func wait(
+        _ batches: [Int64],
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws -> Waiting.Ending? {
+        guard !batches.isEmpty else { return nil }
         let ending = try Waiting(batches: batches, limit: invocation[WaitCommand.timeout]).run(invocation, console)
         if invocation[SubmitOptions.json] {
             for batch in ending.state.batches { try console.print(JSONText.line(JSONRecord(batch))) }
@@ -225,8 +266,6 @@ enum SubmitCommand {
             ending.sayFailures(on: console)
             ending.sayRemarks(on: console)
         }
-        let end = EndCommand(invocation)?.run(after: ending, invocation.environment, on: console) ?? ending.exitCode
-        if end != .success { exitCode = end }
-        return exitCode
+        return ending
     }
 }

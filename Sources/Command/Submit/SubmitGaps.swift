@@ -51,7 +51,8 @@ struct SubmitGaps: Sendable {
             let isOfRoots = gap.missing.contains { $0.hasPrefix(Self.rootPrefix) }
             let named = roots.map { $0.isEmpty ? "; they have no roots" : "; they have \(Self.list($0))" }
             let known = isOfRoots ? named ?? "" : ""
-            return "\(gap.note): such jobs wait\(known); start a worker with \"\(command([gap]))\", or see \"sluice workers\""
+            return
+                "\(gap.note): such jobs wait\(known); start a worker with \"\(command([gap]))\", or see \"sluice workers\""
         }
     }
 

@@ -31,7 +31,9 @@ struct SubmitLook: Sendable {
         var numbers = WorkNumbers()
         for (place, item) in items.enumerated() {
             let job = earlier.isEmpty ? nil : earlier[place]
-            let work = job == nil ? 0 : try numbers.number(of: plan.recipe(item))
+            // A file that was sent lies where its earlier time and size lead.
+            let sent = job?.stamp.flatMap { roots.uploads?.earlier(item.source, as: $0) }
+            let work = job == nil ? 0 : try numbers.number(of: plan.recipe(item, from: sent))
             let records = job.flatMap { $0.work == work ? $0.outputs : nil }
             let presence = SubmitSurvey.Presence(of: presences[place], records)
             survey.classify(place, item, job, work: work, presence, of: presences[place], stamps[place])

@@ -145,7 +145,7 @@ enum SubmitOptions {
     static let forms: [OptionForm] =
         [
             recursive.form, include.form, exclude.form, matchCase.form, filesFrom.form, null.form, strictNames.form,
-            root.form,
+            root.form, SubmitUploads.option.form,
         ]
         // In `submit`, -r means --recursive, so --rate has no letter; and --to names the destination.
         + FormatOptions.forms.map { $0.name == FormatOptions.rate.form.name ? $0.withoutLetter : $0 }
@@ -163,7 +163,7 @@ enum SubmitOptions {
         ] + LedgerOptions.forms
         + [
             ProgressStyle.option.form, json.form, quiet.form, wait.form, WaitCommand.timeout.form,
-            EndCommand.option.form, Question.dryRun.form, probe.form,
+            EndCommand.option.form, OutputFetching.option.form, Question.dryRun.form, probe.form,
         ]
 
     /// The properties that all jobs share. `now` is the ledger's time.

@@ -44,6 +44,8 @@ extension SubmitPage {
         let leftOut: Found?
         /// `nil` if some running worker can do each new job.
         let unable: [WorkerGap]?
+        /// `nil` if no file was sent.
+        let uploads: UploadRun.Summary?
 
         init(_ outcome: SubmitOutcome, leftOut: SubmitPlan.Sample, label: String?, told: [String]) {
             notify = told.isEmpty ? nil : told
@@ -58,6 +60,7 @@ extension SubmitPage {
             key = outcome.key ?? standing?.key
             findings = SubmitFindings(outcome.survey)
             unable = outcome.gaps.record
+            uploads = outcome.uploads
         }
     }
 
@@ -142,6 +145,7 @@ extension SubmitPage {
 
     private func remark(_ outcome: SubmitOutcome) {
         let survey = outcome.survey
+        if let uploads = outcome.uploads, !invocation[SubmitOptions.quiet] { console.say(uploads.words) }
         for note in outcome.gaps.notes { console.warn(note) }
         let webhooks = invocation.all(SubmitOptions.notify)
         if !webhooks.isEmpty, told(of: outcome).isEmpty {

@@ -48,6 +48,10 @@ struct SubmitPage {
             lines.append("  length      \(words(lengths))")
             lines += rows("unreadable", lengths.unreadable, "file") { _ in "would probably fail" }
         }
+        if let uploads = rehearsal.uploads {
+            let files = "\(Figures.count(uploads.files, "file")), \(Figures.bytes(uploads.bytes))"
+            lines.append("  uploads     \(files), to \(uploads.to), except what is there already".printable)
+        }
         if let pieces = plan.pieceCount { lines.append("  pieces      \(Figures.grouped(pieces))") }
         if let first = first(plan, survey) {
             let way = "  first       \(first.source) -> "
@@ -190,6 +194,8 @@ struct SubmitPage {
         let unreadable: Found?
         /// `nil` if some running worker can do each job.
         let unable: [WorkerGap]?
+        /// `nil` if no file would be sent.
+        let uploads: UploadRun.Prospect?
     }
 
     private func record(
@@ -219,7 +225,8 @@ struct SubmitPage {
             estimates: lengths?.estimates,
             unknownLengths: lengths.map { $0.unknown + $0.elsewhere },
             unreadable: lengths.map { .init($0.unreadable) },
-            unable: rehearsal.gaps.record
+            unable: rehearsal.gaps.record,
+            uploads: rehearsal.uploads
         )
     }
 

@@ -120,10 +120,10 @@ struct SubmitPlan: Sendable {
         compare(&names)
     }
 
-    /// The recipe for one item.
-    func recipe(_ item: Item) -> Recipe {
+    /// The recipe for one item. `source` is where its source is, if not where the item says.
+    func recipe(_ item: Item, from source: Location? = nil) -> Recipe {
         var recipe = base
-        recipe.fill(mainCount, with: item.source.description)
+        recipe.fill(mainCount, with: (source ?? item.source).description)
         recipe.tags.merge(item.tags) { $1 }
         if !item.pieces.isEmpty {
             recipe.outputs = item.pieces.enumerated().map { index, piece in
@@ -145,6 +145,12 @@ struct SubmitPlan: Sendable {
             for index in recipe.outputs.indices { recipe.outputs[index].onConflict = choice.policy(of: index) }
             return JobRequest(recipe, needs: needs(item), stamp: choice.stamp)
         }
+    }
+
+    /// The sources of the jobs to submit, each once.
+    func sources(_ chosen: [SubmitSurvey.Chosen]) -> [Location] {
+        var known: Set<Location> = []
+        return (commonSources + chosen.map { items[$0.place].source }).filter { known.insert($0).inserted }
     }
 
     /// The different needs of the jobs to submit.

@@ -19,6 +19,8 @@ struct SubmitOutcome: Sendable {
     var standing: BatchSummary?
     /// What the new jobs need and no running worker can do.
     var gaps = SubmitGaps()
+    /// The files that were sent; `nil` if there was none to send.
+    var uploads: UploadRun.Summary?
 
     /// Whether one earlier batch covers the whole request.
     var isRepetition: Bool {
@@ -47,6 +49,7 @@ struct SubmitSending: Sendable {
 
     private var invocation: Invocation { page.invocation }
     private let reading = Latest(SubmitLook.Reading())
+    private let sending = Latest(TransferTally())
     private var look: SubmitLook {
         SubmitLook(plan: plan, roots: roots, readsOutputs: invocation[SubmitOptions.check], reading: reading)
     }
@@ -55,17 +58,29 @@ struct SubmitSending: Sendable {
         (self.plan, self.roots, self.page) = (plan, roots, page)
     }
 
-    /// Runs `body` on the ledger, and shows a bar while outputs are read.
+    /// Runs `body` on the ledger, and shows a bar while outputs are read and files are sent.
     private func run<Value: Sendable>(
         reachTimeout: Duration? = nil,
         _ body: @escaping @Sendable (any CommandLedger) async throws -> Value
     ) throws -> Value {
         var bar: CountBar?
-        defer { bar?.clear() }
-        return try LedgerWork.run(
+        let display = ProgressWriter(invocation[ProgressStyle.option], outlet: page.console.talk)
+        var start: ContinuousClock.Instant?
+        defer {
+            bar?.clear()
+            if start != nil { display.clear() }
+        }
+        let value = try LedgerWork.run(
             invocation,
             reachTimeout: reachTimeout,
             onTick: {
+                let sending = sending.value
+                if sending.files > 0 {
+                    bar?.clear()
+                    let began = start ?? .now
+                    start = began
+                    return display.show(TransferProgress(tally: sending, word: "sent", passed: .now - began))
+                }
                 let reading = reading.value
                 guard reading.total > 0, invocation[ProgressStyle.option] != .none else { return }
                 let shown = bar ?? CountBar(of: reading.total, "output", outlet: page.console.talk)
@@ -74,6 +89,11 @@ struct SubmitSending: Sendable {
             },
             body
         )
+        if sending.value.files > 0 {
+            let passed = start.map { ContinuousClock.now - $0 } ?? .zero
+            display.finish(TransferProgress(tally: sending.value, word: "sent", passed: passed))
+        }
+        return value
     }
 
     // MARK: - Submitting
@@ -103,9 +123,11 @@ struct SubmitSending: Sendable {
             return SubmitOutcome(survey: survey, asked: plan.items.count, standing: standing)
         }
         let submission = try await submission(survey, ledger)
+        let uploads = try await upload(survey, submission, ledger)
         let receipt = try await ledger.submit(submission, all: plan.requests(survey.chosen))
         if let given = invocation[SubmitOptions.key] { try refuse(receipt, given) }
         var outcome = SubmitOutcome(survey: survey, asked: plan.items.count, receipt: receipt, key: submission.key)
+        outcome.uploads = uploads
         if !receipt.isRepetition { outcome.gaps = await gaps(survey, ledger) }
         return outcome
     }
@@ -147,6 +169,23 @@ struct SubmitSending: Sendable {
             receipt: receipt,
             key: key
         )
+    }
+
+    /// Sends the sources that lie on this machine only. Returns `nil` if there are none.
+    private func upload(
+        _ survey: SubmitSurvey,
+        _ submission: Submission,
+        _ ledger: any CommandLedger
+    ) async throws -> UploadRun.Summary? {
+        guard let places = roots.uploads, let coordinator = try LedgerOptions.coordinator(invocation) else {
+            return nil
+        }
+        let run = UploadRun(places, coordinator)
+        let files = try run.files(among: plan.sources(survey.chosen))
+        guard !files.isEmpty else { return nil }
+        // What the ledger would refuse, nobody waits for.
+        _ = try await ledger.preview(submission, all: plan.requests(survey.chosen))
+        return try await run.send(files, sending)
     }
 
     /// Never fails: what the ledger does not tell at this moment, `status` tells later.
@@ -203,7 +242,9 @@ struct SubmitSending: Sendable {
                 }
                 let gaps = await gaps(survey, ledger)
                 // Until the submission, workers may be started.
-                return Rehearsal(survey: survey, gaps: gaps.lacksWorkers ? SubmitGaps() : gaps)
+                var rehearsal = Rehearsal(survey: survey, gaps: gaps.lacksWorkers ? SubmitGaps() : gaps)
+                rehearsal.uploads = try prospect(survey)
+                return rehearsal
             }
         } catch let error as LedgerError where !error.isRefusal {
             page.console.warn("cannot check for earlier jobs: \(error.detail)".printable)
@@ -217,6 +258,19 @@ struct SubmitSending: Sendable {
         /// The batch that the user's key already has.
         var standing: SubmissionReceipt?
         var gaps = SubmitGaps()
+        /// `nil` if no file would be sent.
+        var uploads: UploadRun.Prospect?
+    }
+
+    /// What would be sent.
+    private func prospect(_ survey: SubmitSurvey) throws -> UploadRun.Prospect? {
+        guard let places = roots.uploads, let coordinator = try LedgerOptions.coordinator(invocation) else {
+            return nil
+        }
+        let files = try UploadRun(places, coordinator).files(among: plan.sources(survey.chosen))
+        guard !files.isEmpty else { return nil }
+        let bytes = files.reduce(0) { $0 + $1.file.stamp.bytes }
+        return UploadRun.Prospect(to: places.base, files: files.count, bytes: bytes)
     }
 }
 

@@ -22,6 +22,22 @@ enum WaitCommand {
     )
     private static let takesAny = Switch("any", "return as soon as one of them has ended", in: .jobs)
     static let timeout = Option<Duration>("timeout", .duration, "stop waiting after this time", in: .general)
+    /// With the values of `submit`, because a variable sets both.
+    private static let onConflict = SettledOption<SubmitConflict>(
+        SubmitConflict.option.form.name,
+        .choice("WHAT") { conflict in
+            switch conflict {
+            case .fail: "fetch all but these outputs, and fail"
+            case .replace: "replace the files"
+            case .skip: "leave the files alone"
+            case .missing, .newer: "as skip"
+            }
+        },
+        fallback: "fail",
+        "with --fetch: what to do about other files in DIR",
+        environment: "SLUICE_ON_CONFLICT",
+        in: .destination
+    )
     private static let json = Switch("json", "print one JSON line per item at the end", in: .output)
 
     static let value: Subcommand = Subcommand(
@@ -33,13 +49,20 @@ enum WaitCommand {
             "--on-end runs a command in /bin/sh once they have ended, with SLUICE_BATCH, SLUICE_JOB, SLUICE_COMPLETED, "
                 + "SLUICE_SKIPPED, SLUICE_FAILED, SLUICE_ACCEPTED, SLUICE_CANCELLED and SLUICE_EXIT_CODE in its "
                 + "environment. If all were completed and the command fails, the exit code is 1.",
+            "--fetch brings the outputs of the completed jobs to this machine, each below DIR with the path that it has below "
+                + "its root, and compares their digests with those in the ledger. A repetition goes on where it ended. If "
+                + "all were completed and an output cannot be fetched, the exit code is 1.",
         ],
         arguments: [ids],
-        options: [batch.form, takesAny.form, timeout.form, EndCommand.option.form] + LedgerOptions.forms
+        options: [
+            batch.form, takesAny.form, timeout.form, EndCommand.option.form, OutputFetching.option.form,
+            onConflict.form,
+        ] + LedgerOptions.forms
             + [ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice wait --batch 17 --timeout 2h", purpose: "wait for a batch"),
             Example(line: "sluice wait --any 10442 10981", purpose: "wait for the first of two jobs"),
+            Example(line: "sluice wait --batch 17 --fetch results", purpose: "bring the outputs here"),
             Example(line: "sluice wait --batch last --on-end ./report.sh", purpose: "run a command at the end"),
         ],
         run: run
@@ -56,6 +79,8 @@ enum WaitCommand {
         guard !waiting.jobs.isEmpty || !waiting.names.isEmpty else {
             throw UsageError("no jobs or batches given", hint: "give the ids of jobs, or --batch BATCH")
         }
+        let fetching = try OutputFetching(invocation, onConflict: invocation[onConflict].policy)
+        try fetching?.check(invocation)
         let ending = try waiting.run(invocation, console)
         if invocation[json] {
             for batch in ending.state.batches { try console.print(JSONText.line(JSONRecord(batch))) }
@@ -65,8 +90,12 @@ enum WaitCommand {
             ending.sayFailures(on: console)
             ending.sayRemarks(on: console)
         }
-        guard let command = EndCommand(invocation) else { return ending.exitCode }
-        return command.run(after: ending, invocation.environment, on: console)
+        var fetched = ExitCode.success
+        if let fetching, !ending.isTimedOut {
+            fetched = try fetching.run(after: ending, isJSON: invocation[json], invocation, console)
+        }
+        let end = EndCommand(invocation)?.run(after: ending, invocation.environment, on: console) ?? ending.exitCode
+        return end == .success ? fetched : end
     }
 }
 

@@ -24,6 +24,11 @@ public struct Fingerprint: Sendable, Hashable {
     /// Hashes the whole file, whatever the offset of `descriptor`; `nil` with `errno` set if it cannot be read.
     static func of(_ descriptor: Int32) -> Fingerprint? { of(descriptor, while: { true }) ?? nil }
 
+    /// The same; `nil` also once `isWanted` returns false.
+    package static func ofOpenFile(_ descriptor: Int32, while isWanted: () -> Bool) -> Fingerprint? {
+        of(descriptor, while: isWanted) ?? nil
+    }
+
     /// The same; a non-`nil` result that holds `nil` if `isWanted` returned false before the end.
     static func of(_ descriptor: Int32, while isWanted: () -> Bool) -> Fingerprint?? {
         let hash = SHA256Hash()

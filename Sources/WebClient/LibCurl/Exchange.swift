@@ -10,6 +10,8 @@ final class Exchange {
     /// Set for the time of the exchange.
     var isStopped: (() -> Bool)?
     var take: ((UnsafeRawBufferPointer) -> Bool)?
+    var begin: ((WebAnswer) -> Bool)?
+    var report: ((Int64) -> Void)?
 
     private var status = 0
     /// Whether the status and all header lines of the final answer are there.
@@ -53,6 +55,10 @@ final class Exchange {
             headers.append(WebRequest.Header(Self.trimmed(line[..<colon]), Self.trimmed(value)))
         } else if line.allSatisfy(\.isNewline) {
             hasHeader = status >= 200
+            if let begin, isTaken, (200..<300).contains(status) {
+                hasEnough = !begin(WebAnswer(status: status, headers: headers, body: []))
+                if hasEnough { return 0 }
+            }
         }
         return bytes.count
     }
@@ -93,6 +99,9 @@ final class Exchange {
             return count
         }
     }
+
+    /// How many bytes of the body have been sent.
+    func note(sent: Int64) { report?(sent) }
 
     /// libcurl begins again if a kept connection turns out to be dead.
     func seek(to place: curl_off_t, from origin: CInt) -> CInt {

@@ -20,10 +20,14 @@ package final class WebConnection {
     /// Sends `request`, and returns the answer whatever its status is. Follows no redirects.
     ///
     /// With `take`, the body of an answer with a status of 200 to 299 goes there piece by piece; it ends the exchange
-    /// when it returns false. `isStopped` is asked about once a second; `stop` ends the exchange at once.
+    /// when it returns false. Before, `begin` gets the answer without its body, and ends the exchange in the same way.
+    /// `sent` is told how many bytes of the request's body have been sent. `isStopped` is asked about once a second; `stop`
+    /// ends the exchange at once.
     package func send(
         _ request: WebRequest,
+        begin: ((WebAnswer) -> Bool)? = nil,
         take: ((UnsafeRawBufferPointer) -> Bool)? = nil,
+        sent: ((Int64) -> Void)? = nil,
         stop: WebStop? = nil,
         isStopped: () -> Bool = { false }
     ) throws(WebError) -> WebAnswer {
@@ -31,8 +35,11 @@ package final class WebConnection {
         let exchange = Exchange(request, isTaken: take != nil)
         let code: CURLcode = withoutActuallyEscaping(isStopped) { isStopped in
             exchange.isStopped = isStopped
-            exchange.take = take
-            defer { (exchange.isStopped, exchange.take) = (nil, nil) }
+            (exchange.begin, exchange.take, exchange.report) = (begin, take, sent)
+            defer {
+                exchange.isStopped = nil
+                (exchange.begin, exchange.take, exchange.report) = (nil, nil, nil)
+            }
             // Forgets the earlier request and keeps the connection.
             curl_easy_reset(handle)
             let lines = prepare(request, exchange)
@@ -81,8 +88,10 @@ package final class WebConnection {
         }
         sluice_set_pointer(handle, CURLOPT_WRITEDATA, context)
         sluice_set_number(handle, CURLOPT_NOPROGRESS, 0)
-        sluice_set_progress(handle) { context, _, _, _, _ in
-            Exchange.at(context).isStopped?() == true ? 1 : 0
+        sluice_set_progress(handle) { context, _, _, _, sent in
+            let exchange = Exchange.at(context)
+            exchange.note(sent: Int64(sent))
+            return exchange.isStopped?() == true ? 1 : 0
         }
         sluice_set_pointer(handle, CURLOPT_XFERINFODATA, context)
         sluice_set_open_socket(handle) { context, _, address in

@@ -41,7 +41,9 @@ struct SubmitGapsTests {
         _ = try await bench.worker("pump-1", abilities: ["root:local", "recipe:1"])
         _ = try await bench.worker("pump-2", abilities: ["codec:mp3", "recipe:1"])
         #expect(
-            try submit().errorText.hasPrefix("note:  no running worker has all of codec mp3 and root local: such jobs wait")
+            try submit().errorText.hasPrefix(
+                "note:  no running worker has all of codec mp3 and root local: such jobs wait"
+            )
         )
     }
 

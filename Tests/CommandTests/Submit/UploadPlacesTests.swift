@@ -1,0 +1,59 @@
+import Foundation
+import Ledger
+import Storage
+import TestSupport
+import Testing
+
+@testable import Command
+
+/// Where the files of this machine go that a submission sends.
+struct UploadPlacesTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder.create()
+        try Bytes.write([1, 2, 3], to: folder.path("a.wav"))
+    }
+
+    private func places(_ machine: String = "one") -> UploadPlaces {
+        UploadPlaces(base: "in:uploads/", mostBytes: 1_000, machine: machine)
+    }
+
+    private func place(_ places: UploadPlaces) throws -> Location { try places.location(of: folder.path("a.wav")) }
+
+    @Test func aFileIsFoundAgainAtItsPlace() throws {
+        let (first, second) = (places(), places())
+        let place = try place(first)
+        #expect(
+            place.root == "in" && place.path.wholeMatch(of: #/uploads/[0-9a-f]{2}/[0-9a-f]{22}/a\.wav/#) != nil
+        )
+        #expect(try self.place(second) == place)
+        #expect(first.file(at: place)?.path == folder.path("a.wav") && first.file(at: place)?.stamp.bytes == 3)
+        #expect(try self.place(first) == place)
+    }
+
+    @Test func changedFilesAndOtherMachinesHaveOtherPlaces() throws {
+        let first = try place(places())
+        #expect(try place(places("two")) != first)
+        try Bytes.write([1, 2, 3, 4], to: folder.path("a.wav"))
+        let changed = places()
+        let second = try place(changed)
+        #expect(second != first)
+        let stamp = try #require(changed.file(at: second)?.stamp)
+        #expect(changed.earlier(second, as: stamp) == second)
+        #expect(changed.earlier(first, as: stamp) == nil)
+    }
+
+    @Test func thePlaceOfAnEarlierStateFollowsFromItsStamp() throws {
+        let old = places()
+        let first = try place(old)
+        let stamp = try #require(old.file(at: first)?.stamp)
+        try Bytes.write([1, 2, 3, 4], to: folder.path("a.wav"))
+        let new = places()
+        #expect(try new.earlier(place(new), as: stamp) == first)
+    }
+
+    @Test func filesThatAreGoneHaveNoPlace() throws {
+        #expect(throws: StorageError.self) { try places().location(of: folder.path("b.wav")) }
+    }
+}
