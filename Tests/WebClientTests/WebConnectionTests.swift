@@ -128,6 +128,34 @@ struct WebConnectionTests {
         #expect(heard >= 1_000_000)
     }
 
+    @Test func theAnswerIsSeenBeforeItsPieces() throws {
+        let server = try RawServer(Self.answer("abc", status: "206 Partial Content"))
+        defer { server.stop() }
+        var seen: [String] = []
+        _ = try WebConnection().send(
+            WebRequest(url: server.url),
+            begin: { answer in
+                seen.append("\(answer.status)")
+                return true
+            },
+            take: { piece in
+                seen.append("\(piece.count)")
+                return true
+            }
+        )
+        #expect(seen == ["206", "3"])
+        #expect(throws: WebError.self) {
+            try WebConnection().send(
+                WebRequest(url: server.url),
+                begin: { _ in false },
+                take: { _ in
+                    Issue.record("a piece of an answer that is not wanted")
+                    return true
+                }
+            )
+        }
+    }
+
     @Test func errorsAreNotTakenForPieces() throws {
         let server = try RawServer(Self.answer("no such thing", status: "404 Not Found"))
         defer { server.stop() }
