@@ -17,6 +17,14 @@ package protocol CommandLedger: Sendable {
     func jobs(matching filter: JobFilter, after cursor: JobCursor?, limit: Int32) async throws -> JobPage
     func count(matching filter: JobFilter) async throws -> Int
     func story(of job: Int64) async throws -> JobStory?
+    /// Up to `limit` jobs of a batch in the order of their submission, from the one behind `job` on; at most 400. `isBrief`
+    /// permits to leave out all but the summaries.
+    func page(ofBatch batch: Int64, after job: Int64?, limit: Int32, isBrief: Bool) async throws -> BatchPage
+    /// The outputs of a page of completed jobs.
+    func outputs(matching filter: JobFilter, after cursor: JobCursor?, limit: Int32) async throws
+        -> (outputs: [RecordedOutput], next: JobCursor?)
+    /// For each output, the jobs that made the file at its destination or may still make it.
+    func makers(of outputs: [RecordedOutput]) async throws -> [[OutputMaker]]
     func batch(_ batch: Int64) async throws -> BatchSummary?
     func batches(before batch: Int64?, limit: Int32) async throws -> [BatchSummary]
     func batches(labelled label: String) async throws -> [Int64]
@@ -85,4 +93,17 @@ package protocol CommandLedger: Sendable {
         async throws -> Int
 
     func close() async
+}
+
+/// Some jobs of a batch. Jobs that retention has deleted meanwhile are missing.
+package struct BatchPage: Sendable {
+    package let jobs: [JobSummary]
+    /// The same jobs; empty if only the summaries were wanted.
+    package let stories: [JobStory]
+    /// The job after which the next page begins; `nil` on the last page.
+    package let next: Int64?
+
+    init(jobs: [JobSummary], stories: [JobStory] = [], next: Int64?) {
+        (self.jobs, self.stories, self.next) = (jobs, stories, next)
+    }
 }

@@ -110,7 +110,7 @@ actor CoordinatorConnection {
                     hint: "upgrade the coordinator to the version of this command"
                 )
             }
-            if request.silenceLimit != nil, let refusal = FileRefusal(problem) { return refusal }
+            if request.silenceLimit != nil, let refusal = FileRefusal(problem, status: answer.status) { return refusal }
             return problem.error(during: request.operation)
         case (502...504, _):
             // A proxy whose coordinator is being restarted.

@@ -13,6 +13,17 @@ extension JobLedger: CommandLedger {
         try await ownTenant().map { ($0.name, $0.limits) }
     }
 
+    package func page(ofBatch batch: Int64, after job: Int64?, limit: Int32, isBrief: Bool) async throws -> BatchPage {
+        let ids = try await jobs(ofBatch: batch, after: job ?? 0, limit: limit)
+        guard let last = ids.last else { return BatchPage(jobs: [], next: nil) }
+        if isBrief {
+            let jobs = try await jobs(matching: JobFilter(ids: ids), limit: limit).jobs.sorted { $0.job < $1.job }
+            return BatchPage(jobs: jobs, next: last)
+        }
+        let stories = try await stories(of: ids)
+        return BatchPage(jobs: stories.map(\.summary), stories: stories, next: last)
+    }
+
     package func facts(context: String?) async throws -> StatusFacts {
         try await StatusFacts.look(at: self, context: context)
     }

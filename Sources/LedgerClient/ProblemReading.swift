@@ -107,10 +107,12 @@ struct ProblemReading {
         "key_in_use": .ledgerConflict,
         "body_too_large": .ledgerRefused, "too_many_failures": .ledgerExhausted, "overloaded": .ledgerExhausted,
         "ledger_away": .ledgerCannotReach, "storage_silent": .ledgerExhausted,
+        FailureCode.storageUnavailable.rawValue: .ledgerExhausted,
+        FailureCode.tooManyFiles.rawValue: .ledgerExhausted,
     ]
 }
 
-/// Why a coordinator takes or serves a file not, or not as it is.
+/// Why a coordinator refuses to take or to serve a file.
 package struct FileRefusal: Error, Sendable, Hashable {
     package enum Code: String, Sendable {
         case notServed = "not_served"
@@ -132,8 +134,9 @@ package struct FileRefusal: Error, Sendable, Hashable {
     package let message: String
     package let hint: String?
 
-    /// `nil` for problems that have nothing to do with files.
-    init?(_ problem: ProblemReading) {
+    /// `nil` for problems that have nothing to do with files, and for those that may have passed at the next try.
+    init?(_ problem: ProblemReading, status: Int) {
+        if status == 503 { return nil }
         if let code = Code(rawValue: problem.code) {
             self.code = code
         } else if problem.isOfStorage {

@@ -2,6 +2,7 @@ package import API
 import Conversion
 import FoundationEssentials
 import Ledger
+import System
 import WebClient
 
 /// Files that a coordinator takes and serves. Besides a `LedgerError`, these calls throw a `FileRefusal`.
@@ -80,17 +81,34 @@ extension RemoteLedger {
     }
 
     /// Has the coordinator compare an output with what the job recorded. Throws a `FileRefusal` if it differs or is gone.
-    package func compareOutput(_ output: Int, of job: Int64) async throws {
+    package func compareOutput(_ output: Int, of job: Int64, bytes: Int64, digest: String) async throws {
         var request = CoordinatorConnection.Request(
             path: "/api/v1/jobs/\(job)/outputs/\(output)",
             headers: [.init("Range", "bytes=0-0")],
             operation: "compare an output"
         )
         request.silenceLimit = Self.silenceLimit
+        // A proxy answers for itself, too: only a coordinator names the digest.
+        let isCompared = Latest(false)
         do {
-            _ = try await connection.receive(request, begin: { $0.status == 206 }, take: { _ in true })
-        } catch let refusal as FileRefusal where refusal.code == .badRange {
+            _ = try await connection.receive(
+                request,
+                begin: { answer in
+                    isCompared.value = [200, 206].contains(answer.status) && answer.header("ETag") == "\"\(digest)\""
+                    return isCompared.value && answer.status == 206
+                },
+                take: { _ in true }
+            )
+        } catch let refusal as FileRefusal where refusal.code == .badRange && bytes == 0 {
             // An empty file has no first byte.
+            return
+        }
+        guard isCompared.value else {
+            throw LedgerError(
+                .coordinatorUnexpectedAnswer,
+                during: request.operation,
+                "what answers at \(place.url) does not name the digest of the output"
+            )
         }
     }
 

@@ -103,6 +103,74 @@ extension RemoteLedger {
         try await find(JSONRecord<JobStory>.self, .init(path: "/api/v1/jobs/\(job)", operation: "show jobs"))?.record
     }
 
+    /// A story may have a hundred kilobytes.
+    private static let mostStories: Int32 = 100
+
+    package func page(ofBatch batch: Int64, after job: Int64?, limit: Int32, isBrief: Bool) async throws -> BatchPage {
+        var query: [(name: String, value: String)] = [("limit", "\(min(limit, Self.mostStories))")]
+        if let job { query.append(("after", "\(job)")) }
+        let request = CoordinatorConnection.Request(
+            path: "/api/v1/batches/\(batch)/jobs",
+            query: query,
+            operation: "list the jobs of a batch"
+        )
+        guard let page = try await find(RecordPage<JobStory>.self, request) else {
+            return BatchPage(jobs: [], next: nil)
+        }
+        let stories = Array(page.records.prefix(Int(limit)))
+        // The numbers go up, so that no answer can keep this from ending.
+        let next = page.next.flatMap { Int64($0) }.flatMap { $0 > job ?? 0 ? $0 : nil }
+        return BatchPage(jobs: stories.map(\.summary), stories: isBrief ? [] : stories, next: next)
+    }
+
+    package func outputs(matching filter: JobFilter, after cursor: JobCursor?, limit: Int32) async throws
+        -> (outputs: [RecordedOutput], next: JobCursor?)
+    {
+        var next = cursor
+        // Jobs that left all their outputs alone make pages without any.
+        for _ in 0..<Self.mostEmptyPages {
+            var query = RemoteFilter.query(filter)
+            query.append(("limit", "\(min(Self.pageLimit, limit))"))
+            if let next { query.append(("after", RemoteFilter.text(next))) }
+            let page = try await ask(
+                RecordPage<RecordedOutput>.self,
+                .init(path: "/api/v1/outputs", query: query, operation: "list outputs")
+            )
+            next = try page.next.map { try cursorOf($0) }
+            if !page.records.isEmpty || next == nil { return (page.records, next) }
+        }
+        throw LedgerError(
+            .coordinatorUnexpectedAnswer,
+            during: "list outputs",
+            "the list of the coordinator at \(place.url) does not end"
+        )
+    }
+
+    private static let mostEmptyPages = 100_000
+
+    package func makers(of outputs: [RecordedOutput]) async throws -> [[OutputMaker]] {
+        var found: [[OutputMaker]] = []
+        for start in stride(from: 0, to: outputs.count, by: Self.mostMakers) {
+            let part = outputs[start..<min(start + Self.mostMakers, outputs.count)]
+            let items = part.map { output in
+                JSONValue.object(["destination": .text(output.destination), "first": .text(output.first)])
+            }
+            let request = try post("/api/v1/makers", ["outputs": .list(items)], "find the jobs of outputs")
+            let answer = try await ask(OutputMakers.self, request).makers
+            guard answer.count == part.count else {
+                throw LedgerError(
+                    .coordinatorUnexpectedAnswer,
+                    during: request.operation,
+                    "the coordinator at \(place.url) answered for \(answer.count) of \(part.count) outputs"
+                )
+            }
+            found += answer.map { $0.map(\.record) }
+        }
+        return found
+    }
+
+    private static let mostMakers = 500
+
     // MARK: - Batches
 
     package func batch(_ batch: Int64) async throws -> BatchSummary? {

@@ -199,8 +199,8 @@ def test_refuses_urls_and_tokens_that_are_none(tmp_path):
 
 
 def test_commands_that_need_the_database_say_so(tmp_path):
-    for words in [["migrate"], ["tokens"], ["tenants"], ["audit"], ["doctor"], ["metrics"], ["export", "--batch", "1"],
-                  ["check", "--all"], ["worker", "--root", "local=/"], ["coordinator"]]:
+    for words in [["migrate"], ["tokens"], ["tenants"], ["audit"], ["doctor"], ["metrics"],
+                  ["check", "--all", "--repair", "--yes"], ["worker", "--root", "local=/"], ["coordinator"]]:
         done = run(tmp_path, *words, SLUICE_URL="http://localhost:9")
         assert done.returncode == 7 and "needs the database" in done.stderr, (words, done.stderr)
 

@@ -251,6 +251,11 @@ def test_a_tenant_sends_files_where_it_may_write(cluster):
     press = bearer(ledger, "submitter", "--tenant", "press", name="press-1")
     answer = cluster.api.ask("GET", other, headers={"authorization": f"Bearer {press}"})
     assert answer.status_code == 403, answer.text
+    assert cluster.api.get("/api/v1/outputs", headers={"authorization": f"Bearer {press}"}) == {"outputs": []}
+    place = {"destination": "out:radio/a.flac", "first": "out:radio/a.flac"}
+    for secret, makers in [(token, 1), (press, 0)]:
+        found = cluster.api.post("/api/v1/makers", {"outputs": [place]}, headers={"authorization": f"Bearer {secret}"})
+        assert [len(one) for one in found.json()["makers"]] == [makers], found.text
 
 
 def test_a_tenant_that_may_write_anywhere_sends_files_where_its_jobs_may_read(cluster):
@@ -366,6 +371,27 @@ def test_a_broken_download_goes_on_where_it_ended(cluster):
     assert sum(one is not None and one.endswith("-") for one in ranges) >= 2, ranges
 
 
+def test_storage_that_is_away_is_asked_again(cluster):
+    assert cluster.submit("--wait").returncode == 0
+    left = [2]
+
+    def away(path, status, fields, content):
+        if is_output(path) and left[0] > 0:
+            left[0] -= 1
+            problem = {"status": 503, "code": "storage_unavailable", "title": "the storage is away"}
+            content = json.dumps(problem).encode()
+            return 503, [("Content-Type", "application/problem+json")], len(content), content
+        return status, fields, len(content), content
+
+    with between(cluster.api, away) as (url, _):
+        done = cluster.run("wait", "--batch", "last", "--fetch", "results", SLUICE_URL=url)
+        assert done.returncode == 0 and left[0] <= 0, done.stderr
+        left[0] = 2
+        checked = cluster.run("check", "--all", "--json", SLUICE_URL=url)
+    assert checked.returncode == 0 and left[0] <= 0, checked.stdout + checked.stderr
+    assert files(cluster.here / "results") == files(cluster.outputs)
+
+
 def test_another_command_goes_on_where_the_last_one_ended(cluster):
     assert cluster.submit("--wait").returncode == 0
     name, place = "a.flac", cluster.here / "results/done"
@@ -456,3 +482,104 @@ def test_a_broken_upload_is_repeated(cluster):
     assert done.returncode == 0 and json.loads(done.stdout)["uploads"]["files"] == 2, done.stderr
     assert len([one for one in asked if one[0] == "PUT"]) == 2, asked
     assert sorted(files(cluster.uploads).values()) == sorted(files(cluster.here / "talks").values())
+
+
+# MARK: - Reading a batch, and checking it
+
+def test_export_prints_the_same_over_http(cluster):
+    assert cluster.submit("--wait").returncode == 0
+    viewer = bearer(cluster.ledger, "viewer")
+    for words in [[], ["--brief"], ["--outputs"], ["--format", "jsonl"]]:
+        over = cluster.run("export", "--batch", "1", *words, SLUICE_TOKEN=viewer)
+        assert over.returncode == 0, over.stderr
+        assert over.stdout == cluster.ledger.run("export", "--batch", "1", *words)
+    missing = cluster.run("export", "--batch", "999", SLUICE_TOKEN=viewer)
+    assert missing.returncode == 4, missing.stderr
+
+
+def test_export_pages_through_a_long_batch(ledger, tmp_path):
+    (tmp_path / "names").write_text("".join(f"in:{number}.wav\n" for number in range(1_000)))
+    ledger.run("submit", "--files-from", "names", "--to", "out:{stem}.flac")
+    with Coordinator(ledger) as api:
+        variables = {"SLUICE_URL": api.url, "SLUICE_TOKEN": bearer(ledger, "viewer")}
+        over = run(tmp_path, "export", "--batch", "1", **variables)
+    assert over.returncode == 0 and over.stdout == ledger.run("export", "--batch", "1"), over.stderr
+    assert len(over.stdout.splitlines()) == 1_001
+
+
+def test_check_compares_over_http(cluster):
+    assert cluster.submit("--wait").returncode == 0
+    viewer = bearer(cluster.ledger, "viewer")
+
+    def check():
+        done = cluster.run("check", "--all", "--json", SLUICE_TOKEN=viewer)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        return done.returncode, {line["destination"]: line["finding"] for line in lines[:-1]}, lines[-1]
+
+    code, found, end = check()
+    assert (code, found, end["checked"], end["fine"]) == (0, {}, 2, 2), end
+    first, second = cluster.outputs / "done/a.flac", cluster.outputs / "done/more/b.flac"
+    content = first.read_bytes()
+    first.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    second.unlink()
+    code, found, end = check()
+    assert (code, found) == (3, {"out:done/a.flac": "digest", "out:done/more/b.flac": "missing"}), end
+    # Who makes them again has the database.
+    repair = cluster.run("check", "--all", "--repair", "--yes", SLUICE_TOKEN=viewer)
+    assert repair.returncode == 7 and "needs the database" in repair.stderr, repair.stderr
+
+
+def test_check_believes_no_proxy(cluster):
+    assert cluster.submit("--wait").returncode == 0
+
+    def sign_in(path, status, fields, content):
+        # With or without a part, it is not the coordinator's answer.
+        if is_output(path):
+            page = b"<html>Sign in</html>"
+            return 200 if path.endswith("/jobs/1/outputs/1") else 206, [("Content-Type", "text/html")], len(page), page
+        return status, fields, len(content), content
+
+    with between(cluster.api, sign_in) as (url, _):
+        done = cluster.run("check", "--all", SLUICE_URL=url)
+    assert done.returncode not in [0, 3, 9] and "does not name the digest" in done.stderr, done.stdout + done.stderr
+
+
+def test_check_knows_outputs_that_a_later_job_made(cluster):
+    words = ["submit", "talks/a.wav", "--to", "out:one.flac", "--again", "--on-conflict", "replace", "--wait"]
+    assert cluster.run(*words).returncode == 0
+    sound(cluster.here / "talks/a.wav", seconds=2)
+    assert cluster.run(*words).returncode == 0
+    done = cluster.run("check", "--all", "--json", SLUICE_TOKEN=bearer(cluster.ledger, "viewer"))
+    end = json.loads(done.stdout.splitlines()[-1])
+    assert (done.returncode, end["fine"], end["digest"]) == (0, 1, 0), done.stdout
+
+
+def test_outputs_are_listed_in_pages(cluster):
+    assert cluster.submit("--wait").returncode == 0
+    headers = {"authorization": f"Bearer {cluster.variables['SLUICE_TOKEN']}"}
+    seen, after = [], {}
+    while True:
+        page = cluster.api.get("/api/v1/outputs", params={"limit": 1, **after}, headers=headers)
+        seen += page["outputs"]
+        if "next" not in page:
+            break
+        after = {"after": page["next"]}
+    found = {output["destination"]: (output["bytes"], output["digest"]) for output in seen}
+    assert len(seen) == 2 and found == {
+        f"out:{name}": (len(content), hashlib.sha256(content).hexdigest())
+        for name, content in files(cluster.outputs).items()
+    }
+
+
+def test_check_says_what_it_cannot_see(cluster):
+    assert cluster.submit("--wait").returncode == 0
+    with Coordinator(cluster.ledger) as api:
+        done = cluster.run("check", "--all", "--json", SLUICE_URL=api.url)
+    assert (done.returncode, done.stdout) == (9, "") and "no output could be checked" in done.stderr, done
+    assert "2 outputs are under roots that are not on this machine (out)" in done.stderr, done.stderr
+    # An output that is here is checked, and the others are counted.
+    assert cluster.run("submit", "talks/a.wav", "--to", "in:made/{stem}.flac", "--wait").returncode == 0
+    with Coordinator(cluster.ledger) as api:
+        done = cluster.run("check", "--all", "--json", "--root", f"in={cluster.uploads}", SLUICE_URL=api.url)
+    end = json.loads(done.stdout)
+    assert (done.returncode, end["checked"], end["fine"], end["notLookedAt"]) == (0, 1, 1, 2), done

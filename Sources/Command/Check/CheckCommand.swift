@@ -4,6 +4,7 @@ import Conversion
 import FoundationEssentials
 import Glibc
 import Ledger
+import LedgerClient
 import Storage
 import System
 
@@ -35,9 +36,12 @@ enum CheckCommand {
             "Exit codes: 0 all outputs are unchanged; 3 some are missing, unreadable, or have a different size "
                 + "or content; 9 there was nothing to check.",
             "--repair asks for confirmation, then submits jobs that recreate missing outputs and replace "
-                + "damaged ones.",
+                + "damaged ones. It needs the database.",
+            "Over HTTP, the coordinator compares outputs under roots that are not on this machine, if it serves downloads of "
+                + "them. It reads a file again when its size or its times have changed, and one of more than 32 MiB only if "
+                + "it has no valid mark of a worker.",
         ],
-        options: filters + [all.form, SubmitOptions.root.form, slots.form, repair.form] + LedgerOptions.databaseForms
+        options: filters + [all.form, SubmitOptions.root.form, slots.form, repair.form] + LedgerOptions.forms
             + [ProgressStyle.option.form, json.form, Question.yes.form],
         examples: [
             Example(line: "sluice check --batch 17", purpose: "the outputs of a batch"),
@@ -63,9 +67,19 @@ enum CheckCommand {
                 hint: "use --yes to skip the question"
             )
         }
+        // A machine's settings may name a database besides the coordinator.
+        if invocation[repair], case .coordinator = try LedgerOptions.place(invocation, needsDatabase: true) {
+            throw Refusal(
+                message: "--repair needs the database: a coordinator does not say what was first requested of a job",
+                hint: "name the database with --database or a context; without --repair, the check works over HTTP",
+                exitCode: .configuration
+            )
+        }
         let roots = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
+        let coordinator = invocation[repair] ? nil : try LedgerOptions.coordinator(invocation)
+        let remote = try coordinator.flatMap { try farOutputs($0, invocation) }
         let page = CheckPage(invocation: invocation, console: console, isJSON: invocation[json])
-        let (tally, findings) = try check(roots, page, invocation, console)
+        let (tally, findings) = try check(roots, remote, page, invocation, console)
         guard tally.done > tally.unseen else {
             page.remark(tally)
             console.complain(tally.total == 0 ? "no outputs to check" : "no output could be checked")
@@ -81,9 +95,19 @@ enum CheckCommand {
         return .someFailed
     }
 
+    /// What a coordinator compares; `nil` if it serves no downloads.
+    private static func farOutputs(
+        _ coordinator: CoordinatorPlace,
+        _ invocation: Invocation
+    ) throws -> RemoteOutputCheck? {
+        let offer = try LedgerWork.run(invocation) { ledger in try await (ledger as? RemoteLedger)?.fileOffer() }
+        return offer?.downloads.isEmpty == false ? RemoteOutputCheck(coordinator: coordinator) : nil
+    }
+
     /// Reads and compares outputs. Findings are printed as they come, and kept only if they will be repaired.
     private static func check(
         _ roots: PathRoots,
+        _ remote: RemoteOutputCheck?,
         _ page: CheckPage,
         _ invocation: Invocation,
         _ console: CommandOutput
@@ -106,20 +130,25 @@ enum CheckCommand {
         let width = invocation[slots] ?? Parallel.width
         let isKept = invocation[repair]
         do {
-            let result = try LedgerWork.runOnDatabase(
-                invocation,
-                onTick: {
-                    printPending()
-                    let tally = latest.value
-                    if tally.total > 0 { display.show(progress(tally)) }
-                }
-            ) { ledger in
+            let tick = {
+                printPending()
+                let tally = latest.value
+                if tally.total > 0 { display.show(progress(tally)) }
+            }
+            let work: @Sendable (any CommandLedger) async throws -> (OutputCheck.Tally, [CheckRepair.Item]) = {
+                ledger in
                 try await withTaskCancellationHandler {
                     let now = try await ledger.time()
                     let batch = try await JobFilterOptions.batch(invocation, on: ledger)
                     var filter = try JobFilterOptions.filter(invocation, batch: batch, now: now)
                     filter.states = [.completed]
-                    let check = OutputCheck(ledger: ledger, roots: roots, width: width, isStopped: stopped)
+                    let check = OutputCheck(
+                        ledger: ledger,
+                        roots: roots,
+                        remote: remote,
+                        width: width,
+                        isStopped: stopped
+                    )
                     var kept: [CheckRepair.Item] = []
                     let tally = try await check.run(filter, report: { latest.value = $0 }) { finding in
                         _ = pending.change { $0.append(finding) }
@@ -130,6 +159,10 @@ enum CheckCommand {
                     stopped.value = true
                 }
             }
+            let result =
+                try isKept
+                ? LedgerWork.runOnDatabase(invocation, onTick: tick) { try await work($0) }
+                : LedgerWork.run(invocation, onTick: tick, work)
             printPending()
             display.finish(progress(result.0))
             return result

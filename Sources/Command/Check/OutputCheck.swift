@@ -3,6 +3,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import LedgerClient
 import Storage
 import System
 
@@ -30,8 +31,10 @@ struct OutputCheck: Sendable {
         var damaged: Int { found.values.reduce(0, +) }
     }
 
-    let ledger: JobLedger
+    let ledger: any CommandLedger
     let roots: PathRoots
+    /// Compares outputs under roots that are not on this machine; `nil` if nobody does.
+    let remote: RemoteOutputCheck?
     /// How many files are read at one time.
     let width: Int
     /// True once the caller has stopped waiting.
@@ -67,7 +70,7 @@ struct OutputCheck: Sendable {
             // The count before the check is one of jobs.
             tally.total += page.outputs.count - Set(page.outputs.map(\.job)).count
             let started = tally
-            let looks = look(at: page.outputs, rootsHere) { done in
+            let looks = try await look(at: page.outputs.map { RecordedPlace($0) }, rootsHere) { done in
                 var now = started
                 now.done += done
                 report(now)
@@ -107,17 +110,39 @@ struct OutputCheck: Sendable {
         FileFacts.of(path: path.isEmpty ? "/" : path, followingLinks: true)?.kind == .folder
     }
 
+    /// The file at a destination as a job recorded it.
+    struct RecordedPlace: Sendable {
+        let job: Int64
+        let destination: String
+        let bytes: Int64
+        let digest: String
+
+        /// With the record of the job that made the file last, if that is another one.
+        init(_ output: RecordedOutput, _ maker: OutputMaker? = nil) {
+            job = maker?.job ?? output.job
+            destination = output.destination
+            (bytes, digest) = (maker?.file?.bytes ?? output.bytes, maker?.file?.digest ?? output.digest)
+        }
+    }
+
     private func look(
-        at outputs: [RecordedOutput],
+        at places: [RecordedPlace],
         _ rootsHere: Set<String>,
         _ report: @Sendable (Int) -> Void
-    ) -> [OutputReading.Look] {
+    ) async throws -> [OutputReading.Look] {
         let done = Latest(0)
-        return Parallel.map(outputs.count, grain: 1, width: width) { place in
-            defer { report(done.add(1)) }
-            let output = outputs[place]
-            return look(at: output.destination, output.bytes, output.digest, rootsHere)
+        var looks = Parallel.map(places.count, grain: 1, width: width) { index in
+            let place = places[index]
+            let look = look(at: place.destination, place.bytes, place.digest, rootsHere)
+            if remote == nil || look != .unseen { report(done.add(1)) }
+            return look
         }
+        guard let remote else { return looks }
+        let far = looks.indices.filter { looks[$0] == .unseen }
+        let found = try await remote.look(at: far.map { places[$0] }, on: ledger)
+        for (index, look) in zip(far, found) { looks[index] = look }
+        report(places.count)
+        return looks
     }
 
     private func look(
@@ -149,15 +174,8 @@ struct OutputCheck: Sendable {
         for _ in 0..<3 where !open.isEmpty {
             let judged = open
             let before = try await ledger.makers(of: judged.map(\.output))
-            let looks = Parallel.map(judged.count, grain: 1, width: width) { place -> OutputReading.Look in
-                let (output, maker) = (judged[place].output, Self.last(before[place]))
-                return look(
-                    at: output.destination,
-                    maker?.file?.bytes ?? output.bytes,
-                    maker?.file?.digest ?? output.digest,
-                    rootsHere
-                )
-            }
+            let places = zip(judged, before).map { RecordedPlace($0.output, Self.last($1)) }
+            let looks = try await look(at: places, rootsHere) { _ in }
             try Task.checkCancellation()
             let after = try await ledger.makers(of: judged.map(\.output))
             open = []

@@ -3,6 +3,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import LedgerClient
 
 /// `sluice export`: prints every job of a batch as a table or JSON Lines, for other programs.
 enum ExportCommand {
@@ -43,7 +44,7 @@ enum ExportCommand {
             "--brief leaves out the columns that need attempts and recipes: destination, host, started, "
                 + "seconds, frames, remarks and outputs.",
         ],
-        options: [batch.form] + LedgerOptions.databaseForms + [form.form, brief.form, outputs.form],
+        options: [batch.form] + LedgerOptions.forms + [form.form, brief.form, outputs.form],
         examples: [
             Example(
                 line: "sluice export --batch 17 --brief | cut -f 3 | sort | uniq -c",
@@ -59,7 +60,7 @@ enum ExportCommand {
     )
 
     /// How many jobs one request to the ledger covers.
-    private static let window = 400
+    private static let window: Int32 = 400
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         guard let name = invocation[batch] else { throw UsageError("--batch is missing", hint: batch.form.summary) }
@@ -69,38 +70,37 @@ enum ExportCommand {
             let why = isBrief ? "outputs are read from recipes" : "lines of JSON list all outputs of a job"
             throw UsageError("\(other) and --outputs exclude each other", hint: why)
         }
-        try LedgerWork.runOnDatabase(invocation) { ledger in
+        try LedgerWork.run(invocation) { ledger in
             let number = try await name.id(on: ledger)
             if kind == .tsv { try console.print(ExportRow.head(isBrief: isBrief)) }
             var count = 0
-            var page = try await Page(of: number, behind: 0, isBrief: isBrief, ledger)
-            while let last = page.last {
+            var page = try await Page(of: number, behind: nil, isBrief: isBrief, ledger)
+            while true {
                 // The ledger reads the next page while this one is written.
-                async let next = Page(of: number, behind: last, isBrief: isBrief, ledger)
-                try console.data.write(try page.text(as: kind, isEach: isEach, countedFrom: &count))
-                page = try await next
+                let current = page
+                async let next = Page(after: current, of: number, isBrief: isBrief, ledger)
+                try console.data.write(try current.text(as: kind, isEach: isEach, countedFrom: &count))
+                guard let following = try await next else { return }
+                page = following
             }
         }
         return .success
     }
 
-    /// Up to `window` jobs of a batch, in the order of submission. Jobs that retention has deleted meanwhile are
-    /// missing.
+    /// Up to `window` jobs of a batch, in the order of submission.
     private struct Page: Sendable {
-        /// The number after which the next page starts; `nil` on the page after the last.
-        let last: Int64?
-        private let jobs: [JobSummary]
-        private let stories: [JobStory]
+        private let page: BatchPage
+        private var jobs: [JobSummary] { page.stories.isEmpty ? page.jobs : [] }
+        private var stories: [JobStory] { page.stories }
 
-        init(of batch: Int64, behind job: Int64, isBrief: Bool, _ ledger: JobLedger) async throws {
-            let ids = try await ledger.jobs(ofBatch: batch, after: job, limit: Int32(window))
-            last = ids.last
-            if isBrief, last != nil {
-                let page = try await ledger.jobs(matching: JobFilter(ids: ids), limit: Int32(window))
-                (jobs, stories) = (page.jobs.sorted { $0.job < $1.job }, [])
-            } else {
-                (jobs, stories) = ([], last == nil ? [] : try await ledger.stories(of: ids))
-            }
+        init(of batch: Int64, behind job: Int64?, isBrief: Bool, _ ledger: any CommandLedger) async throws {
+            page = try await ledger.page(ofBatch: batch, after: job, limit: window, isBrief: isBrief)
+        }
+
+        /// The page after another one; `nil` if that is the last.
+        init?(after page: Page, of batch: Int64, isBrief: Bool, _ ledger: any CommandLedger) async throws {
+            guard let next = page.page.next else { return nil }
+            try await self.init(of: batch, behind: next, isBrief: isBrief, ledger)
         }
 
         func text(as kind: Form, isEach: Bool, countedFrom count: inout Int) throws -> String {

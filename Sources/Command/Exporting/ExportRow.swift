@@ -58,6 +58,13 @@ struct ExportRow {
         }
     }
 
+    /// To the millisecond, as the row prints it. Over HTTP nothing finer is known.
+    private static func printed(_ date: Date) -> Date {
+        let style: Date.ISO8601FormatStyle = .iso8601WithMilliseconds
+        // `try?`: what the style has written it can read.
+        return (try? Date(date.formatted(style), strategy: style)) ?? date
+    }
+
     private init(
         _ number: Int,
         _ story: JobStory,
@@ -66,7 +73,9 @@ struct ExportRow {
         of count: Int
     ) {
         let attempt = story.attempts.last
-        let seconds = attempt.flatMap { attempt in attempt.endedAt?.timeIntervalSince(attempt.startedAt) }
+        let seconds = attempt.flatMap { attempt in
+            attempt.endedAt.map { Self.printed($0).timeIntervalSince(Self.printed(attempt.startedAt)) }
+        }
         cells =
             ExportRow(number, story.summary, file).cells + [
                 destination ?? "", attempt?.host ?? "", attempt?.startedAt.formatted(.iso8601WithMilliseconds) ?? "",

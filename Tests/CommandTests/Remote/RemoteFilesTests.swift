@@ -3,7 +3,7 @@ import Ledger
 import TestSupport
 import Testing
 
-/// Commands over HTTP that send files and bring outputs back.
+/// Commands over HTTP that send files, bring outputs back, export and check.
 struct RemoteFilesTests {
     private let bench: LedgerBench
     private let remote: RemoteBench
@@ -106,5 +106,35 @@ struct RemoteFilesTests {
         #expect(run.status == .exited(2) && run.errorText.contains("--fetch needs --wait"))
         let upload = try bench.run("submit", "-r", "here", "--to", "out/{stem}.flac", "--upload-to", "in")
         #expect(upload.status == .exited(2) && upload.errorText.contains("--upload-to needs a coordinator"))
+    }
+
+    @Test func exportPrintsTheSame() async throws {
+        let jobs = try await bench.submit(450, stem: "many")
+        let worker = try await bench.worker(abilities: ["root:in", "root:out", "codec:mp3"])
+        let fences = try await bench.claim(3, for: worker)
+        try await bench.complete(fences[0])
+        try await bench.fail(fences[1])
+        #expect(jobs.count == 450)
+        for words in [[], ["--brief"], ["--outputs"], ["--format", "jsonl"]] {
+            try remote.compare(["export", "--batch", "1"] + words, at: url)
+        }
+        try remote.compare(["export", "--batch", "2"], at: url)
+    }
+
+    @Test func checkComparesWhatIsOnOtherMachines() async throws {
+        let worker = try startWorker()
+        _ = try submit("--wait").checked()
+        let fine = try remote.run(["check", "--all"], at: url).checked()
+        #expect(fine.outputText.hasPrefix("2 outputs checked, ") && fine.outputText.hasSuffix(": 2 unchanged\n"))
+        try Bytes.overwrite(bench.folder.path("out/a.flac"), at: 100, with: [1, 2, 3, 4, 5])
+        try FileManager.default.removeItem(atPath: bench.folder.path("out/more/b.flac"))
+        let bad = try remote.run(["check", "--all"], at: url)
+        #expect(bad.status == .exited(3))
+        #expect(
+            bad.outputText.contains("digest      out:a.flac") && bad.outputText.contains("missing     out:more/b.flac")
+        )
+        let repair = try remote.run(["check", "--all", "--repair", "--yes"], at: url)
+        #expect(repair.status == .exited(7) && repair.errorText.contains("--repair needs the database"))
+        withExtendedLifetime(worker) {}
     }
 }
