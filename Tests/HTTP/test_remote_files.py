@@ -115,16 +115,16 @@ def test_only_what_is_missing_is_sent(cluster):
     assert len(files(cluster.uploads)) == 2
 
 
-def test_a_file_that_has_changed_is_sent_to_another_place(cluster):
+def test_a_file_that_has_changed_is_made_again(cluster):
     assert cluster.submit("--wait", "--fetch", "results").returncode == 0
     before = files(cluster.here / "results")
     sound(cluster.here / "talks/a.wav", seconds=2)
-    # The outputs are not on this machine, and nothing is guessed about them.
-    unseen = json.loads(cluster.submit("--json").stdout)
-    assert (unseen["findings"]["notLookedAt"], unseen["findings"]["new"]) == (2, 0), unseen
-    again = cluster.submit("--again", "--on-conflict", "replace", "--json")
-    uploads = json.loads(again.stdout)["uploads"]
-    assert (uploads["files"], uploads["present"]) == (2, 1) and len(files(cluster.uploads)) == 3, again.stderr
+    again = cluster.submit("--json")
+    assert again.returncode == 0, again.stderr
+    first = json.loads(again.stdout)
+    assert (first["findings"]["changed"], first["findings"]["notLookedAt"], first["jobs"]) == (1, 1, 1), first
+    # It goes to another place, because uploads replace nothing.
+    assert first["uploads"]["files"] == 1 and len(files(cluster.uploads)) == 3, again.stderr
     # The outputs of the first run are here, and another file is not replaced.
     kept = cluster.run("wait", "--batch", "last", "--fetch", "results")
     assert kept.returncode == 1 and "1 output was not fetched" in kept.stderr, kept.stderr
@@ -304,7 +304,7 @@ def test_files_that_are_too_long_are_named(ledger, tmp_path_factory):
     assert files(ledger.folder / "in") == {} and ledger.run("jobs", "--quiet") == ""
 
 
-# MARK: - A connection that breaks, and a coordinator that lies
+# MARK: - A connection that breaks, and a coordinator that sends wrong answers
 
 @contextlib.contextmanager
 def between(api, change):

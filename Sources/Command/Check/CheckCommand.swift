@@ -77,7 +77,7 @@ enum CheckCommand {
         }
         let roots = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
         let coordinator = invocation[repair] ? nil : try LedgerOptions.coordinator(invocation)
-        let remote = try coordinator.flatMap { try farOutputs($0, invocation) }
+        let remote = try coordinator.flatMap { try remoteOutputs($0, invocation) }
         let page = CheckPage(invocation: invocation, console: console, isJSON: invocation[json])
         let (tally, findings) = try check(roots, remote, page, invocation, console)
         guard tally.done > tally.unseen else {
@@ -96,7 +96,7 @@ enum CheckCommand {
     }
 
     /// What a coordinator compares; `nil` if it serves no downloads.
-    private static func farOutputs(
+    private static func remoteOutputs(
         _ coordinator: CoordinatorPlace,
         _ invocation: Invocation
     ) throws -> RemoteOutputCheck? {

@@ -23,19 +23,24 @@ struct OutputCheck: Sendable {
         var replaced = 0
         /// Outputs that changed during the check, so that their state is unknown.
         var busy = 0
-        /// Outputs under roots that are not on this machine.
+        /// Outputs under roots that are not on this machine, and that no coordinator has compared.
         var unseen = 0
         var unseenRoots: Set<String> = []
         var found: [OutputFinding.Kind: Int] = [:]
 
         var damaged: Int { found.values.reduce(0, +) }
+
+        mutating func addUnseen(_ destination: String) {
+            unseen += 1
+            unseenRoots.insert(String(destination.prefix { $0 != ":" }))
+        }
     }
 
     let ledger: any CommandLedger
     let roots: PathRoots
     /// Compares outputs under roots that are not on this machine; `nil` if nobody does.
     let remote: RemoteOutputCheck?
-    /// How many files are read at one time.
+    /// How many files are read at one time, or compared by the coordinator.
     let width: Int
     /// True once the caller has stopped waiting.
     let isStopped: Latest<Bool>
@@ -55,7 +60,7 @@ struct OutputCheck: Sendable {
     /// Calls `report` after each page, and `find` once for each output that has changed or is missing.
     func run(
         _ filter: JobFilter,
-        report: @Sendable (Tally) -> Void,
+        report: @escaping @Sendable (Tally) -> Void,
         find: (OutputFinding) throws -> Void
     ) async throws -> Tally {
         var tally = Tally()
@@ -87,9 +92,7 @@ struct OutputCheck: Sendable {
                 case .fine:
                     tally.fine += 1
                     tally.bytes += output.bytes
-                case .unseen:
-                    tally.unseen += 1
-                    tally.unseenRoots.insert(String(output.destination.prefix { $0 != ":" }))
+                case .unseen: tally.addUnseen(output.destination)
                 case .damaged: suspects.append(Suspect(output: output, isCounted: isCounted))
                 }
             }
@@ -117,6 +120,10 @@ struct OutputCheck: Sendable {
         let bytes: Int64
         let digest: String
 
+        init(job: Int64, destination: String, bytes: Int64, digest: String) {
+            (self.job, self.destination, self.bytes, self.digest) = (job, destination, bytes, digest)
+        }
+
         /// With the record of the job that made the file last, if that is another one.
         init(_ output: RecordedOutput, _ maker: OutputMaker? = nil) {
             job = maker?.job ?? output.job
@@ -128,20 +135,19 @@ struct OutputCheck: Sendable {
     private func look(
         at places: [RecordedPlace],
         _ rootsHere: Set<String>,
-        _ report: @Sendable (Int) -> Void
+        _ report: @escaping @Sendable (Int) -> Void
     ) async throws -> [OutputReading.Look] {
         let done = Latest(0)
         var looks = Parallel.map(places.count, grain: 1, width: width) { index in
             let place = places[index]
-            let look = look(at: place.destination, place.bytes, place.digest, rootsHere)
-            if remote == nil || look != .unseen { report(done.add(1)) }
-            return look
+            let found = look(at: place.destination, place.bytes, place.digest, rootsHere)
+            if remote == nil || found != .unseen { report(done.add(1)) }
+            return found
         }
         guard let remote else { return looks }
-        let far = looks.indices.filter { looks[$0] == .unseen }
-        let found = try await remote.look(at: far.map { places[$0] }, on: ledger)
-        for (index, look) in zip(far, found) { looks[index] = look }
-        report(places.count)
+        let elsewhere = looks.indices.filter { looks[$0] == .unseen }
+        let found = try await remote.look(at: elsewhere.map { places[$0] }, width: width) { report(done.add(1)) }
+        for (index, look) in zip(elsewhere, found) { looks[index] = look }
         return looks
     }
 
@@ -184,6 +190,10 @@ struct OutputCheck: Sendable {
                 let maker = Self.last(before[place])
                 guard case .damaged(let kind, let detail) = looks[place] else {
                     if suspect.isCounted { continue }
+                    if looks[place] == .unseen {
+                        tally.addUnseen(output.destination)
+                        continue
+                    }
                     tally.fine += 1
                     tally.bytes += maker?.file?.bytes ?? output.bytes
                     if let maker, maker.job != output.job { tally.replaced += 1 }

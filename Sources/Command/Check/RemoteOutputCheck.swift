@@ -7,15 +7,39 @@ import System
 struct RemoteOutputCheck: Sendable {
     let coordinator: CoordinatorPlace
 
-    /// What the coordinator says of each of these files, in their order. Those of roots that it does not serve stay unseen.
-    func look(at places: [OutputCheck.RecordedPlace], on ledger: any CommandLedger) async throws -> [OutputReading.Look]
-    {
+    /// The most that a coordinator compares at a time for one caller.
+    private static let mostWidth = 64
+
+    /// What the coordinator says of each of these files, in their order. Those of roots that it does not serve stay unseen, and
+    /// those for which it has no time. Calls `report` after each answer.
+    func look(
+        at places: [OutputCheck.RecordedPlace],
+        width: Int = ParallelTransfers.width,
+        report: @escaping @Sendable () -> Void = {}
+    ) async throws -> [OutputReading.Look] {
         let found = Latest([OutputReading.Look](repeating: .unseen, count: places.count))
-        try await TransferLanes(place: coordinator).run(places.count) { index, lane in
-            let look = try await TransferLanes.repeating(progress: { 0 }) {
-                try await look(at: places[index], over: lane)
+        let (answered, isOverloaded) = (Latest(0), Latest(false))
+        let most = min(width, Self.mostWidth)
+        try await ParallelTransfers(place: coordinator).run(places.count, width: most) { index, ledger in
+            let place = places[index]
+            do {
+                let answer: OutputReading.Look
+                if isOverloaded.value {
+                    answer = try await look(at: place, over: ledger)
+                } else {
+                    // It compares few large files at a time: while others end, this one waits for its turn.
+                    answer = try await ParallelTransfers.repeating(progress: { Int64(answered.value) }) {
+                        try await look(at: place, over: ledger)
+                    }
+                }
+                _ = found.change { $0[index] = answer }
+                _ = answered.add(1)
+                isOverloaded.value = false
+            } catch let error as LedgerError where error.code == .ledgerExhausted {
+                // Then the others do not wait as long.
+                isOverloaded.value = true
             }
-            _ = found.change { $0[index] = look }
+            report()
         }
         return found.value
     }

@@ -20,13 +20,18 @@ struct SubmitLook: Sendable {
     }
 
     /// Combines `earlier` with the files on this machine. `earlier` holds the latest job of each destination; it is
-    /// empty if the ledger was not asked.
-    func survey(_ earlier: [EarlierJob?], isWanted: @Sendable () -> Bool = { true }) throws -> SubmitSurvey {
+    /// empty if the ledger was not asked. `remote` is what exists of the outputs of some items on other machines.
+    func survey(
+        _ earlier: [EarlierJob?],
+        remote: [Int: [SubmitSurvey.Presence]] = [:],
+        isWanted: @Sendable () -> Bool = { true }
+    ) throws -> SubmitSurvey {
         let items = plan.items
         let stamps = Parallel.map(items.count) { stamp(of: items[$0].source) }
         // For each job, what exists at the destinations of its outputs.
         var presences = self.presences(earlier)
         if readsOutputs { readOutputs(&presences, earlier, isWanted) }
+        for (place, found) in remote { presences[place] = found }
         var survey = SubmitSurvey(plan.conflict, onAltered: plan.onAltered)
         var numbers = WorkNumbers()
         for (place, item) in items.enumerated() {
@@ -154,7 +159,7 @@ struct SubmitLook: Sendable {
 extension EarlierJob {
     /// The record of each of its outputs; the digests are empty unless they were asked for. A single `nil` if it made
     /// none.
-    fileprivate var outputs: [PublishedFile?] {
+    var outputs: [PublishedFile?] {
         [bytes.map { PublishedFile(digest: digest ?? "", bytes: $0) }] + further
     }
 }

@@ -195,7 +195,7 @@ struct SubmitPage {
         /// `nil` if some running worker can do each job.
         let unable: [WorkerGap]?
         /// `nil` if no file would be sent.
-        let uploads: UploadRun.Prospect?
+        let uploads: PlannedUpload?
     }
 
     private func record(

@@ -183,7 +183,7 @@ struct SubmitSending: Sendable {
         let run = UploadRun(places, coordinator)
         let files = try run.files(among: plan.sources(survey.chosen))
         guard !files.isEmpty else { return nil }
-        // What the ledger would refuse, nobody waits for.
+        // Checks the jobs before the upload, which may take hours.
         _ = try await ledger.preview(submission, all: plan.requests(survey.chosen))
         return try await run.send(files, sending)
     }
@@ -210,17 +210,55 @@ struct SubmitSending: Sendable {
         guard !invocation[SubmitOptions.again] else { return try look.survey([]) }
         let earlier = try await ledger.earlierJobs(
             at: plan.items.map(\.destination.description),
-            digests: look.readsOutputs
+            // The coordinator names the digest of what it has compared.
+            digests: look.readsOutputs || roots.uploads != nil
         )
         // The threads that read outputs belong to no task, so a flag passes the cancellation on.
         let stopped = Latest(false)
+        let remote = try await remoteOutputs(earlier)
         let survey = try await withTaskCancellationHandler {
-            try look.survey(earlier) { !stopped.value }
+            try look.survey(earlier, remote: remote) { !stopped.value }
         } onCancel: {
             stopped.value = true
         }
         try Task.checkCancellation()
         return survey
+    }
+
+    /// What the coordinator says of the outputs of sent files that have changed since: as they were written, they may be
+    /// replaced.
+    private func remoteOutputs(_ earlier: [EarlierJob?]) async throws -> [Int: [SubmitSurvey.Presence]] {
+        guard let uploads = roots.uploads, let coordinator = try LedgerOptions.coordinator(invocation) else {
+            return [:]
+        }
+        var (places, owners): ([OutputCheck.RecordedPlace], [(item: Int, output: Int)]) = ([], [])
+        var found: [Int: [SubmitSurvey.Presence]] = [:]
+        for (index, job) in earlier.enumerated() {
+            let item = plan.items[index]
+            guard let job, job.state == .completed, let stamp = job.stamp, let file = uploads.file(at: item.source),
+                file.stamp != stamp, item.destinations.allSatisfy({ roots.path(of: $0) == nil })
+            else { continue }
+            for (output, record) in job.outputs.enumerated() where output < item.destinations.count {
+                guard let record else { continue }
+                let destination = item.destinations[output].description
+                places.append(.init(job: job.job, destination: destination, bytes: record.bytes, digest: record.digest))
+                owners.append((index, output))
+            }
+            found[index] = [SubmitSurvey.Presence](repeating: .unseen, count: item.destinations.count)
+        }
+        guard !places.isEmpty else { return [:] }
+        let looks = try await RemoteOutputCheck(coordinator: coordinator).look(at: places)
+        for ((place, owner), look) in zip(zip(places, owners), looks) {
+            let presence: SubmitSurvey.Presence =
+                switch look {
+                case .fine: .known(.init(isFile: true, bytes: place.bytes, modified: 0, hasDigest: true))
+                case .damaged(.missing, _): .absent
+                case .damaged: .there
+                case .unseen, .unwanted: .unseen
+                }
+            found[owner.item]?[owner.output] = presence
+        }
+        return found
     }
 
     // MARK: - Dry runs
@@ -259,18 +297,18 @@ struct SubmitSending: Sendable {
         var standing: SubmissionReceipt?
         var gaps = SubmitGaps()
         /// `nil` if no file would be sent.
-        var uploads: UploadRun.Prospect?
+        var uploads: PlannedUpload?
     }
 
     /// What would be sent.
-    private func prospect(_ survey: SubmitSurvey) throws -> UploadRun.Prospect? {
+    private func prospect(_ survey: SubmitSurvey) throws -> PlannedUpload? {
         guard let places = roots.uploads, let coordinator = try LedgerOptions.coordinator(invocation) else {
             return nil
         }
         let files = try UploadRun(places, coordinator).files(among: plan.sources(survey.chosen))
         guard !files.isEmpty else { return nil }
         let bytes = files.reduce(0) { $0 + $1.file.stamp.bytes }
-        return UploadRun.Prospect(to: places.base, files: files.count, bytes: bytes)
+        return PlannedUpload(to: places.base, files: files.count, bytes: bytes)
     }
 }
 

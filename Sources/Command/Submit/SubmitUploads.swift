@@ -160,6 +160,13 @@ enum SubmitUploads {
     }
 }
 
+/// What a submission would send, unless it is there already.
+struct PlannedUpload: Sendable, Encodable {
+    let to: String
+    let files: Int
+    let bytes: Int64
+}
+
 /// Sends the sources of jobs that lie on this machine only.
 struct UploadRun: Sendable {
     /// What was sent.
@@ -176,13 +183,6 @@ struct UploadRun: Sendable {
                 present == 0 ? "" : ", \(Figures.grouped(present)) of which \(Plural.past(present)) there already"
             return "\(Figures.count(files, "file")), \(Figures.bytes(bytes)), sent to \(to)\(there)".printable
         }
-    }
-
-    /// What would be sent, unless it is there already.
-    struct Prospect: Sendable, Encodable {
-        let to: String
-        let files: Int
-        let bytes: Int64
     }
 
     let places: UploadPlaces
@@ -217,7 +217,7 @@ struct UploadRun: Sendable {
     ) async throws -> Summary {
         let bytes = files.reduce(0) { $0 + $1.file.stamp.bytes }
         tally.value = TransferTally(files: files.count, bytes: bytes)
-        try await TransferLanes(place: coordinator).run(files.count) { index, ledger in
+        try await ParallelTransfers(place: coordinator).run(files.count) { index, ledger in
             let (location, file) = files[index]
             let wasPresent = try await send(file, to: location, over: ledger) { sent in
                 _ = tally.change { $0.moving[index] = min(sent, file.stamp.bytes) }
@@ -239,7 +239,7 @@ struct UploadRun: Sendable {
         do {
             let source = try open(file)
             let fingerprint = try await fingerprint(of: source, file)
-            return try await TransferLanes.repeating(progress: { moved.value }) {
+            return try await ParallelTransfers.repeating(progress: { moved.value }) {
                 if let present = try await Self.present(at: location, over: ledger) {
                     guard present.bytes == fingerprint.byteCount, present.digest == fingerprint.hexDigest else {
                         throw Refusal(

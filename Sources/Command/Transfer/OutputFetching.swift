@@ -167,9 +167,9 @@ struct OutputFetching: Sendable {
     /// The stories of jobs, in their order.
     private func stories(of jobs: [JobSummary]) async throws -> [JobStory?] {
         let found = Latest([JobStory?](repeating: nil, count: jobs.count))
-        try await TransferLanes(place: coordinator).run(jobs.count) { index, ledger in
+        try await ParallelTransfers(place: coordinator).run(jobs.count) { index, ledger in
             let job = jobs[index].job
-            let story = try await TransferLanes.repeating(progress: { 0 }) { try await ledger.story(of: job) }
+            let story = try await ParallelTransfers.repeating(progress: { 0 }) { try await ledger.story(of: job) }
             _ = found.change { $0[index] = story }
         }
         return found.value
@@ -211,7 +211,7 @@ struct OutputFetching: Sendable {
             tally.bytes += items.reduce(0) { $0 + $1.fingerprint.byteCount }
         }
         let outcomes = Latest<[Outcome]>([])
-        try await TransferLanes(place: coordinator).run(items.count) { index, ledger in
+        try await ParallelTransfers(place: coordinator).run(items.count) { index, ledger in
             let item = items[index]
             let outcome: Outcome
             do {
@@ -257,7 +257,7 @@ struct OutputFetching: Sendable {
         begin(file.byteCount)
         // What an earlier fetch left may be damaged: then all of it is fetched once more.
         for _ in 0..<2 {
-            try await TransferLanes.repeating(progress: { file.byteCount }) {
+            try await ParallelTransfers.repeating(progress: { file.byteCount }) {
                 guard !file.isWhole else { return }
                 let isTaken = try await ledger.output(
                     item.output,

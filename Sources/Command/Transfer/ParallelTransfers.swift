@@ -4,8 +4,8 @@ import Ledger
 import LedgerClient
 import System
 
-/// Moves files between this machine and a coordinator, several at a time, each lane over a connection of its own.
-struct TransferLanes: Sendable {
+/// Moves files between this machine and a coordinator, several at a time, each over one of as many connections.
+struct ParallelTransfers: Sendable {
     let place: CoordinatorPlace
     /// How many files move at a time.
     static let width = 4
@@ -15,11 +15,12 @@ struct TransferLanes: Sendable {
     /// Calls `body` for each place in a list of `count`, and throws the first error, after which no other file begins.
     func run(
         _ count: Int,
+        width: Int = Self.width,
         _ body: @escaping @Sendable (Int, RemoteLedger) async throws -> Void
     ) async throws {
         let next = Latest(0)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<min(Self.width, count) {
+            for _ in 0..<min(width, count) {
                 group.addTask {
                     let ledger = RemoteLedger(place)
                     while true {
