@@ -40,23 +40,26 @@ struct SubmitGaps: Sendable {
 
     private static let rootPrefix = AbilityWord.root("")
 
-    /// What to tell the user: `no running worker has root archive: its jobs wait. ...`.
+    /// What to tell the user: `no running worker has root archive: these jobs wait; ...`.
     var notes: [String] {
         if lacksWorkers {
-            return all.isEmpty ? [] : ["no workers are running: the jobs wait; start one with \"\(command(all))\""]
+            let way = roots == nil ? "ask an operator" : "start one with \"\(command(all))\""
+            return all.isEmpty ? [] : ["no workers are running: the jobs wait; \(way)"]
         }
         var told: Set<String> = []
         return all.compactMap { gap in
             guard told.insert(gap.note).inserted else { return nil }
+            // Who may not see the workers cannot start one, either.
+            guard let roots else { return "\(gap.note): these jobs wait; ask an operator" }
             let isOfRoots = gap.missing.contains { $0.hasPrefix(Self.rootPrefix) }
-            let named = roots.map { $0.isEmpty ? "; they have no roots" : "; they have \(Self.list($0))" }
-            let known = isOfRoots ? named ?? "" : ""
-            return
-                "\(gap.note): such jobs wait\(known); start a worker with \"\(command([gap]))\", or see \"sluice workers\""
+            let known = isOfRoots ? "; the running workers have \(Self.list(roots))" : ""
+            let way = "start a worker with \"\(command([gap]))\", or see \"sluice workers\""
+            return "\(gap.note): these jobs wait\(known); \(way)"
         }
     }
 
     private static func list(_ roots: [String]) -> String {
+        if roots.isEmpty { return "no roots" }
         let more = roots.count > 10 ? ", ..." : ""
         return "\(roots.count == 1 ? "root" : "roots") \(roots.prefix(10).joined(separator: ", "))\(more)".printable
     }

@@ -90,7 +90,7 @@ struct RemoteFilesTests {
 
     @Test func whatNoWorkerCanReadIsRefusedWithoutUploads() async throws {
         let plain = try remote.serve("--open-role", "submitter", at: "plain")
-        _ = try await bench.worker(abilities: ["root:in", "codec:flac", "recipe:1"])
+        _ = try await bench.worker(abilities: ["root:in", "codec:flac"])
         let run = try remote.run(["submit", "here/a.wav", "--to", "in:{stem}.flac"], at: plain)
         #expect(run.status == .exited(1) && run.errorText.contains("no running worker has root local"))
         #expect(run.errorText.contains("--root NAME=PATH") && run.errorText.contains("the workers have in"))
