@@ -81,9 +81,9 @@ import Testing
     // MARK: Errors with name and path
 
     @Test func newerVersionIsRefusedBeforeItsFields() throws {
-        let error = try refusal(#"{"version":4,"graph":{}}"#)
+        let error = try refusal(#"{"version":5,"graph":{}}"#)
         #expect(error.code == .unsupportedVersion)
-        #expect(error.description == "recipe.version: unsupported version 4; supported: 1, 2, 3")
+        #expect(error.description == "recipe.version: unsupported version 5; supported: 1, 2, 3, 4")
     }
 
     @Test func unknownFieldIsNamedWithItsPath() throws {

@@ -30,7 +30,7 @@ struct BeatTests {
         let known = try #require(try await lab.ledger.workers().first)
         #expect(known.status == WorkerStatus(busySlots: 2, pausedBecause: "the disk is full"))
         #expect((known.holds, known.begun) == (2, 1))
-        #expect(known.abilities == ["recipe:1", "recipe:2", "recipe:3"])
+        #expect(known.abilities == ["recipe:1", "recipe:2", "recipe:3", "recipe:4"])
         #expect(try await lab.claim(1, for: worker).isEmpty)
     }
 

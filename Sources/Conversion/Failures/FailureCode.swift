@@ -22,6 +22,11 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     case implausibleLength = "implausible_length"
     case timelineGap = "timeline_gap"
 
+    // Scans.
+    case damageFound = "damage_found"
+    case bitRot = "bit_rot"
+    case sourceChanged = "source_changed"
+
     // Requests that cannot be met.
     case recipeRefused = "recipe_refused"
     case noSuchTrack = "no_such_track"

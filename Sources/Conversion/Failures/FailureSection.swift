@@ -16,7 +16,7 @@ public struct FailureSection: Sendable {
 
     /// All sections, in the order of a job's way.
     public static let all = [
-        sources, damage, requests, conversion, limits, places, rooms, ledger, losses, releases, mistakes,
+        sources, damage, scans, requests, conversion, limits, places, rooms, ledger, losses, releases, mistakes,
     ]
 }
 

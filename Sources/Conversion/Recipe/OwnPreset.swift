@@ -62,6 +62,7 @@ public struct OwnPreset: Sendable, Hashable {
 
     private static func check(_ recipe: Recipe) throws(RecipeError) {
         func refuse(_ path: String, _ reason: String) -> RecipeError { RecipeError(.valueNotAllowed, at: path, reason) }
+        if recipe.scan != nil { throw refuse("recipe.scan", "a preset converts; \"sluice scan\" scans") }
         let edit = "cannot be part of a preset; convert with the recipe instead"
         let (source, output) = (recipe.sources[0], recipe.outputs[0])
         if recipe.timeline != nil { throw refuse("recipe.timeline", edit) }

@@ -1,6 +1,6 @@
 extension Recipe: Codable {
     enum Field: String, CodingKey, CaseIterable {
-        case version, sources, outputs, damage, verify, strictLoss, tags, limits, timeline
+        case version, sources, outputs, damage, verify, strictLoss, tags, limits, timeline, scan
     }
 
     /// Decodes strictly: throws on a newer version, an unknown field or a wrong type.
@@ -26,14 +26,15 @@ extension Recipe: Codable {
         }
         let fields = try StrictFields(decoder, Field.self)
         sources = try fields.required(.sources)
-        outputs = try fields.required(.outputs)
+        scan = try fields.optional(.scan)
+        outputs = try scan == nil ? fields.required(.outputs) : fields.optional(.outputs) ?? []
         damage = try fields.word(.damage) ?? .strict
         verify = try fields.optional(.verify) ?? false
         strictLoss = try fields.optional(.strictLoss) ?? false
         tags = try fields.optional(.tags) ?? [:]
         limits = try fields.optional(.limits)
         timeline = try fields.optional(.timeline)
-        for (needed, field) in [(2, fieldOfVersion2), (3, fieldOfVersion3)] {
+        for (needed, field) in [(2, fieldOfVersion2), (3, fieldOfVersion3), (4, fieldOfVersion4)] {
             guard version < needed, let field else { continue }
             throw DecodingError.dataCorrupted(
                 .init(
@@ -65,6 +66,9 @@ extension Recipe: Codable {
         return nil
     }
 
+    /// The field that version 3 does not have; `nil` if it is not set.
+    private var fieldOfVersion4: [any CodingKey]? { scan == nil ? nil : [Field.scan] }
+
     /// The place of an element in a list.
     private struct Index: CodingKey {
         let number: Int
@@ -88,6 +92,17 @@ extension Recipe: Codable {
         if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
         try container.encodeIfPresent(limits, forKey: .limits)
         try container.encodeIfPresent(timeline, forKey: .timeline)
+        try container.encodeIfPresent(scan, forKey: .scan)
+    }
+}
+
+extension Recipe.Scan: Decodable {
+    private enum Field: String, CodingKey, CaseIterable { case loudness }
+
+    /// Decodes strictly.
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, Field.self)
+        loudness = try fields.optional(.loudness) ?? false
     }
 }
 

@@ -5,6 +5,7 @@ extension Recipe {
     /// Checks also what depends on the lengths of the sources, by name, as far as they are known: ranges and fades
     /// must not be longer.
     public func validate(sourceLengths: [String: MediaTime]) throws(RecipeError) {
+        if scan != nil { return try checkScan() }
         for (list, count) in [("sources", sources.count), ("outputs", outputs.count)] where count == 0 {
             throw RecipeError(.missingField, at: "recipe.\(list)", "must have at least one entry")
         }
@@ -126,7 +127,7 @@ extension Recipe {
 }
 
 extension Recipe.Source {
-    fileprivate func validate(at path: String) throws(RecipeError) {
+    func validate(at path: String) throws(RecipeError) {
         guard !location.isEmpty else { throw RecipeError(.valueNotAllowed, at: "\(path).location", "is empty") }
         if let track, track < 0 {
             throw RecipeError(.valueNotAllowed, at: "\(path).track", "\(track); track numbers start at 0")
@@ -180,7 +181,7 @@ extension Recipe.RawDescription {
 }
 
 extension Recipe.Limits {
-    fileprivate func validate() throws(RecipeError) {
+    func validate() throws(RecipeError) {
         let fields: [(name: String, value: Double?)] = [
             ("outputBytes", outputBytes.map { Double($0) }), ("decodedSeconds", decodedSeconds.map { Double($0) }),
             ("expansionRatio", expansionRatio), ("cpuSeconds", cpuSeconds.map { Double($0) }),

@@ -1,31 +1,33 @@
 /// Describes a conversion: its sources, its outputs and its settings. A versioned value, stored as JSON.
 ///
 /// Several sources need a timeline, which says what of each is heard and when. Several outputs are made of the same
-/// decoded samples.
+/// decoded samples. A scan decodes its source and has no output.
 public struct Recipe: Sendable, Hashable {
     /// The newest version that this code writes.
-    public static let currentVersion = 3
+    public static let currentVersion = 4
     /// Enough for every format that a publisher asks for. All of them are encoded at the same time.
     public static let maximumOutputs = 16
     /// Outputs with ranges, of which one at a time is encoded: few enough for the descriptors of one message.
     public static let maximumPieces = 200
     /// The versions that this code reads.
-    public static let knownVersions = [1, 2, 3]
+    public static let knownVersions = [1, 2, 3, 4]
 
     /// The oldest version of the schema that has everything in this recipe; it is written as that version.
     ///
-    /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that
-    /// state it, shaped dither and the quality of resampling. Version 3 adds the ranges and tags of outputs, and the
-    /// presets of users. A recipe without them keeps its earlier version, with the same bytes as ever, so that stored
-    /// recipes and idempotency keys keep their meaning and older workers take it.
-    public var version: Int { fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1 }
+    /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that state
+    /// it, shaped dither and the quality of resampling. Version 3 adds the ranges and tags of outputs, and the presets of
+    /// users; version 4 adds scans. A recipe without them keeps its earlier version, with the same bytes as ever, so that
+    /// stored recipes and idempotency keys keep their meaning and older workers take it.
+    public var version: Int {
+        scan != nil ? 4 : fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1
+    }
 
     /// Whether the outputs are parts of the source, one after another.
     public var isSplit: Bool { outputs.contains { $0.range != nil } }
 
     /// What to read. Exactly one without a timeline.
     public var sources: [Source]
-    /// What to write: at least one, and at most `maximumOutputs`.
+    /// What to write: at least one, and at most `maximumOutputs`; none for a scan.
     public var outputs: [Output]
     /// How to treat damage in a source.
     public var damage: DamageMode
@@ -39,6 +41,8 @@ public struct Recipe: Sendable, Hashable {
     public var limits: Limits?
     /// What of the sources is heard, and when; `nil` converts the only source.
     public var timeline: Timeline?
+    /// What to find out about the source, instead of converting it.
+    public var scan: Scan?
 
     /// Checks nothing; `validate()` does.
     public init(
@@ -63,6 +67,24 @@ public struct Recipe: Sendable, Hashable {
 
     public init(from source: Source, to output: Output) {
         self.init(sources: [source], outputs: [output])
+    }
+
+    /// A scan of the main track of a source.
+    public init(scanning source: Source, for scan: Scan = Scan()) {
+        self.init(sources: [source], outputs: [])
+        self.scan = scan
+    }
+}
+
+// MARK: - Scan
+
+extension Recipe {
+    /// Decodes the whole main track of a source, finds its damage, and computes a digest of its sound.
+    public struct Scan: Sendable, Hashable, Encodable {
+        /// Whether to measure the loudness, too.
+        public var loudness: Bool
+
+        public init(loudness: Bool = false) { self.loudness = loudness }
     }
 }
 

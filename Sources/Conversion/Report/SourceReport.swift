@@ -155,18 +155,6 @@ public struct CoverReport: Sendable, Hashable, Codable {
     }
 }
 
-/// The result of decoding a track from end to end.
-public struct ScanReport: Sendable, Hashable, Codable {
-    /// Frames decoded, including silence that replaces lost ones.
-    public var frames: Int64
-    public var damage: DamageReport
-
-    public init(frames: Int64, damage: DamageReport) {
-        self.frames = frames
-        self.damage = damage
-    }
-}
-
 /// Whether a preset fits a source, and what it would produce.
 public struct PresetFit: Sendable, Hashable, Codable {
     public var preset: String

@@ -34,6 +34,9 @@ public enum LibAV {
     /// The major version of the loaded libavcodec.
     public static var codecMajor: Int { Int(avcodec_version() >> 16) }
 
+    /// The version of the loaded libavcodec: `59.37.100`.
+    static var codecVersion: String { Library("libavcodec", avcodec_version()).version }
+
     /// The releases with which the tests of this package run, by the version of their libavcodec.
     static let testedReleases: [(release: String, codec: (major: UInt32, minor: UInt32))] = [
         ("5.1", (59, 37)), ("7.1", (61, 19)),

@@ -17,6 +17,8 @@ public final class Reader {
         public var concealSeconds: Int?
         /// Whether to check a whole track against its container's digest, at a small cost. Only FLAC has one.
         public var checksDigest: Bool
+        /// Whether to compute the `SoundDigest` of a whole track: see `TrackOutput.finishSoundDigest()`.
+        public var digestsSound: Bool
         /// Processor time in seconds that opening may take; `nil` for no limit.
         public var openSeconds: Int?
         /// Stops the reading from another thread.
@@ -32,6 +34,7 @@ public final class Reader {
             damage: DamageMode = .strict,
             concealSeconds: Int? = nil,
             checksDigest: Bool = false,
+            digestsSound: Bool = false,
             openSeconds: Int? = nil,
             stop: StopSignal = StopSignal()
         ) {
@@ -40,6 +43,7 @@ public final class Reader {
             self.damage = damage
             self.concealSeconds = concealSeconds
             self.checksDigest = checksDigest
+            self.digestsSound = digestsSound
             self.openSeconds = openSeconds
             self.stop = stop
         }

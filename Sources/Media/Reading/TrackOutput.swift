@@ -38,6 +38,8 @@ public final class TrackOutput {
     var seeksEnd = false
     /// Set if the whole track is read and checked against its digest.
     let digest: FLACDigest?
+    /// Set if the digest of the whole track is wanted.
+    private let sound: SoundDigester?
 
     enum Phase { case decoding, draining, ended }
 
@@ -73,6 +75,7 @@ public final class TrackOutput {
         digest =
             options.checksDigest && cursor.isWhole && !track.isExcerpt
             ? FLACDigest(demuxer.streams[track.index]) : nil
+        sound = options.digestsSound && cursor.isWhole ? SoundDigester(track) : nil
     }
 
     static func decoder(of track: Track, in demuxer: Demuxer) throws -> Decoder {
@@ -171,6 +174,7 @@ public final class TrackOutput {
         }
         journal.expect(try feed.exactFrames(of: packet), at: clock.decoded)
         decodedPackets += 1
+        sound?.add(packet)
         try decoder.send(packet)
     }
 
@@ -218,7 +222,16 @@ public final class TrackOutput {
         if front > 0 { block.position = place.lowerBound + excess.front }
         deliveredFrames += Int64(block.frameCount)
         digest?.update(block)
+        sound?.add(block)
         return true
+    }
+
+    /// The digest of the track, once `next` has returned false; `nil` if the options do not ask for it, if the track was not
+    /// read as a whole, or if it has no sound. Call it once.
+    public func finishSoundDigest() -> SoundDigest? {
+        var value = sound?.finish()
+        if !damage.isEmpty { value?.decoder = "libavcodec \(LibAV.codecVersion)" }
+        return value
     }
 
     /// Where the sound certainly ends. Anything that the decoder gives beyond it is padding.
