@@ -58,7 +58,7 @@ import Testing
             believed.count("measured")
             _ = try (measure.album.steps.map { Int16($0) }, JSON(measure.report))
         case .described(_, let report, let spent):
-            guard spent.isCredible, report.isCredible else { return believed.count("lie") }
+            guard spent.isCredible, report.isCredible(within: bounds) else { return believed.count("lie") }
             believed.count("described")
             _ = report.bounded(count: 64, bytes: 1_000)
         case .failed(_, let failure, let spent):

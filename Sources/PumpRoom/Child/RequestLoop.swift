@@ -265,6 +265,7 @@ final class RequestLoop: Sendable {
                         source,
                         scanning: options.scans,
                         measuring: options.measuresLoudness,
+                        digesting: options.digestsSound,
                         finding: options.silence,
                         fitting: options.fitsPresets,
                         report: report

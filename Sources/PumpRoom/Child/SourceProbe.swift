@@ -30,20 +30,21 @@ public struct SourceProbe: Sendable {
     public func stop() { signal.stop() }
 
     /// Describes the container. With `scanning`, decodes the main track to its end as well; with `measuring`, does the
-    /// same and measures its loudness; with `finding`, does the same and finds silence of that kind; with `fitting`, adds
-    /// what each preset would make of that track.
+    /// same and measures its loudness; with `digesting`, does the same and computes the digest of its sound; with `finding`,
+    /// does the same and finds silence of that kind; with `fitting`, adds what each preset would make of that track.
     public func describe(
         _ descriptor: Int32,
         scanning: Bool = false,
         measuring: Bool = false,
+        digesting: Bool = false,
         finding silence: SilenceTrim? = nil,
         fitting: Bool = false,
         report: @escaping (ConversionProgress) -> Void = { _ in }
     ) throws(Failure) -> SourceReport {
         do {
             let cpuAtStart = BudgetWatch.now()
-            let decodes = scanning || measuring || silence != nil
-            let reader = try open(descriptor, damage: decodes ? .conceal : .strict)
+            let decodes = scanning || measuring || digesting || silence != nil
+            let reader = try open(descriptor, damage: decodes ? .conceal : .strict, digesting: digesting)
             var description = SourceReport(reader.description)
             if fitting { description.presets = Converter.presets(for: try reader.track()).map(PresetFit.init) }
             if decodes, !description.isProtected {
@@ -55,7 +56,7 @@ public struct SourceProbe: Sendable {
         }
     }
 
-    private func open(_ descriptor: Int32, damage: DamageMode) throws -> Reader {
+    private func open(_ descriptor: Int32, damage: DamageMode, digesting: Bool) throws -> Reader {
         try Reader(
             descriptor: descriptor,
             options: .init(
@@ -63,6 +64,7 @@ public struct SourceProbe: Sendable {
                 raw: raw.map(RawShape.init),
                 damage: damage,
                 checksDigest: true,
+                digestsSound: digesting,
                 openSeconds: budget.openSeconds,
                 stop: signal
             )
@@ -102,7 +104,11 @@ public struct SourceProbe: Sendable {
                 )
             )
         }
-        description.scan = ScanReport(frames: output.deliveredFrames, damage: DamageReport(output.damage))
+        description.scan = ScanReport(
+            frames: output.deliveredFrames,
+            damage: DamageReport(output.damage),
+            sound: output.finishSoundDigest()
+        )
         if measuring { description.loudness = try meter?.finish().rounded ?? LoudnessReport() }
         description.silences = finder?.middles
     }

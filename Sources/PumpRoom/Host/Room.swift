@@ -356,7 +356,7 @@ final class Room {
             end(place) { finish(.done(measure, $0.cost(spent))) }
         case .described(let job, let report, let spent):
             guard let place = begun(job), case .probe(let options, let finish) = inFlight[place].job.kind,
-                spent.isCredible, report.isCredible, (report.presets != nil) == options.fitsPresets
+                spent.isCredible, report.isCredible(within: inFlight[place].bounds), report.answers(options)
             else { return "an impossible description of job \(job)" }
             // The size of a message bounds the description, so it needs no shortening here.
             end(place) { finish(.done(report, $0.cost(spent))) }
@@ -390,6 +390,16 @@ final class Room {
         let first = firstBytes ?? bytes
         firstBytes = first
         hasGrown = bytes - first > configuration.growthLimitBytes
+    }
+}
+
+extension SourceReport {
+    /// Whether it has what was asked for, and nothing that was not. Sound that is protected cannot be decoded. A loudness
+    /// that cannot be measured is an empty report.
+    fileprivate func answers(_ options: ProbeOptions) -> Bool {
+        (presets != nil) == options.fitsPresets && (options.digestsSound || scan?.sound == nil)
+            && (!options.digestsSound || isProtected || scan != nil)
+            && (loudness != nil) == (options.measuresLoudness && !isProtected)
     }
 }
 

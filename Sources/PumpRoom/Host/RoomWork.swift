@@ -80,6 +80,8 @@ public struct ProbeOptions: Sendable, Codable {
     public var scans: Bool
     /// Whether to measure the loudness of the main track, which decodes it to its end, too.
     public var measuresLoudness: Bool
+    /// Whether to compute the digest of the main track's sound, which decodes it to its end, too.
+    public var digestsSound: Bool
     /// The silence to find between the sounds of the main track, which decodes it to its end, too; `nil` for none.
     public var silence: SilenceTrim?
     /// Whether to report what each preset would make of the main track.
@@ -92,6 +94,7 @@ public struct ProbeOptions: Sendable, Codable {
         raw: Recipe.RawDescription? = nil,
         scans: Bool = false,
         measuresLoudness: Bool = false,
+        digestsSound: Bool = false,
         silence: SilenceTrim? = nil,
         fitsPresets: Bool = false,
         limits: Recipe.Limits? = nil
@@ -100,6 +103,7 @@ public struct ProbeOptions: Sendable, Codable {
         self.raw = raw
         self.scans = scans
         self.measuresLoudness = measuresLoudness
+        self.digestsSound = digestsSound
         self.silence = silence
         self.fitsPresets = fitsPresets
         self.limits = limits

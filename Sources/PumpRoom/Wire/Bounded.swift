@@ -89,7 +89,7 @@ extension SourceReport {
         report.presets = presets?.prefix(Bound.presets).map(\.bounded)
         report.silences = silences.map { Array($0.prefix(SourceReport.mostSilences + 1)) }
         report.scan = scan.map {
-            ScanReport(frames: $0.frames.bounded(to: FigureBound.frames), damage: $0.damage.bounded)
+            ScanReport(frames: $0.frames.bounded(to: FigureBound.frames), damage: $0.damage.bounded, sound: $0.sound)
         }
         return report
     }

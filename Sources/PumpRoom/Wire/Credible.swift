@@ -35,10 +35,9 @@ extension ConversionReport.Source {
 }
 
 extension SourceReport {
-    /// Whether a real file can have this report.
-    var isCredible: Bool {
-        tracks.allSatisfy(\.isCredible) && FigureBound.holds(frames: scan?.frames ?? 0)
-            && (scan?.damage.isCredible ?? true) && (loudness?.isCredible ?? true)
+    /// Whether a real file can have this report, in a job with these bounds.
+    func isCredible(within bounds: JobBounds) -> Bool {
+        tracks.allSatisfy(\.isCredible) && (scan?.isCredible(within: bounds) ?? true) && (loudness?.isCredible ?? true)
             && (silences ?? []).allSatisfy { FigureBound.holds(frames: $0) && $0 > 0 }
             && zip(silences ?? [], (silences ?? []).dropFirst()).allSatisfy(<)
             && (cover.map { cover in
@@ -48,6 +47,34 @@ extension SourceReport {
                 FigureBound.holds(frames: fit.frames ?? 0) && (0...FigureBound.bytes).contains(fit.estimatedBytes ?? 0)
                     && (fit.format?.isCredible ?? true)
             }
+    }
+}
+
+extension ScanReport {
+    /// Whether a track that was decoded to its end in a job with these bounds can have this report: no place of damage lies
+    /// where its source cannot have sound, each has a code that damage can have, and the digest is one of sound that is no
+    /// longer than the job may decode. It depends on the libraries if there is damage, and only then.
+    fileprivate func isCredible(within bounds: JobBounds) -> Bool {
+        guard bounds.holds(frames: frames), bounds.holds(frames: damage.frames), damage.isCredible, loudness == nil
+        else { return false }
+        let areInside = damage.stretches.allSatisfy { place in
+            bounds.holds(frames: place.start) && bounds.holds(frames: place.frames)
+                && FailureCode(rawValue: place.code).map(Self.codesOfDamage.contains) ?? false
+        }
+        guard areInside, damage.stretches.count <= Bound.stretches else { return false }
+        guard let sound else { return true }
+        return sound.isCredible && bounds.holds(frames: frames, at: sound.sampleRateHz)
+            && (sound.decoder != nil) == !damage.isEmpty
+    }
+
+    private static let codesOfDamage = Set(FailureSection.damage.entries.map(\.code))
+}
+
+extension SoundDigest {
+    fileprivate var isCredible: Bool {
+        isWellFormed && [form, decoder ?? ""].allSatisfy { $0.utf8.count <= Bound.name && $0 == $0.plain }
+            && (1...FigureBound.sampleRateHz).contains(sampleRateHz)
+            && (1...FigureBound.channels).contains(channelCount)
     }
 }
 

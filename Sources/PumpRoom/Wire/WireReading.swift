@@ -24,7 +24,7 @@ package enum WireReading {
         case .measured(_, let measure, let spent):
             return spent.isCredible && measure.isCredible(within: bounds) ? try written(reply) : nil
         case .described(_, let report, let spent):
-            guard spent.isCredible, report.isCredible else { return nil }
+            guard spent.isCredible, report.isCredible(within: bounds) else { return nil }
             // Rooms shorten the report; the slot accepts all that fits into a message.
             _ = report.bounded(count: Bound.tags, bytes: 1_000)
             return try written(reply)
@@ -71,6 +71,7 @@ package enum WireReading {
             nameHint: "a.wav",
             scans: true,
             measuresLoudness: true,
+            digestsSound: true,
             silence: SilenceTrim(
                 threshold: Gain(decibels: -60) ?? .silence,
                 shortest: MediaTime(value: 1, timescale: 2)

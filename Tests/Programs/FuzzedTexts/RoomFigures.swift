@@ -120,7 +120,16 @@ package enum RoomFigures {
             chapters: [ChapterReport(start: .zero, end: MediaTime(frames: 1, rate: 1), title: "t")],
             cover: CoverReport(type: "image/png", width: 1, height: 1, bytes: 70),
             isProtected: false,
-            scan: ScanReport(frames: 8_000, damage: DamageReport()),
+            scan: ScanReport(
+                frames: 8_000,
+                damage: DamageReport(),
+                sound: SoundDigest(
+                    sha256: String(repeating: "0f", count: 32),
+                    form: "s16le",
+                    sampleRateHz: 8_000,
+                    channelCount: 1
+                )
+            ),
             loudness: loudness,
             silences: [1_000, 2_500],
             presets: [

@@ -1,0 +1,136 @@
+import Conversion
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PumpRoom
+
+/// Scans in a room, and rooms that lie about them.
+@Suite(.timeLimit(.minutes(3))) struct RoomScanTests {
+    let lying: LyingBench
+    private var bench: SlotBench { lying.bench }
+    private static let wishes = ProbeOptions(
+        nameHint: "clip.wav",
+        scans: true,
+        measuresLoudness: true,
+        digestsSound: true
+    )
+
+    init() throws { lying = try LyingBench() }
+
+    private func honest() throws -> SourceReport {
+        let file = try OpenFile.reading(bench.clip)
+        let probe = SourceProbe(nameHint: "clip.wav")
+        return try probe.describe(file.descriptor, scanning: true, measuring: true, digesting: true)
+    }
+
+    @Test func roomScansWithinItsLock() async throws {
+        let slot = bench.slot { $0.sandbox = .require }
+        let file = try OpenFile.reading(bench.clip)
+        guard case .done(let report, _) = await slot.describe(file.descriptor, Self.wishes) else {
+            Issue.record("it was not scanned")
+            return
+        }
+        let here = try honest()
+        #expect(report == here)
+        #expect(report.scan?.sound?.form == "s16le" && report.scan?.frames == 4_000 && report.loudness != nil)
+        await slot.close()
+    }
+
+    @Test func descriptionHasNoDigestUnlessItIsWanted() async throws {
+        let slot = bench.slot()
+        let file = try OpenFile.reading(bench.clip)
+        guard case .done(let report, _) = await slot.describe(file.descriptor, .init(scans: true)) else {
+            Issue.record("it was not scanned")
+            return
+        }
+        #expect(report.scan != nil && report.scan?.sound == nil)
+        await slot.close()
+    }
+
+    enum Lie: CaseIterable {
+        case none, shortDigest, upperCase, longForm, escapeInForm, noRate, tooManyFrames, placeBeyondAnySource
+        case negativePlace, tooManyPlaces, unknownCode, fewerPlacesThanListed, loudnessInTheScan, noScan
+        case tooLongAtItsRate, tooManyLostFrames, decoderWithoutDamage, damageWithoutDecoder, codeOfTheLedger
+        case noLoudness, loudnessUnasked
+    }
+
+    private func report(_ lie: Lie) throws -> SourceReport {
+        var report = try honest()
+        let place = DamageReport.Stretch(start: 5, frames: 2, code: FailureCode.corruptStream.rawValue)
+        func damaged(_ change: (inout DamageReport.Stretch) -> Void) -> DamageReport {
+            var place = place
+            change(&place)
+            return DamageReport(frames: 2, stretchCount: 1, stretches: [place])
+        }
+        // What an honest room says of a damaged file, which each lie changes.
+        report.scan?.damage = damaged { _ in }
+        report.scan?.sound?.decoder = "libavcodec 59.37.100"
+        switch lie {
+        case .none: break
+        case .shortDigest: report.scan?.sound?.sha256 = "00ff"
+        case .upperCase: report.scan?.sound?.sha256 = String(repeating: "FF", count: 32)
+        case .longForm: report.scan?.sound?.form = String(repeating: "s", count: 300)
+        case .escapeInForm: report.scan?.sound?.form = "\u{1B}[31m"
+        case .noRate: report.scan?.sound?.sampleRateHz = 0
+        case .tooManyFrames: report.scan?.frames = 1 << 49
+        case .placeBeyondAnySource: report.scan?.damage = damaged { $0.start = 1 << 49 }
+        case .negativePlace: report.scan?.damage = damaged { $0.start = -1 }
+        case .tooManyPlaces:
+            let places = [DamageReport.Stretch](repeating: place, count: 101)
+            report.scan?.damage = DamageReport(frames: 202, stretchCount: 101, stretches: places)
+        case .unknownCode: report.scan?.damage = damaged { $0.code = "all_is_well" }
+        case .fewerPlacesThanListed: report.scan?.damage.stretches = [place, place]
+        case .loudnessInTheScan: report.scan?.loudness = LoudnessReport()
+        case .noScan: report.scan = nil
+        case .tooLongAtItsRate:
+            report.scan?.frames = 1 << 27
+            report.scan?.sound?.sampleRateHz = 1
+        case .tooManyLostFrames: report.scan?.damage.frames = 1 << 40
+        case .decoderWithoutDamage: report.scan?.damage = DamageReport()
+        case .damageWithoutDecoder: report.scan?.sound?.decoder = nil
+        case .codeOfTheLedger: report.scan?.damage = damaged { $0.code = FailureCode.bitRot.rawValue }
+        case .noLoudness: report.loudness = nil
+        case .loudnessUnasked: break
+        }
+        return report
+    }
+
+    @Test(arguments: Lie.allCases) func lieAboutAScanEndsTheRoom(lie: Lie) async throws {
+        let spent = WireCost(cpuMicroseconds: 1, peakBytes: 4_096)
+        let answer = String(
+            decoding: try WireCoder().bytes(RoomReply.described(job: 0, try report(lie), spent)),
+            as: UTF8.self
+        )
+        let slot = try lying.slot(
+            """
+            hello()
+            job = hear()["probe"]["job"]
+            say({"begun": {"job": job, "spent": spent}})
+            answer = json.loads(r'''\(answer)''')
+            answer["described"]["job"] = job
+            say(answer)
+            hear()
+            """
+        ) { $0.obedienceLimit = .milliseconds(500) }
+        let file = try OpenFile.reading(bench.clip)
+        var wishes = Self.wishes
+        wishes.measuresLoudness = lie != .loudnessUnasked
+        wishes.limits = Recipe.Limits(decodedSeconds: 3_600, expansionRatio: 10)
+        switch await slot.describe(file.descriptor, wishes) {
+        case .done: #expect(lie == .none)
+        case .failed(let failure): #expect(lie != .none && failure.failure.code == "room_protocol")
+        case .handedBack: Issue.record("it was handed back")
+        }
+        await slot.close()
+    }
+
+    @Test func roomCannotReportWhatOnlyTheLedgerConcludes() async throws {
+        let slot = try lying.slot("hello()\nfail(begin(), '\(FailureCode.bitRot.rawValue)')\nhear()") {
+            $0.obedienceLimit = .milliseconds(500)
+        }
+        let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
+        #expect(failure.failure.code == "room_protocol")
+        await slot.close()
+    }
+}
