@@ -89,7 +89,8 @@ struct AuditTests {
         ])
         let known = GrantTests.functions["sluice_operator"]!.union(GrantTests.functions["sluice_submitter"]!)
         let looking = GrantTests.looking.union([
-            "list_tokens", "list_logins", "list_tenants", "list_audit", "find_batch", "find_earlier", "ledger_metrics",
+            "list_tokens", "list_logins", "list_tenants", "list_audit", "find_batch", "find_earlier", "find_scans",
+            "ledger_metrics",
             "oldest_snapshot_age", "list_webhooks", "list_deliveries",
         ])
         let forgotten: Set<String> = known.subtracting(looking).subtracting(changing)

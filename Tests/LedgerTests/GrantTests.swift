@@ -26,12 +26,12 @@ struct GrantTests {
             "ledger_time", "register_worker", "claim", "bar_claims", "held", "beat", "publish", "finish", "fail",
             "release", "recall",
             "set_abilities", "stop_worker", "begin_tick", "do_chore", "shrink_chore", "take_unfinished",
-            "standing_fences", "album_of", "record_track",
+            "standing_fences", "album_of", "record_track", "record_scan",
         ],
         "sluice_submitter": looking.union(webhooks).union([
             "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs",
             "accept_jobs",
-            "find_batch", "find_earlier", "start_change", "wish_change", "step_change", "fail_change",
+            "find_batch", "find_earlier", "find_scans", "start_change", "wish_change", "step_change", "fail_change",
             "begin_upload", "end_upload", "cancel_upload", "add_notices",
         ]),
         "sluice_operator": looking.union(webhooks).union([

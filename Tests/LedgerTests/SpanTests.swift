@@ -121,6 +121,7 @@ struct SpanTests {
             ),
             Call("outputs", "select count(*) from list_outputs('{}', null, 1000)"),
             Call("earlier", "select count(*) from find_earlier('{past:1,past:2}', true)"),
+            Call("scans", "select count(*) from find_scans('{in:1,in:2}')"),
             Call("makers", "select count(*) from list_makers('{past:1,past:2}')"),
             Call("jobs of a batch", "select count(*) from batch_jobs(7)"),
             Call("failures", "select count(*) from list_failures()"),

@@ -14,7 +14,8 @@ struct TenantSightTests {
         var batches: [Int64] = []
         var jobs: [Int64] = []
 
-        /// Submits under a label, and leaves jobs waiting, delayed, running, completed, failed and cancelled.
+        /// Submits under a label, and leaves jobs waiting, delayed, running, completed, failed and cancelled, and the result of
+        /// a scan.
         init(_ name: String, waiting: Int, _ lab: LedgerLab) async throws {
             self.name = name
             _ = try await lab.ledger.createTenant(name)
@@ -43,8 +44,16 @@ struct TenantSightTests {
                     AttemptFailure(fences[3], LedgerLab.failure(.transient, code: "later_of_\(name)")),
                 ]) == [.done, .done]
             )
+            let scan = Recipe(scanning: .init(location: "in:\(name)/scan.wav"))
+            receipts.append(try await ledger.submit(Submission(label: "\(name) scan", priority: 9), [JobRequest(scan)]))
+            let scanning = try #require(try await lab.claim(1, for: worker).first)
+            #expect(scanning.recipe.scan != nil)
+            let digest = String(repeating: "0f", count: 32)
+            let sound = SoundDigest(sha256: digest, form: "s16le", sampleRateHz: 8_000, channelCount: 1)
+            let stamp = SourceStamp(bytes: 1, modified: 2)
+            #expect(try await lab.ledger.recordScan(sound, of: stamp, scanning.fence) == .recorded)
             receipts.append(try await submit("cancelled", 3))
-            #expect(try await ledger.apply(.cancel, to: JobFilter(batch: receipts[1].batch)).changed == 3)
+            #expect(try await ledger.apply(.cancel, to: JobFilter(batch: receipts[2].batch)).changed == 3)
             receipts.append(try await submit("waiting", waiting))
             receipts.append(try await submit("delayed", 2, at: .now + 86_400))
             _ = try await ledger.begin(.prioritize(5), on: JobFilter(sourcePrefix: "in:\(name)/"))
@@ -77,7 +86,7 @@ struct TenantSightTests {
                 )
             }
             // Claims take the newest priority first, so that each tenant's worker gets its own tenant's jobs.
-            _ = try await lab.ledger.apply(.prioritize(0), to: JobFilter(batch: alpha.batches[2]))
+            _ = try await lab.ledger.apply(.prioritize(0), to: JobFilter(batch: alpha.batches[3]))
             bravo = try await Holding("bravo", waiting: 37, lab)
             #expect(bravo.jobs.allSatisfy { $0 >= 770_000 } && bravo.batches.allSatisfy { $0 >= 880_000 })
         }
@@ -92,6 +101,7 @@ struct TenantSightTests {
         }
     }
 
+    private static let scans = "find_scans(array['in:bravo/ended/0.wav', 'in:bravo/scan.wav'])"
     /// Calls of all functions that tell something. `$ids`, `$batch` and `$key` are the other tenant's.
     private static let calls: [String: [String]] = [
         "batch_jobs": ["batch_jobs($batch)"], "counts": ["counts()"], "status": ["status()"],
@@ -113,6 +123,7 @@ struct TenantSightTests {
         "list_makers": ["list_makers(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'])"],
         "list_changes": ["list_changes()"], "show_change": ["show_change(1)", "show_change(2)"],
         "find_earlier": ["find_earlier(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'], true)"],
+        "find_scans": [Self.scans],
     ]
     /// Calls with a filter.
     private static let filtered: Set<String> = [
@@ -175,6 +186,9 @@ struct TenantSightTests {
             let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.bravo)
             #expect(text.contains("bravo") && text.firstMatch(of: /[^0-9.:](77|88)[0-9]{4}[^0-9]/) != nil)
         }
+        let scans = try await scene.answer(Self.scans, to: scene.bravo)
+        #expect(scans.contains(#""is_damaged": false"#), "\(scans)")
+        #expect(scans.firstMatch(of: /[^0-9.:]77[0-9]{4}[^0-9]/) != nil, "\(scans)")
         #expect(try await scene.answer("list_presets()", to: scene.bravo).contains("bravo-house"))
         #expect(try await scene.answer("list_webhooks()", to: scene.bravo).contains("https://bravo.example/"))
         #expect(try await scene.answer("list_deliveries()", to: scene.bravo).contains("webhook.test"))

@@ -94,8 +94,8 @@ select r, o from unnest(array['sluice_operator', 'sluice_viewer']) r, unnest(arr
 -- Submissions and uploads.
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_submitter']) r, unnest(array[
-    'add_notices', 'begin_upload', 'cancel_upload', 'end_upload', 'find_batch', 'find_earlier', 'stage_jobs', 'submit',
-    'submit_each', 'tell_workers'
+    'add_notices', 'begin_upload', 'cancel_upload', 'end_upload', 'find_batch', 'find_earlier', 'find_scans', 'stage_jobs',
+    'submit', 'submit_each', 'tell_workers'
 ]) o;
 
 -- Queues, workers, logins, tokens, tenants, presets and the audit.
@@ -114,8 +114,8 @@ select r, o from unnest(array['sluice_worker', 'sluice_face']) r, unnest(array[
 -- The work of workers.
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_worker']) r, unnest(array[
-    'album_of', 'bar_claims', 'beat', 'claim', 'held', 'publish', 'recall', 'record_track', 'register_worker', 'release',
-    'set_abilities', 'stop_worker'
+    'album_of', 'bar_claims', 'beat', 'claim', 'held', 'publish', 'recall', 'record_scan', 'record_track', 'register_worker',
+    'release', 'set_abilities', 'stop_worker'
 ]) o;
 
 -- What a process does that serves others. Workers take no deliveries: their logins are on many machines, and the secrets of webhooks must

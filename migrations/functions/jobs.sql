@@ -228,7 +228,8 @@ as $$
 $$;
 
 -- The outputs that completed jobs have recorded: the destination of each, and its size and digest when it was published. The page is
--- one of jobs, each with all its outputs. Filter (except for its states), cursor, order and the row for continuing as in find_jobs().
+-- one of jobs, each with all its outputs. Scans have none. Filter (except for its states), cursor, order and the row for continuing as in
+-- find_jobs().
 create or replace function list_outputs(filter jsonb default '{}', behind jsonb default null, page integer default 1000)
 returns table (job bigint, source text, destination text, first text, size bigint, digest text, next jsonb)
 language plpgsql stable security definer set search_path from current
@@ -247,7 +248,7 @@ begin
         left join job_rows(array(select f.job from found f where f.job is not null)) j on j.id = f.job
         left join finished_rows(array(select f.job from found f where f.job is not null)) e on e.job = f.job
         left join lateral (
-            select 0 as place, e.size, encode(e.digest, 'hex') as digest where e.size is not null
+            select 0 as place, e.size, encode(e.digest, 'hex') as digest where e.size is not null and not j.recipe ? 'scan'
             union all
             select m.place, (m.output ->> 'bytes')::bigint, m.output ->> 'digest'
             from jsonb_array_elements(e.further) with ordinality as m (output, place) where m.output ? 'digest'

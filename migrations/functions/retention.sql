@@ -30,6 +30,9 @@ begin
             select p.ctid from pace p where p.minute < t - interval '2 days' for update skip locked));
         delete from failure_count where ctid = any (array(
             select c.ctid from failure_count c where c.hour < t - kept_for for update skip locked));
+        delete from scan_result where place = any (array(
+            select s.place from scan_result s where s.checked_at < t - (select keep_scans from setting)
+            order by s.checked_at limit page for update skip locked));
         if kept_for is not null and choose_leaving(kept_for, t) then
             reached := 1;
         end if;

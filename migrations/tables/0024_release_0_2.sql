@@ -561,6 +561,39 @@ create table preset (
     primary key (tenant, name, version)
 );
 
+-- MARK: Scans
+
+-- The digest of the sound of each source that is scanned, for comparison with the next scan: see functions/scans.sql. The rest of a result
+-- is in the report of its attempt. In the lock order these rows come after those of running jobs.
+create table scan_result (
+    -- See scan_place(): a path may be longer than an index takes.
+    place bytea primary key check (octet_length(place) = 32),
+    -- Empty: of the whole installation.
+    tenant text collate "C" not null,
+    source text collate "C" not null,
+    -- The file as the worker opened it: its length, and when it was changed, in nanoseconds since 1970.
+    bytes bigint not null check (bytes >= 0),
+    modified bigint not null,
+    -- SHA-256, and what it covers.
+    digest bytea not null check (octet_length(digest) = 32),
+    form text not null check (octet_length(form) <= 400),
+    -- The libraries on which the digest depends; null: on the file alone.
+    decoder text check (octet_length(decoder) <= 400),
+    -- When the digest was computed, and when the source was last scanned. These differ if that scan found another digest of the same file.
+    digest_at timestamptz not null,
+    checked_at timestamptz not null,
+    has_rotten boolean not null,
+    -- The attempt that scanned it last.
+    job bigint not null,
+    epoch integer not null,
+    lease_id uuid not null,
+    check (has_rotten or digest_at = checked_at)
+);
+create index scan_result_checked on scan_result (checked_at);
+
+-- How long the digest of a source is kept that is no longer scanned. Null: for ever.
+alter table setting add column keep_scans interval default '5 years' check (keep_scans >= '1 day');
+
 -- MARK: Housekeeping
 
 alter table house
@@ -577,7 +610,7 @@ do $$
 declare hot text;
 begin
     foreach hot in array array['meter_delta', 'meter_total', 'batch_news', 'failure_news', 'submitter_pace', 'webhook', 'webhook_notice',
-                               'webhook_delivery', 'use_delta', 'tenant_use', 'tenant_count'] loop
+                               'webhook_delivery', 'scan_result', 'use_delta', 'tenant_use', 'tenant_count'] loop
         execute format('alter table %I set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, '
                        'autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.1)', hot);
     end loop;

@@ -185,6 +185,7 @@ extension AttemptRecord: LedgerRecord {
                 let report: AttemptReport? = try (row["report"] as JSON?)?.decoded(during: row.operation)
                 attempt.failure = try Failure(row, refusals: report?.refusals)
                 (attempt.facts.report, attempt.facts.further) = (report?.conversion, report?.further ?? [])
+                attempt.facts.scan = report?.scan
             },
             encode: { attempt, encoder, key in try encoder.encodeIfPresent(attempt.failure, forKey: key) },
             decode: { attempt, decoder, key in
@@ -215,6 +216,15 @@ extension AttemptRecord: LedgerRecord {
             },
             decode: { attempt, decoder, key in
                 attempt.facts.further = try decoder.decodeIfPresent([ConversionReport].self, forKey: key) ?? []
+            }
+        ),
+        .special(
+            "scan",
+            .anything,
+            "what a scan has found: damage with its places, frames, the digest of the sound, the loudness",
+            encode: { attempt, encoder, key in try encoder.encodeIfPresent(attempt.facts.scan, forKey: key) },
+            decode: { attempt, decoder, key in
+                attempt.facts.scan = try decoder.decodeIfPresent(ScanReport.self, forKey: key)
             }
         ),
     ]

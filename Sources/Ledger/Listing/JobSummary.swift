@@ -32,7 +32,8 @@ public struct JobSummary: Sendable, Hashable {
     public var totalFrames: Int64?
     /// Whether a cancellation of the running job was requested.
     public var isToBeCancelled = false
-    /// SHA-256 of the first output in hexadecimal, and its length; `nil` if it was left alone.
+    /// SHA-256 of the first output in hexadecimal, and its length; `nil` if it was left alone. Of a scan, the digest of the
+    /// sound, and 0.
     public var digest: String?
     public var bytes: Int64?
     /// The outputs after the first, in the order of the recipe; `nil` for one that was left alone.
@@ -100,7 +101,7 @@ extension JobSummary: LedgerRecord, ListedRecord {
         .maybe("frames", \.frames, .size, "frames done"),
         .maybe("totalFrames", \.totalFrames, .size, "frames to do", column: "frames_total"),
         .flag("isToBeCancelled", \.isToBeCancelled, "whether its worker was asked to stop it", column: "cancel_asked"),
-        .maybe("digest", \.digest, .text, "SHA-256 of the first output"),
+        .maybe("digest", \.digest, .text, "SHA-256 of the first output, or of the sound of a scan"),
         .maybe("bytes", \.bytes, .size, "the length of the first output", column: "size"),
         .further("furtherOutputs", \.further),
         .special(

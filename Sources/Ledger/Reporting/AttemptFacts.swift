@@ -14,6 +14,8 @@ public struct AttemptFacts: Sendable, Hashable {
     public var report: ConversionReport?
     /// Its reports on the outputs after that.
     public var further: [ConversionReport]
+    /// What a scan has found.
+    public var scan: ScanReport?
 
     /// The report on the first output, with the remarks on all of them.
     public var reportOnAll: ConversionReport? {
@@ -30,7 +32,8 @@ public struct AttemptFacts: Sendable, Hashable {
         cpu: Duration? = nil,
         peakBytes: Int64? = nil,
         report: ConversionReport? = nil,
-        further: [ConversionReport] = []
+        further: [ConversionReport] = [],
+        scan: ScanReport? = nil
     ) {
         self.slot = slot
         self.framesIn = framesIn
@@ -40,6 +43,7 @@ public struct AttemptFacts: Sendable, Hashable {
         self.peakBytes = peakBytes
         self.report = report
         self.further = further
+        self.scan = scan
     }
 }
 
@@ -49,6 +53,7 @@ struct AttemptReport: Codable, Sendable, Hashable {
     /// The reports on further outputs.
     var further: [ConversionReport]?
     var refusals: [FormatRefusal.Reason]?
+    var scan: ScanReport?
 
     init() {}
 
@@ -56,6 +61,7 @@ struct AttemptReport: Codable, Sendable, Hashable {
         conversion = facts.report
         further = facts.further.isEmpty ? nil : facts.further
         self.refusals = refusals
+        scan = facts.scan
     }
 
     /// As JSON; `nil` if it is empty.

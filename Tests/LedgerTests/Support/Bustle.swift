@@ -198,6 +198,14 @@ enum Bustle {
                     lateral sluice.album_of(r.job, r.epoch, r.lease_id)
                 """
         ),
+        Call(
+            sql: """
+                select null::text from (select * from sluice.running order by random() limit 1) r,
+                    lateral sluice.record_scan(r.job, r.epoch, r.lease_id, 1, (random() * 2)::bigint,
+                        repeat((array['ab', 'cd'])[1 + (random() * 1)::integer], 32), 's16le', null)
+                """,
+            weight: 3
+        ),
         Call(sql: "select sluice.recall('file_system_full', 50)::text"),
         Call(sql: "select sluice.stop_worker(w.id, w.secret)::text from \(worker) where random() < 0.3"),
         // A worker that goes silent.
@@ -332,6 +340,7 @@ enum Bustle {
         Call(sql: "select null::text from sluice.list_failures(batch_id => (select max(id) from sluice.batch))"),
         Call(sql: "select null::text from sluice.list_outputs()"),
         Call(sql: "select null::text from sluice.find_earlier(array['out:1', 'out:2', 'out:3'], true)"),
+        Call(sql: "select null::text from sluice.find_scans(array['in:1', 'in:2'])"),
         Call(sql: "select null::text from sluice.list_makers(array['out:1', 'out:4'])"),
         Call(sql: "select null::text from sluice.list_chores()"),
     ]
