@@ -6,7 +6,7 @@ public import Storage
 public struct DuePublication: Sendable, Hashable {
     public var fence: Fence
     /// The file to publish for each of the job's outputs; `nil` for one that is left alone, because its destination
-    /// exists and must stay.
+    /// exists and must stay. Empty for a scan, which has no outputs.
     public var orders: [PublishOrder?]
 
     public init(_ fence: Fence, orders: [PublishOrder?]) {
@@ -19,7 +19,7 @@ public struct DuePublication: Sendable, Hashable {
 
     /// From a row of the ledger. Throws if the row holds no valid location or digest, or not one for each output.
     public init(_ row: UnfinishedPublication) throws(StorageError) {
-        let files = [SkippedOutput.isMeant(by: row) ? nil : row.file] + row.further
+        let files = row.recipe.scan == nil ? [SkippedOutput.isMeant(by: row) ? nil : row.file] + row.further : []
         guard files.count == row.recipe.outputs.count else {
             throw Self.unusable(row, "the ledger's row has \(Plural.count(files.count, "output"))")
         }
@@ -63,6 +63,13 @@ public enum SkippedOutput {
     }
 
     static func isMeant(by row: UnfinishedPublication) -> Bool { row.file.digest.isEmpty && row.attemptName.isEmpty }
+}
+
+/// How the ledger records a scan, which has no file: with the digest of the sound, and no name.
+public enum ScanPublication {
+    public static func publication(_ fence: Fence, of sound: SoundDigest, facts: AttemptFacts) -> Publication {
+        Publication(fence, attemptName: "", digest: sound.sha256, bytes: 0, facts: facts)
+    }
 }
 
 extension AttemptName {

@@ -191,9 +191,9 @@ extension LedgerError {
 }
 
 extension [PublishOutcome] {
-    /// The outcome of a job: its outputs are left alone only if all are.
-    fileprivate var together: PublishOutcome {
-        contains(.published) ? .published : contains(.adopted) ? .adopted : .skipped
+    /// The outcome of a job: its outputs are left alone only if all are. A scan, which has none, is complete.
+    var together: PublishOutcome {
+        isEmpty || contains(.published) ? .published : contains(.adopted) ? .adopted : .skipped
     }
 }
 

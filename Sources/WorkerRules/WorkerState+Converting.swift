@@ -39,7 +39,7 @@ extension WorkerState {
     package func stopReason(of fence: Fence) -> StopReason? { jobs[fence]?.stop }
 
     mutating func end(_ fence: Fence, _ result: JobResult, at now: Moment) {
-        guard let job = free(fence, counts: result.isOutput, at: now) else { return }
+        guard let job = free(fence, counts: result.isOutput || isOfScan(fence, result), at: now) else { return }
         guard isOurs(job, at: now) else {
             if result.isOutput { actions.append(.discard([fence])) }
             return close(job, Closing(outcome: .lost))
@@ -55,6 +55,17 @@ extension WorkerState {
                 ready.add(.handedBack(HandBack(.draining)), of: fence)
             }
         case .existing, .failed, .handedBack: ready.add(result, of: fence)
+        }
+    }
+
+    /// Whether a job has scanned its source, at least in part. Such a job takes as long as a conversion, and has no output.
+    private func isOfScan(_ fence: Fence, _ result: JobResult) -> Bool {
+        guard jobs[fence]?.claim.recipe.scan != nil else { return false }
+        return switch result {
+        case .existing: true
+        // Without frames, the source could not be opened.
+        case .failed(let report): report.facts.framesIn != nil
+        case .output, .stopped, .handedBack: false
         }
     }
 

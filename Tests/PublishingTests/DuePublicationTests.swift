@@ -52,6 +52,17 @@ struct DuePublicationTests {
         #expect(try DuePublication(row(["out:a.flac", "far:b.mp3"], further: [nil])).orders[1] == nil)
     }
 
+    /// A scan wrote no file, so any process can complete it.
+    @Test func aScanHasNoOrders() throws {
+        var row = row(name: "")
+        row.recipe = Recipe(scanning: .init(location: "in:a.wav"))
+        row.file.bytes = 0
+        let due = try DuePublication(row)
+        #expect(due.orders == [] && due.roots == [] && due.fence == Self.fence)
+        #expect([PublishOutcome]().together != .skipped)
+        #expect([PublishOutcome.skipped, .skipped].together == .skipped)
+    }
+
     @Test func wrongRowsAreRefused() throws {
         let file = PublishedFile(digest: Self.digest, bytes: 5)
         let wrong: [(UnfinishedPublication, String)] = [

@@ -76,6 +76,24 @@ struct WorkerStateTests {
         #expect(life.closings == [1: .lost, 2: .lost, 3: .cancelled])
     }
 
+    /// A scan takes as long as its source, and one that could not open it has taken no time.
+    @Test func onlyScansThatReadTheirSourceCountAsWork() {
+        let fence = WorkerLife.fence(1)
+        func isShort(after result: JobResult) -> Bool {
+            var life = WorkerLife(slots: 1)
+            var claim = WorkerLife.claim(1)
+            claim.recipe = Recipe(scanning: .init(location: "in:1.wav"))
+            life.report(.claimed([claim], worker: 7, isEmpty: false))
+            life.now += .milliseconds(10)
+            life.report(.ended(fence, result))
+            return life.state.planner.isShort
+        }
+        #expect(isShort(after: .existing))
+        #expect(isShort(after: .failed(AttemptFailure(fence, Self.broken, facts: AttemptFacts(framesIn: 0)))))
+        #expect(!isShort(after: .failed(AttemptFailure(fence, Self.broken))))
+        #expect(!isShort(after: .stopped))
+    }
+
     // MARK: - Claiming
 
     @Test func emptyClaimIsRepeatedAfterASignalOnly() {

@@ -29,4 +29,11 @@ public final class SourceFiles: Sendable {
     public var byteCounts: [Int64] { files.map { $0.file.byteCount } }
     /// When the contents of each last changed, in nanoseconds since 1970.
     public var modificationTimes: [Int64] { files.map { $0.file.modifiedAt } }
+    /// Whether each still has the size and the modification time that it had when it was opened. Blocks.
+    public var areUnchanged: Bool {
+        files.allSatisfy { file in
+            guard let now = FileFacts.of(file.file.descriptor) else { return false }
+            return now.byteCount == file.file.byteCount && now.modifiedAt == file.file.modifiedAt
+        }
+    }
 }

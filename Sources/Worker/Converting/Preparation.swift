@@ -72,7 +72,8 @@ private struct JobOpening {
         let plan = try openOutputs(at: to, from: files, madeOf: work, into: &outputs)
         // An album needs the loudness of outputs that exist as well: the gain of the others depends on it.
         let isMeasured = claim.recipe.belongsToAlbum && plan.contains(where: \.isMade)
-        guard isMeasured || plan.contains(where: \.isWritten) else { return .existing(plan) }
+        let hasWork = isMeasured || claim.recipe.scan != nil || plan.contains(where: \.isWritten)
+        guard hasWork else { return .existing(plan) }
         // The file system may have been unmounted in the meantime.
         if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
         return .ready(
@@ -93,7 +94,7 @@ private struct JobOpening {
     /// The locations of the sources and the outputs.
     private func places() throws(StorageError) -> (from: [Location], to: [Location]) {
         let recipe = claim.recipe
-        guard !recipe.sources.isEmpty, !recipe.outputs.isEmpty else {
+        guard !recipe.sources.isEmpty, recipe.outputs.isEmpty == (recipe.scan != nil) else {
             throw StorageError(.invalidLocation, at: .open, "read the recipe", "it lacks a source or an output")
         }
         var from: [Location] = []

@@ -23,6 +23,8 @@ enum PlannedOutput: Sendable {
 final class PreparedJob: Sendable {
     let sources: [Int32]
     let sourceBytes: Int64
+    /// The first source as it was opened.
+    let stamp: SourceStamp
     /// For each output of the recipe.
     let plan: [PlannedOutput]
     /// The files of the outputs that are written, open for reading and writing. Valid until they are sealed.
@@ -52,6 +54,7 @@ final class PreparedJob: Sendable {
     ) {
         sources = sourceFiles.descriptors
         sourceBytes = sourceFiles.byteCounts.reduce(0, &+)
+        stamp = SourceStamp(bytes: sourceFiles.byteCounts[0], modified: sourceFiles.modificationTimes[0])
         (destinations, canBeSealed) = (outputs.descriptors, outputs.canBeSealed)
         self.plan = plan
         self.sourceRoots = sourceRoots
@@ -69,6 +72,9 @@ final class PreparedJob: Sendable {
     var locations: [Location] {
         plan.compactMap { if case .written(let location) = $0 { location } else { nil } }
     }
+
+    /// Whether the sources are as they were when they were opened, by their size and time. Blocks.
+    var areSourcesUnchanged: Bool { open.areSourcesUnchanged }
 
     /// The recipe with only the outputs that are written.
     func reduced(_ recipe: Recipe) -> Recipe {
@@ -166,6 +172,9 @@ final class OpenFiles: Sendable {
         self.sources = Mutex(sources)
         self.outputs = Mutex(consume outputs)
     }
+
+    /// Whether the sources are open, and each has the size and the time that it had when it was opened.
+    var areSourcesUnchanged: Bool { sources.withLock { $0?.areUnchanged ?? false } }
 
     func closeSources() { sources.withLock { $0 = nil } }
 

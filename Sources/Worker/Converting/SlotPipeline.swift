@@ -32,6 +32,7 @@ struct SlotPipeline: Sendable {
         case .ready(let prepared):
             for location in prepared.locations { services.sweeper.use(location, for: job.fence) }
             await tellBeginning(of: job)
+            if let scan = claim.recipe.scan { return await self.scan(job, prepared, for: scan) }
             guard claim.recipe.belongsToAlbum else { return await convert(job, prepared) }
             return await workInAlbum(job, prepared)
         case .existing(let plan): return existing(plan, of: claim)
@@ -180,7 +181,7 @@ struct SlotPipeline: Sendable {
         return AttemptFacts(reports, pieces: pieces, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
     }
 
-    private func facts() -> AttemptFacts { AttemptFacts(slot: Int16(clamping: slot)) }
+    func facts() -> AttemptFacts { AttemptFacts(slot: Int16(clamping: slot)) }
 }
 
 /// What the pipelines of all slots use.

@@ -40,6 +40,9 @@ struct FinishedOutput: Sendable {
     var bytes: Int64? { fingerprints.map { $0.reduce(0) { $0 + $1.byteCount } } }
 
     var publication: Publication {
+        if let sound = facts.scan?.sound, claim.recipe.scan != nil {
+            return ScanPublication.publication(fence, of: sound, facts: facts)
+        }
         let files = files
         let further = files.dropFirst().map { $0.map { PublishedFile(digest: $1.hexDigest, bytes: $1.byteCount) } }
         guard let (place, fingerprint) = files[0] else {

@@ -102,7 +102,9 @@ extension AttemptLine {
             reason: closing.reason
         )
         guard let output, job.phase == .publishing else { return }
-        (frames, audio, bytes) = (output.facts.framesOut, output.facts.audio, output.bytes)
+        (frames, audio) = (output.facts.framesOut ?? output.facts.scan?.frames, output.facts.audio)
+        // A scan writes nothing, which is not an empty file.
+        bytes = claim.recipe.scan == nil ? output.bytes : nil
         if output.published == .skipped { outcome = .skipped }
         if output.published == .adopted { reason = PublishOutcome.adopted.rawValue }
     }
