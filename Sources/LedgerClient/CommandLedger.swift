@@ -63,6 +63,7 @@ package protocol CommandLedger: Sendable {
     // MARK: - Submitting
 
     func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?]
+    func earlierScans(of sources: [String]) async throws -> [EarlierScan?]
     func receipt(forKey key: String) async throws -> SubmissionReceipt?
     /// How many jobs a submission would add. Throws if the ledger would refuse it.
     func preview(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws -> Int

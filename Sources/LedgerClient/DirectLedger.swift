@@ -41,6 +41,10 @@ extension JobLedger: CommandLedger {
         try await earlierJobs(at: destinations, withDigests: digests)
     }
 
+    package func earlierScans(of sources: [String]) async throws -> [EarlierScan?] {
+        try await earlierScans(of: sources, within: nil)
+    }
+
     package func preview(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws -> Int {
         var submission = submission
         submission.isPreview = true

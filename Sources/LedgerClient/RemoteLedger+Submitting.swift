@@ -56,6 +56,31 @@ extension RemoteLedger {
         return found
     }
 
+    /// Each request sees another moment. What ends meanwhile is at worst scanned once more.
+    package func earlierScans(of sources: [String]) async throws -> [EarlierScan?] {
+        var found: [EarlierScan?] = []
+        found.reserveCapacity(sources.count)
+        while found.count < sources.count {
+            let part = sources[found.count..<Self.end(of: sources, from: found.count)]
+            var request = try post(
+                "/api/v1/scans",
+                ["sources": .list(part.map { .text($0) })],
+                "find earlier scans"
+            )
+            request.timeLimit = .seconds(300)
+            let answer = try await ask(EarlierScans.self, request).scans
+            guard answer.count == part.count else {
+                throw LedgerError(
+                    .coordinatorUnexpectedAnswer,
+                    during: "find earlier scans",
+                    "the coordinator at \(place.url) answered for \(answer.count) of \(part.count) sources"
+                )
+            }
+            found += answer.map { $0?.record }
+        }
+        return found
+    }
+
     /// Where the request ends that begins with the destination at `start`.
     private static func end(of destinations: [String], from start: Int) -> Int {
         var (end, bytes) = (start, 0)

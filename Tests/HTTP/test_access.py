@@ -42,6 +42,7 @@ def requests(description):
         "putPreset": {"recipe": {"version": 1, "sources": [{"location": "{source}"}], "outputs": [
             {"location": "{stem}.{ext}", "format": {"container": "flac"}}]}},
         "findEarlierJobs": {"destinations": ["out:a.flac"]},
+        "findEarlierScans": {"sources": ["in:a.flac"]},
         "findMakers": {"outputs": [{"destination": "out:a.flac", "first": "out:a.flac"}]}, "changeQueue": {"weight": 100}, "changeWorker": {"wish": "quiet"},
     }
     values = {

@@ -21,6 +21,7 @@ enum Shapes {
     static let earlier = Schema.record("EarlierJob", EarlierJob.self)
     static let output = Schema.record("Output", RecordedOutput.self)
     static let maker = Schema.record("OutputMaker", OutputMaker.self)
+    static let earlierScan = Schema.record("EarlierScan", EarlierScan.self)
     static let change = Schema.record("Change", ChangeRecord.self)
     static let bulkChange = Schema.record("BulkChange", BulkChange.self)
     static let webhook = Schema.record("Webhook", Webhook.self)

@@ -140,6 +140,24 @@ enum CommandOperations {
             }
             return try .json(OutputMakers(try await call.ledger.makers(of: outputs)))
         },
+        Operation(
+            name: "findEarlierScans",
+            method: .post,
+            path: "/api/v1/scans",
+            summary: "what is known of the scans of each source, in their order; null where there was none",
+            access: .submitters,
+            body: .json(
+                .object([.must("sources", .list(.text(1...4_096)), "root, colon and path of each; 20,000 at most")])
+            ),
+            answer: Shapes.all("scans", .orNothing(Shapes.earlierScan))
+        ) { call in
+            let sources = call.body?.members?["sources"]?.items?.compactMap(\.text) ?? []
+            // Not in the shape, because a longer list may also be longer than a body may be.
+            guard sources.count <= 20_000 else {
+                throw Problem(.badBody, mistakes: [.init(pointer: "/sources", detail: "may have 20000 items")])
+            }
+            return try .json(EarlierScans(try await call.ledger.earlierScans(of: sources)))
+        },
     ]
 }
 

@@ -76,11 +76,14 @@ struct ExportRow {
         let seconds = attempt.flatMap { attempt in
             attempt.endedAt.map { Self.printed($0).timeIntervalSince(Self.printed(attempt.startedAt)) }
         }
+        // Of a scan, those that were decoded.
+        let frames: Int64? = attempt?.facts.framesOut ?? attempt?.facts.scan?.frames
+        let remarks: String? = attempt?.facts.reportOnAll?.briefRemarks ?? attempt?.facts.scan?.damage.brief
         cells =
             ExportRow(number, story.summary, file).cells + [
                 destination ?? "", attempt?.host ?? "", attempt?.startedAt.formatted(.iso8601WithMilliseconds) ?? "",
-                seconds.map { Figures.decimals($0, 3) } ?? "", attempt?.facts.framesOut.map { "\($0)" } ?? "",
-                attempt?.facts.reportOnAll?.briefRemarks ?? "", count > 0 ? "\(count)" : "",
+                seconds.map { Figures.decimals($0, 3) } ?? "", frames.map { "\($0)" } ?? "",
+                remarks ?? "", count > 0 ? "\(count)" : "",
             ]
     }
 

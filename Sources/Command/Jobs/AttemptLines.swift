@@ -39,6 +39,9 @@ struct AttemptLines {
                 lines += line.hasPrefix(" ") ? ["    " + line] : folded("note: \(line)")
             }
         }
+        for line in attempt.facts.scan?.lines ?? [] {
+            lines += line.hasPrefix(" ") ? ["    " + line] : folded("scan: \(line)")
+        }
         return lines
     }
 

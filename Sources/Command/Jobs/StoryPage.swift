@@ -71,6 +71,7 @@ struct StoryPage {
             lines.append(row("to", join([output.location.printable] + words)))
         }
         var wishes: [String] = []
+        if let scan = recipe.scan { wishes.append(scan.loudness ? "scan, with the loudness" : "scan") }
         if recipe.damage != .strict { wishes.append("on damage \(recipe.damage.rawValue)") }
         if let limit = recipe.limits?.concealSeconds {
             wishes.append("at most \(Figures.duration(seconds: Double(limit))) of silence")
@@ -141,6 +142,8 @@ struct StoryPage {
 
     private var result: String? {
         guard job.state == .completed || job.state == .publishing else { return nil }
+        // A scan has the digest of its sound, which its attempt shows, and no output.
+        if story.attempts.last?.facts.scan != nil { return nil }
         let adopted = job.placement == .adopted ? "adopted: an earlier attempt published it" : nil
         let parts = [job.bytes.map { Figures.bytes($0) }, job.digest.map { "sha256 \($0)" }, adopted].compactMap { $0 }
         return parts.isEmpty ? nil : parts.joined(separator: "   ")

@@ -29,13 +29,7 @@ extension ConversionReport {
                 "\(source.printable) is damaged in \(Figures.count(damage.stretchCount, "place")): "
                     + "\(Figures.count(damage.frames, "frame")) \(done)"
             )
-            for stretch in damage.stretches.prefix(5) {
-                let time = MediaTime(frames: stretch.start, rate: self.source.sampleRateHz)
-                lines.append(
-                    "  \(Figures.count(stretch.frames, "frame")) from \(time.short): \(stretch.code.printable)"
-                )
-            }
-            if damage.stretchCount > 5 { lines.append("  and others; --json lists all") }
+            lines += damage.placeLines(rate: self.source.sampleRateHz)
         }
         return lines + remarks.map(\.detail.printable)
     }
@@ -46,9 +40,37 @@ extension JobRemarks {
     var brief: String? { ConversionReport.brief(damage, remarks) }
 }
 
+extension ScanReport {
+    /// What a scan has found, as `job` prints it. Lines that belong to the one before begin with spaces.
+    var lines: [String] {
+        var lines = ["\(Figures.count(frames, "frame")) decoded, " + (damage.brief ?? "no damage")]
+        if let sound {
+            lines += damage.placeLines(rate: sound.sampleRateHz)
+            lines.append("sound \(sound.description), sha256 \(sound.sha256)".printable)
+        }
+        if let loudness {
+            let parts = [
+                loudness.integratedLUFS.map { LoudnessWords.lufs($0) },
+                loudness.truePeakDBTP.map { "true peak \(LoudnessWords.figure($0)) dBTP" },
+            ].compactMap(\.self)
+            lines.append("loudness " + (parts.isEmpty ? "not measurable" : parts.joined(separator: ", ")))
+        }
+        return lines
+    }
+}
+
 extension DamageReport {
+    /// The first places: `  4,096 frames from 0:01.000: corrupt_stream`.
+    fileprivate func placeLines(rate: Int) -> [String] {
+        let lines = stretches.prefix(5).map { stretch in
+            let time = MediaTime(frames: stretch.start, rate: rate)
+            return "  \(Figures.count(stretch.frames, "frame")) from \(time.short): \(stretch.code.printable)"
+        }
+        return stretchCount > 5 ? lines + ["  and others; --json lists all"] : Array(lines)
+    }
+
     /// `4,096 frames damaged in 1 place`; `nil` for a source without damage.
-    fileprivate var brief: String? {
+    var brief: String? {
         guard !isEmpty else { return nil }
         return "\(Figures.count(frames, "frame")) damaged in \(Figures.count(stretchCount, "place"))"
     }

@@ -214,7 +214,9 @@ struct WorkerLine: JournalRecord {
     }
 
     private func describe(_ line: AttemptLine, _ paint: (String, Ink) -> String) -> String {
-        let way = "job \(line.job)  \(line.source.bounded) -> \(line.destination.bounded)"
+        // A scan has no destination.
+        let end = line.destination.isEmpty ? "" : " -> \(line.destination.bounded)"
+        let way = "job \(line.job)  \(line.source.bounded)\(end)"
         switch line.outcome {
         case .completed:
             var facts = [way]

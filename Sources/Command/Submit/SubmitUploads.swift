@@ -41,14 +41,7 @@ enum SubmitUploads {
         }
         // A folder that the user names is checked, also if nothing is sent.
         guard wish != nil || namesFilesElsewhere(words, roots, isNamed: isNamed, invocation) else { return roots }
-        let cluster: Cluster
-        do {
-            let reachTimeout: Duration? = invocation[Question.dryRun] ? .seconds(2) : nil
-            cluster = try LedgerWork.run(invocation, reachTimeout: reachTimeout) { try await look($0) }
-        } catch let error as LedgerError where invocation[Question.dryRun] && error.isTransient {
-            // The dry run says by itself that the ledger does not answer.
-            return roots
-        }
+        guard let cluster = try look(invocation) else { return roots }
         if wish == nil, !isNamed {
             if cluster.roots?.contains(PathRoots.usual.name) == true { return roots }
             if cluster.offer.uploads.isEmpty {
@@ -60,6 +53,22 @@ enum SubmitUploads {
         if wish == nil, cluster.offer.uploads.isEmpty { return roots }
         let places = UploadPlaces(base: try base(wish, cluster), mostBytes: cluster.offer.mostUploadBytes)
         return roots.sending(to: places, isNamed: isNamed)
+    }
+
+    /// The same for a command that sends no files: `roots`, or the reason why no file of this machine can be used.
+    static func settleUnsent(_ roots: PathRoots, _ words: [String], _ invocation: Invocation) throws -> PathRoots {
+        guard try LedgerOptions.coordinator(invocation) != nil, try LedgerOptions.rootWords(invocation).isEmpty,
+            namesFilesElsewhere(words, roots, isNamed: false, invocation), let cluster = try look(invocation),
+            cluster.roots?.contains(PathRoots.usual.name) != true
+        else { return roots }
+        return roots.refusing(
+            because: Refusal(
+                message:
+                    "no running worker is known to have root \(PathRoots.usual.name), and with it the files of this "
+                    + "machine; nothing was submitted",
+                hint: rootHint(cluster.roots ?? [])
+            )
+        )
     }
 
     /// Whether a word names a file of this machine that lies under no root that the user has named.
@@ -75,6 +84,16 @@ enum SubmitUploads {
             guard !roots.isLocation(ofSource: word) else { return false }
             let path = roots.absolute(word)
             return !isNamed || roots.place(of: path) == nil && roots.place(of: path + "/") == nil
+        }
+    }
+
+    /// `nil` in a dry run if the ledger does not answer, which the dry run then says by itself.
+    private static func look(_ invocation: Invocation) throws -> Cluster? {
+        do {
+            let reachTimeout: Duration? = invocation[Question.dryRun] ? .seconds(2) : nil
+            return try LedgerWork.run(invocation, reachTimeout: reachTimeout) { try await look($0) }
+        } catch let error as LedgerError where invocation[Question.dryRun] && error.isTransient {
+            return nil
         }
     }
 
@@ -102,15 +121,19 @@ enum SubmitUploads {
     }
 
     private static func refusal(_ roots: Set<String>) -> Refusal {
-        let known = roots.isEmpty ? "" : " (the workers have \(roots.sorted().prefix(10).joined(separator: ", ")))"
-        return Refusal(
+        Refusal(
             message:
                 "no running worker has root \(PathRoots.usual.name), so none has the files of this machine, and the "
                 + "coordinator takes no uploads; nothing was submitted",
-            hint:
-                "for a folder that the workers have as well, use --root NAME=PATH with the name of their root\(known); to "
-                + "send the files, start the coordinator with --uploads ROOT".printable
+            hint: rootHint(roots) + "; to send the files, start the coordinator with --uploads ROOT"
         )
+    }
+
+    /// How to use files of this machine that workers have as well, which have these roots.
+    private static func rootHint(_ roots: Set<String>) -> String {
+        let known = roots.isEmpty ? "" : " (the workers have \(roots.sorted().prefix(10).joined(separator: ", ")))"
+        return "for a folder that the workers have as well, use --root NAME=PATH with the name of their root\(known)"
+            .printable
     }
 
     /// Where files go, as the start of a location.

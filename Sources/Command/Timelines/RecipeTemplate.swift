@@ -34,6 +34,9 @@ struct RecipeTemplate {
             throw UsageError("\(other.word) and --recipe exclude each other", hint: "change the recipe instead")
         }
         let file = try RecipeFile(word: word, invocation)
+        guard file.recipe.scan == nil else {
+            throw UsageError("\(file.name.printable) is a scan, and converts nothing", hint: "use \"sluice scan\"")
+        }
         var recipe = file.recipe
         let isPlaceholder = { (source: Recipe.Source) in source.location == Self.placeholder }
         recipe.sources = recipe.sources.filter(isPlaceholder) + recipe.sources.filter { !isPlaceholder($0) }

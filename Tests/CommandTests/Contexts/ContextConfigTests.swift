@@ -302,7 +302,7 @@ struct ContextConfigTests {
         #expect(try setting("root") == "missing")
         #expect(try setting("root", "--context", "prod") == "in=/mnt/in:ro, out=/srv/out context prod")
         let table = try config("show", "--context", "prod").checked().outputText
-        #expect(table.contains("submit, doctor, check, worker, coordinator"))
+        #expect(table.contains("submit, doctor, check, scan, worker, coordinator"))
     }
 
     @Test func damagedConfigurationStopsOnlyWhatNeedsIt() throws {
