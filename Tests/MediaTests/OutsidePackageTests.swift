@@ -13,8 +13,11 @@ import Testing
             .appending(path: "Outside").path
         var environment = ProcessInfo.processInfo.environment
         environment["SLUICE_BUILD"] = URL(filePath: BuiltProgram.path("media-program")).deletingLastPathComponent().path
-        // In a new folder, because a build does not notice that the modules of another build have changed.
-        let build = ["build", "--package-path", package, "--scratch-path", folder.path("build")]
+        // In a new folder, because a build does not notice that the modules of another build have changed. Nor does the cache
+        // of manifests notice it, and this manifest lists the objects that it found.
+        let build = [
+            "build", "--manifest-cache", "none", "--package-path", package, "--scratch-path", folder.path("build"),
+        ]
         try Run.program("swift", build, environment: environment).checked()
         let program = folder.path("build/debug/recorder")
         let run = try Run.program(program, [folder.path], limit: .seconds(600)).checked()
