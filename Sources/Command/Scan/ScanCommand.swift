@@ -64,7 +64,7 @@ enum ScanCommand {
         let named = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
         let roots = try SubmitUploads.settleUnsent(named, invocation.words(paths), invocation)
         for word in invocation.words(paths) { try check(word, roots) }
-        let search = try search(roots, invocation)
+        let search = try SourceSearch(invocation.words(paths), roots, invocation)
         guard search.misfits.isEmpty else {
             var names = SubmitPlan.Sample()
             for misfit in search.misfits { names.add(misfit) }
@@ -104,26 +104,6 @@ enum ScanCommand {
             "the folder of the root \(name) is not known here, so its files cannot be listed",
             hint: "--root \(name)=PATH says where it is on this machine, or --files-from FILE lists its files"
         )
-    }
-
-    private static func search(_ roots: PathRoots, _ invocation: Invocation) throws -> SourceSearch {
-        var search = SourceSearch(
-            roots: roots,
-            filter: NameFilter(
-                includes: invocation.all(SubmitOptions.include),
-                excludes: invocation.all(SubmitOptions.exclude),
-                matchesCase: invocation[SubmitOptions.matchCase]
-            ),
-            isRecursive: invocation[SubmitOptions.recursive],
-            isStrict: invocation[SubmitOptions.strictNames]
-        )
-        for word in invocation.words(paths) { try search.take(word: word) }
-        if let file = invocation[SubmitOptions.filesFrom] {
-            for (path, shown) in try PathList.read(file, byNull: invocation[SubmitOptions.null]) {
-                if let path { try search.take(listed: path) } else { search.takeMisfit(shown) }
-            }
-        }
-        return search
     }
 
     private static func scan(_ sources: [Location], _ roots: PathRoots, _ page: ScanPage) throws -> ExitCode {

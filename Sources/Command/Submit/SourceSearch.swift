@@ -45,6 +45,26 @@ struct SourceSearch {
         walk = FolderWalk(filter: filter)
     }
 
+    /// Finds what `words` and the list of a command name, as the options that `submit` and `scan` share say.
+    init(_ words: [String], _ roots: PathRoots, _ invocation: Invocation) throws {
+        self.init(
+            roots: roots,
+            filter: NameFilter(
+                includes: invocation.all(SubmitOptions.include),
+                excludes: invocation.all(SubmitOptions.exclude),
+                matchesCase: invocation[SubmitOptions.matchCase]
+            ),
+            isRecursive: invocation[SubmitOptions.recursive],
+            isStrict: invocation[SubmitOptions.strictNames]
+        )
+        for word in words { try take(word: word) }
+        if let file = invocation[SubmitOptions.filesFrom] {
+            for (path, shown) in try PathList.read(file, byNull: invocation[SubmitOptions.null]) {
+                if let path { try take(listed: path) } else { takeMisfit(shown) }
+            }
+        }
+    }
+
     var otherKinds: Int { walk.otherKinds }
 
     /// Adds a file, or with `-r` the contents of a folder. Throws a `Refusal` if it does not exist.

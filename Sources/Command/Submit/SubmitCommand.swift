@@ -98,7 +98,7 @@ enum SubmitCommand {
             base.sources[index].location = try roots.location(ofNamed: base.sources[index].location).description
         }
 
-        let search = try search(roots, invocation)
+        let search = try SourceSearch(invocation.words(paths), roots, invocation)
         guard !search.sources.isEmpty || !search.misfits.isEmpty else {
             let others =
                 search.otherKinds > 0
@@ -176,26 +176,6 @@ enum SubmitCommand {
             throw UsageError("--notify takes the name or the id of one webhook", hint: "repeat it for several")
         }
         try SourceCuts.checkOptions(invocation)
-    }
-
-    private static func search(_ roots: PathRoots, _ invocation: Invocation) throws -> SourceSearch {
-        var search = SourceSearch(
-            roots: roots,
-            filter: NameFilter(
-                includes: invocation.all(SubmitOptions.include),
-                excludes: invocation.all(SubmitOptions.exclude),
-                matchesCase: invocation[SubmitOptions.matchCase]
-            ),
-            isRecursive: invocation[SubmitOptions.recursive],
-            isStrict: invocation[SubmitOptions.strictNames]
-        )
-        for word in invocation.words(paths) { try search.take(word: word) }
-        if let file = invocation[SubmitOptions.filesFrom] {
-            for (path, shown) in try PathList.read(file, byNull: invocation[SubmitOptions.null]) {
-                if let path { try search.take(listed: path) } else { search.takeMisfit(shown) }
-            }
-        }
-        return search
     }
 
     private static func remark(_ search: SourceSearch, _ console: CommandOutput) {
