@@ -20,7 +20,7 @@ enum UploadedFileOperations {
                 method: .get,
                 path: "/api/v1/files/{root}/{path}",
                 summary:
-                    "the length and the digest of a file below a root that takes uploads, so that nobody sends it again",
+                    "the length and the digest of a file below a root that takes uploads: a client need not send it again",
                 access: .submitters,
                 parameters: UploadOperation.place,
                 answer: Shapes.upload,

@@ -38,7 +38,7 @@ struct OutputCheck: Sendable {
 
     let ledger: any CommandLedger
     let roots: PathRoots
-    /// Compares outputs under roots that are not on this machine; `nil` if nobody does.
+    /// Compares outputs under roots that are not on this machine; `nil` if no coordinator does.
     let remote: RemoteOutputCheck?
     /// How many files are read at one time, or compared by the coordinator.
     let width: Int

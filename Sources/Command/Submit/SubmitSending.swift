@@ -192,6 +192,7 @@ struct SubmitSending: Sendable {
     private func gaps(_ survey: SubmitSurvey, _ ledger: any CommandLedger) async -> SubmitGaps {
         // `try?`: whether the ledger is the private cluster is known, as the ledger has just answered.
         let startsWorkers = (try? LedgerOptions.place(invocation)) == .cluster
+        // `try?`: the jobs are added, and a note that is missing must not make the command fail.
         let gaps = try? await SubmitGaps(plan.needs(survey.chosen), in: invocation[SubmitOptions.queue], on: ledger)
         guard let gaps, !(startsWorkers && gaps.lacksWorkers) else { return SubmitGaps() }
         return gaps

@@ -45,7 +45,7 @@ enum SubmitUploads {
         if wish == nil, !isNamed {
             if cluster.roots?.contains(PathRoots.usual.name) == true { return roots }
             if cluster.offer.uploads.isEmpty {
-                // Without workers, nobody knows what they will have.
+                // Without running workers, their future roots are unknown.
                 guard let known = cluster.roots else { return roots }
                 return roots.refusing(because: refusal(known))
             }

@@ -8,7 +8,7 @@ extension OutputFetching {
     /// How many jobs are asked for at a time.
     private static let pageSize: Int32 = 200
 
-    /// Throws a `Refusal` if there will be nothing to fetch from, before anybody waits.
+    /// Throws a `Refusal` before the command waits, if no coordinator serves outputs.
     func check(roots: Set<String> = [], _ invocation: Invocation) throws {
         try LedgerWork.run(invocation) { _ in try await check(roots: roots) }
     }

@@ -21,6 +21,7 @@ public final class PCMDigest {
     /// Only the upper `bits` of 32-bit samples count: an encoder of that depth drops the bits below.
     init(bits: Int = 32) {
         kept = (1..<32).contains(bits) ? ~0 << UInt32(32 - bits) : ~0
+        // Every build of libavutil has it: no option leaves it out.
         guard av_hash_alloc(&context, "MD5") >= 0 else { fatalError("libavutil has no MD5") }
         av_hash_init(context)
     }

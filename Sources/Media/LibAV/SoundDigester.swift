@@ -20,6 +20,7 @@ final class SoundDigester {
         codec = track.codecName
         bitDepth = track.bitDepth
         coversPackets = !track.isLossless || track.isFloat && !track.codecName.hasPrefix("pcm_")
+        // Every build of libavutil has it: no option leaves it out.
         guard av_hash_alloc(&context, "SHA256") >= 0 else { fatalError("libavutil has no SHA-256") }
         av_hash_init(context)
     }
