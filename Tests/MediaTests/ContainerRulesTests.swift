@@ -17,7 +17,7 @@ import Testing
         #expect(rules.packets == PacketTraits(jump: .byBytes))
         #expect(rules.frameSyntax == nil)
         #expect(rules.statesTimes)
-        #expect(!rules.statesFrames(of: "aac"))
+        #expect(rules.packets.tables.isEmpty)
     }
 
     @Test func rulesOfAnOutputWriteWhatTheRulesOfASourceRead() {

@@ -7,6 +7,8 @@ struct CAF: ContainerRules {
     /// The data chunk begins with an edit count of four bytes. Its size is -1 while the file is being written.
     private static let editCountBytes: Int64 = 4
 
+    let packets = PacketTraits(tables: .packets)
+
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
         guard let data = Self.chunks.first("data", in: source), data.size == -1 else { return nil }
         return StreamedHeader(soundBytes: size - data.place - Self.editCountBytes)
@@ -23,8 +25,6 @@ struct CAF: ContainerRules {
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
         .ofPCM(stated, stream)
     }
-
-    func statesFrames(of codec: String) -> Bool { ["opus", "alac", "flac"].contains(codec) }
 
     func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { stream.isPCM ? nil : track.length.frames }
 

@@ -4,7 +4,7 @@ struct DSDIFF: SourceRules {
 
     /// Length from the bytes of the sound. A byte holds eight samples of one channel, one frame to libav.
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
-        guard stream.codecName.hasPrefix("dsd_"), stream.channelCount > 0,
+        guard stream.codec.packets.bytesAreFrames, stream.channelCount > 0,
             let size = Self.chunks.first("DSD ", in: demuxer.source)?.size, size > 0
         else { return nil }
         return ContainerFacts(soundFrames: size / Int64(stream.channelCount))

@@ -80,11 +80,8 @@ protocol SourceRules: Sendable {
     /// The frames to drop from the first packet, where libav states others; `nil` if libav is right.
     func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)?
 
-    /// Whether the name of the encoder libfaac in the first packet means priming that nothing else states.
-    func obeysFAACMark(in track: Track) -> Bool
-
-    /// Whether the times of two packets of `codec` state exactly how many frames lie between them.
-    func statesFrames(of codec: String) -> Bool
+    /// Whether a mark in the first packet means `priming` frames that nothing else states.
+    func obeysMark(of priming: Int, in track: Track) -> Bool
 
     /// The pages of the container, if it has pages that show losses.
     func pages(of source: ByteSource) -> OggPages?
@@ -144,8 +141,7 @@ extension SourceRules {
     func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)? {
         nil
     }
-    func obeysFAACMark(in track: Track) -> Bool { true }
-    func statesFrames(of codec: String) -> Bool { false }
+    func obeysMark(of priming: Int, in track: Track) -> Bool { true }
     func pages(of source: ByteSource) -> OggPages? { nil }
     func numbering(of stream: InputStream) -> FLACNumbering? { nil }
     func nextStart(in source: ByteSource, behind place: Int64) -> Int64? { nil }
@@ -173,12 +169,14 @@ struct PacketTraits: Hashable {
     var stateTheirSkip = false
     /// Whether one wrong number can shift all times after it.
     var mayShiftTogether = false
-    /// Whether libav takes the first Vorbis packet, which only fills the decoder's window, for sound.
-    var countFirstVorbisPacket = false
+    /// Whether libav takes a first packet that only fills the decoder's window for sound.
+    var countWindowFill = false
     /// Whether libav drops an incomplete last packet without a word.
     var lackIncompleteLast = false
     /// Whether sound may follow the length that the header states, because files were joined.
     var mayFollowTheEnd = false
+    /// The tables in which the container states the frames of packets.
+    var tables: PacketTables = []
     /// Whether each packet begins with an ADTS header.
     var beginWithADTSHeaders = false
 

@@ -59,7 +59,7 @@ final class Demuxer {
         }
         if source.isOverTime { throw Demuxer.overTime(name) }
         if rules.mayHaveItsIndexBehind,
-            streams.contains(where: { $0.isAudio && source.hasPassed($0.firstIndexedPlace) })
+            streams.contains(where: { $0.isAudio && source.hasPassed($0.firstIndexed?.place) })
         {
             throw Demuxer.indexBehind(name)
         }

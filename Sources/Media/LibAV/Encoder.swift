@@ -70,17 +70,9 @@ struct Encoder: ~Copyable {
     }
 
     /// The channel order that the encoder expects; `nil` for the layout's own order.
-    ///
-    /// libav 5.1 passes the five channels of 5.0 and the seven of 6.1 to libopus in a wrong order, and every
-    /// decoder then plays the centre channel at the back. This order undoes that.
-    var channelOrder: [Int]? {
-        guard context.pointee.codec_id == AV_CODEC_ID_OPUS else { return nil }
-        switch shape.channelCount {
-        case 5: return [0, 1, 4, 2, 3]
-        case 7: return [0, 1, 4, 3, 5, 2, 6]
-        default: return nil
-        }
-    }
+    var channelOrder: [Int]? { rules.encoderOrder(ofChannels: shape.channelCount) }
+
+    private var rules: any CodecRules { CodecRegistry.rules(context.pointee.codec_id) }
 
     /// The number of upper bits of each sample that the encoder keeps.
     var keptBits: Int {
@@ -101,10 +93,7 @@ struct Encoder: ~Copyable {
     }
 
     /// The fewest frames that the last block may have.
-    ///
-    /// libav's ALAC encoder sizes its output buffer for one element: with more channels, the headers of a few
-    /// frames overrun the buffer, and libav aborts the process.
-    var shortestLastBlock: Int { context.pointee.codec_id == AV_CODEC_ID_ALAC && shape.channelCount > 2 ? 8 : 1 }
+    var shortestLastBlock: Int { rules.shortestLastBlock(channels: shape.channelCount) }
 
     /// The encoder delay: frames that a decoder must drop at the start. Vorbis knows it only after its first packet.
     var delay: Int { Int(context.pointee.initial_padding) }

@@ -16,7 +16,7 @@ struct InputStream {
     var isUnknown: Bool { parameters.codec_type == AVMEDIA_TYPE_UNKNOWN }
     var isData: Bool { parameters.codec_type == AVMEDIA_TYPE_DATA }
     var isCover: Bool { pointer.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 }
-    var codecName: String { String(cString: avcodec_get_name(parameters.codec_id)) }
+    var codecName: String { CodecRegistry.name(parameters.codec_id) }
     /// The allowed decoder for the codec; `nil` if there is none.
     var decoder: UnsafePointer<AVCodec>? { Allowlist.decoder(of: parameters.codec_id) }
     var isDefault: Bool { pointer.pointee.disposition & AV_DISPOSITION_DEFAULT != 0 }
@@ -34,7 +34,7 @@ struct InputStream {
     var sampleRateHz: Int { Int(parameters.sample_rate) }
     var channelCount: Int { Int(parameters.ch_layout.nb_channels) }
     var channelMask: UInt64 {
-        Decoder.inventsLayout(parameters.codec_id, channelCount) ? 0 : parameters.ch_layout.waveMask
+        codec.decoding.inventsLayout(channelCount) ? 0 : parameters.ch_layout.waveMask
     }
     var bitRate: Int? { (1...Plausible.bitRate).contains(parameters.bit_rate) ? Int(parameters.bit_rate) : nil }
     var frameSize: Int { Int(parameters.frame_size) }
@@ -43,19 +43,26 @@ struct InputStream {
     /// Priming frames that decoding yields before the sound; `nil` if neither codec nor container states them.
     var codecDelay: Int? { parameters.initial_padding > 0 ? Int(parameters.initial_padding) : nil }
     var startsAtZero: Bool { pointer.pointee.start_time == 0 }
+    /// The codec's header as the container stores it.
     var extradata: [UInt8] {
         guard let data = parameters.extradata else { return [] }
         return Array(UnsafeBufferPointer(start: data, count: Int(parameters.extradata_size)))
     }
 
-    /// The pre-skip in the Opus header: frames at 48 kHz that decoders drop at the start.
-    var opusPreSkip: Int {
-        let header = extradata
-        return header.count >= 12 ? Int(header[10]) | Int(header[11]) << 8 : 0
+    /// Lends the same bytes without copying them; they must not leave the closure.
+    func withCodecHeader<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let (data, count) = (parameters.extradata, Int(parameters.extradata_size))
+        return body(UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : count))
     }
 
-    /// For Opus, the frames that decoders drop at the start; otherwise zero.
-    var opusDelay: Int { parameters.codec_id == AV_CODEC_ID_OPUS ? Int(parameters.initial_padding) : 0 }
+    /// The bits that one sample takes in the stream; zero if they are not always the same.
+    var bitsPerStoredSample: Int { Int(av_get_bits_per_sample(parameters.codec_id)) }
+
+    /// The frames in a packet of `count` bytes; `nil` if libav does not know.
+    func frames(inPacketOf count: Int) -> Int? {
+        let frames = av_get_audio_frame_duration2(pointer.pointee.codecpar, Int32(count))
+        return frames > 0 ? Int(frames) : nil
+    }
 
     /// Significant bits per sample; 16 if the codec has no bit depth.
     var bitDepth: Int {
@@ -68,22 +75,14 @@ struct InputStream {
 
     var sampleFormat: SampleFormat? { SampleFormat(code: AVSampleFormat(parameters.format)) }
 
-    var isFloat: Bool {
-        switch parameters.codec_id {
-        case AV_CODEC_ID_PCM_F32LE, AV_CODEC_ID_PCM_F32BE, AV_CODEC_ID_PCM_F64LE, AV_CODEC_ID_PCM_F64BE: true
-        case AV_CODEC_ID_WAVPACK: sampleFormat?.kind == .float
-        default: false
-        }
-    }
-
     /// Whether decoding returns exactly the samples that were encoded.
     var isLossless: Bool {
         guard let descriptor = avcodec_descriptor_get(parameters.codec_id)?.pointee else { return false }
-        let companded = [AV_CODEC_ID_PCM_MULAW, AV_CODEC_ID_PCM_ALAW].contains(parameters.codec_id)
         return descriptor.props & AV_CODEC_PROP_LOSSLESS != 0 && descriptor.props & AV_CODEC_PROP_LOSSY == 0
-            && !companded
+            && !codec.isCompanded
     }
 
+    /// Whether the codec is in libav's range of PCM.
     var isPCM: Bool {
         parameters.codec_id.rawValue >= AV_CODEC_ID_PCM_S16LE.rawValue
             && parameters.codec_id.rawValue < AV_CODEC_ID_ADPCM_IMA_QT.rawValue
@@ -142,35 +141,13 @@ struct InputStream {
         return entry.timestamp
     }
 
-    /// Where the first packet in libav's index lies; `nil` if there is none.
-    var firstIndexedPlace: Int64? { avformat_index_get_entry(pointer, 0)?.pointee.pos }
+    /// Where the first packet in libav's index lies, and its bytes; `nil` if there is none.
+    var firstIndexed: (place: Int64, bytes: Int)? {
+        avformat_index_get_entry(pointer, 0).map { ($0.pointee.pos, Int($0.pointee.size)) }
+    }
 
     /// The number of entries in libav's index, each of which costs memory.
     var indexEntries: Int { Int(avformat_index_get_entries_count(pointer)) }
-
-    /// Whether the first packet in the container's index carries libfaac's name.
-    func beginsWithFAACMark(_ source: ByteSource) -> Bool {
-        guard parameters.codec_id == AV_CODEC_ID_AAC, let entry = avformat_index_get_entry(pointer, 0)?.pointee,
-            let bytes = source.bytes(at: entry.pos, count: min(Int(entry.size), FAACMark.reach))
-        else { return false }
-        return FAACMark.begins(bytes)
-    }
-
-    /// Frames in every block of a FLAC stream but the last; `nil` for other codecs and if block sizes vary.
-    var flacBlockFrames: Int? {
-        guard parameters.codec_id == AV_CODEC_ID_FLAC, let data = parameters.extradata,
-            parameters.extradata_size >= 34, data[0] == data[2], data[1] == data[3]
-        else { return nil }
-        return Int(data[0]) << 8 | Int(data[1])
-    }
-
-    /// The total number of frames in the FLAC header; `nil` for other codecs and if the header does not state it.
-    var flacTotalFrames: Int64? {
-        let header = extradata
-        guard parameters.codec_id == AV_CODEC_ID_FLAC, header.count >= 34 else { return nil }
-        let total = bigEndian([header[13] & 0x0F] + header[14..<18])
-        return total > 0 ? total : nil
-    }
 
     /// The bytes of a cover stream's picture, as stored in the file.
     var attachedPicture: [UInt8]? {

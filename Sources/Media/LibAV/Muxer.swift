@@ -45,14 +45,15 @@ final class Muxer {
         incoming = encoder.context.pointee.time_base
         stream.pointee.time_base = incoming
         audio = stream
-        stateOpusRate(stream.pointee.codecpar)
+        stateClock(stream.pointee.codecpar)
         try writeMP4Ourselves()
     }
 
-    /// Containers count Opus at 48 kHz whatever the input rate, but libav takes the stated rate for the container's.
-    private func stateOpusRate(_ parameters: UnsafeMutablePointer<AVCodecParameters>) {
-        guard parameters.pointee.codec_id == AV_CODEC_ID_OPUS, parameters.pointee.sample_rate > 0 else { return }
-        let rate = Int32(OpusHeader.rateHz)
+    /// Where containers count at a rate of the codec, libav takes the stated rate for the container's.
+    private func stateClock(_ parameters: UnsafeMutablePointer<AVCodecParameters>) {
+        guard let clock = CodecRegistry.rules(parameters.pointee.codec_id).clockHz, parameters.pointee.sample_rate > 0
+        else { return }
+        let rate = Int32(clock)
         parameters.pointee.initial_padding = parameters.pointee.initial_padding * rate / parameters.pointee.sample_rate
         parameters.pointee.frame_size = parameters.pointee.frame_size * rate / parameters.pointee.sample_rate
         parameters.pointee.sample_rate = rate
@@ -186,15 +187,8 @@ final class Muxer {
         try template.take(&packet, context)
     }
 
-    /// The roll distance: the number of samples (packets) that a decoder needs before its output is
-    /// right: one of AAC, 80 ms of Opus.
-    private var rollDistance: Int? {
-        switch audio!.pointee.codecpar.pointee.codec_id {
-        case AV_CODEC_ID_AAC: 1
-        case AV_CODEC_ID_OPUS: 4
-        default: nil
-        }
-    }
+    /// The roll distance: the number of samples (packets) that a decoder needs before its output is right.
+    private var rollDistance: Int? { CodecRegistry.rules(audio!.pointee.codecpar.pointee.codec_id).rollPackets }
 
     /// libav loses write errors behind its buffer; the sink keeps them.
     private func checkSink(_ operation: StaticString) throws {

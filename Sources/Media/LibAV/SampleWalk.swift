@@ -69,8 +69,6 @@ final class SampleWalk {
 
     // MARK: Checking the index
 
-    private static let codecs = [AV_CODEC_ID_AAC, AV_CODEC_ID_ALAC, AV_CODEC_ID_OPUS, AV_CODEC_ID_FLAC]
-
     /// The range of the stand-in samples in libav's index; `nil` if it is not certain that all
     /// other samples are in their places.
     private static func standIns(
@@ -78,7 +76,7 @@ final class SampleWalk {
         in stream: InputStream,
         _ rules: SampleTableRules
     ) -> Range<Int>? {
-        guard codecs.contains(stream.pointer.pointee.codecpar.pointee.codec_id),
+        guard stream.codec.packets.exactTables.contains(.samples),
             stream.pointer.pointee.time_base.num == 1, let duration = stream.duration
         else { return nil }
         let count = stream.indexEntries

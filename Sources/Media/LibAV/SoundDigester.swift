@@ -19,7 +19,7 @@ final class SoundDigester {
     init(_ track: Track) {
         codec = track.codecName
         bitDepth = track.bitDepth
-        coversPackets = !track.isLossless || track.isFloat && !track.codecName.hasPrefix("pcm_")
+        coversPackets = !track.isLossless || track.isFloat && !track.codec.packets.isPCM
         // Every build of libavutil has it: no option leaves it out.
         guard av_hash_alloc(&context, "SHA256") >= 0 else { fatalError("libavutil has no SHA-256") }
         av_hash_init(context)

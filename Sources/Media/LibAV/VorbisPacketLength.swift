@@ -30,12 +30,6 @@ final class VorbisPacketLength {
         return VorbisPacketLength(adopting: context)
     }
 
-    /// For a stream that is read; `nil` if its headers are damaged.
-    static func open(_ parameters: UnsafePointer<AVCodecParameters>) -> VorbisPacketLength? {
-        let (data, size) = (parameters.pointee.extradata, parameters.pointee.extradata_size)
-        return av_vorbis_parse_init(data, size).map(VorbisPacketLength.init(adopting:))
-    }
-
     func frames(in bytes: UnsafeRawBufferPointer) -> Int {
         Int(av_vorbis_parse_frame(context, bytes.bindMemory(to: UInt8.self).baseAddress, Int32(bytes.count)))
     }

@@ -13,36 +13,15 @@ struct PacketDurations {
     /// The longest packet in MP4, in frames: a larger step is a gap or a wrong number.
     static let longest: Int64 = 1 << 16
 
-    /// `nil` for PCM, and for codecs whose packet length is not known.
-    init?(_ stream: InputStream) {
-        let fixed: Int64? =
-            switch stream.codecName {
-            // The decoder determined it, and SBR may have doubled it.
-            case "aac": Int64(stream.frameSize)
-            case "mp3": stream.sampleRateHz < 32_000 ? 576 : 1152
-            case "mp2": 1152
-            case "mp1": 384
-            case "amr_nb": 160
-            case "amr_wb": 320
-            case "ac3": 1536
-            case "alac": stream.alacBlockFrames
-            case "flac": stream.flacBlockFrames.map(Int64.init)
-            default: nil
-            }
-        if let fixed, (1...Self.longest).contains(fixed) {
-            (whole, unit) = (fixed, fixed)
-            return
-        }
-        whole = nil
-        switch stream.codecName {
-        case "opus": unit = 120
-        case "eac3": unit = 256
-        // The shortest blocks have 64 frames and overlap by half.
-        case "vorbis": unit = 32
-        case "flac": unit = 1
-        default: return nil
-        }
+    private init(whole: Int64?, unit: Int64) { (self.whole, self.unit) = (whole, unit) }
+
+    /// Every packet but the last has `frames`; `nil` if no packet has so many, or they are not known.
+    static func equal(_ frames: Int64?) -> PacketDurations? {
+        frames.flatMap { (1...longest).contains($0) ? PacketDurations(whole: $0, unit: $0) : nil }
     }
+
+    /// Packets differ, but every one but the last has a multiple of `unit`.
+    static func multiples(of unit: Int64) -> PacketDurations { PacketDurations(whole: nil, unit: unit) }
 
     /// The frames that the packet must yield; `nil` if only a gap before the next packet explains
     /// the times, or nothing is known.
@@ -56,13 +35,5 @@ struct PacketDurations {
         if isSteady, unit > 1, let exact, exact % unit == 0 { return exact <= Self.longest ? exact : nil }
         isSteady = false
         return abs(near - own) <= own / 2 ? own : nil
-    }
-}
-
-extension InputStream {
-    /// Frames in every block of an ALAC stream but the last, from the codec's header.
-    fileprivate var alacBlockFrames: Int64? {
-        let cookie = extradata
-        return cookie.count >= 16 ? cookie[12..<16].reduce(0) { $0 << 8 | Int64($1) } : nil
     }
 }

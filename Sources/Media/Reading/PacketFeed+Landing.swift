@@ -7,7 +7,7 @@ extension PacketFeed {
         fileprivate var watch: TimestampWatch?
         fileprivate var pages: OggPages.State?
         fileprivate var framed: FramedPackets.State?
-        fileprivate var lengths: PacketLength.State
+        fileprivate var lengths: PacketLength
         fileprivate var numbers: Numbers
     }
 
@@ -18,7 +18,7 @@ extension PacketFeed {
             watch: watch,
             pages: pages?.state,
             framed: demuxer.framed?.state,
-            lengths: lengths.state,
+            lengths: lengths,
             numbers: numbers
         )
     }
@@ -27,7 +27,7 @@ extension PacketFeed {
         watch = state.watch
         if let known = state.pages { pages?.state = known }
         if let known = state.framed { demuxer.framed?.state = known }
-        lengths.state = state.lengths
+        lengths = state.lengths
         numbers = state.numbers
     }
 

@@ -19,8 +19,8 @@ extension PacketFeed {
         guard maySkip, !lengths.isBroken, let place, let preroll else { return nil }
         // Damage is found only by decoding everything. PCM can only lack its end.
         guard stream.isPCM || !bearsDamage, frame - place > max(preroll * 2, Self.leastSkip) else { return nil }
-        // Counting by packets works only if all frames that they promised came out. Opus holds a few back.
-        guard (0...(track.codecName == "opus" ? 960 : 0)).contains(place - decoded) else { return nil }
+        // Counting by packets works only if all frames that they promised came out, or are held back.
+        guard (0...codec.heldBackFrames).contains(place - decoded) else { return nil }
         if demuxer.source.isSeekable, frame - place > Self.leastJump,
             let landed = try jump(to: frame - preroll, using: &scratch)
         {
@@ -45,9 +45,8 @@ extension PacketFeed {
             let start = try clockPlace(of: scratch, counted: before)
             guard let frames = readFrames, start + frames <= frame, scratch.isPlain else {
                 putBack(&scratch, at: before)
-                // Vorbis needs one packet to fill its window; that packet gives no output.
-                givesNothing = hasMoved && track.codecName == "vorbis"
-                return hasMoved ? before + (track.codecName == "vorbis" ? readFrames ?? 0 : 0) : nil
+                givesNothing = hasMoved && codec.firstFillsWindow
+                return hasMoved ? before + (codec.firstFillsWindow ? readFrames ?? 0 : 0) : nil
             }
             index?.note(scratch, at: before)
             place = start + frames
@@ -159,32 +158,6 @@ extension PacketFeed {
     /// Shorter distances are read, which costs less than discarding the buffer.
     private static let leastJump: Int64 = 1 << 17
 
-    /// Frames that a decoder needs before its output equals the output without the skip. `nil` if a skip cannot be
-    /// exact, because packets depend on everything before them, or libav's decoder does.
-    ///
-    /// Measured on noise and sweeps. The noise that AC-3, E-AC-3 and AAC substitute for sound differs after a skip.
-    var preroll: Int64? {
-        if stream.isPCM { return 0 }
-        switch track.codecName {
-        case "alac", "flac", "tta", "wavpack", "adpcm_ima_wav", "adpcm_ms", "adpcm_swf": return 0
-        // The bit reservoir reaches 511 bytes back: at most ten frames, plus one for the overlap.
-        case "mp3", "mp2", "mp1": return 12 * 1152
-        // SBR data is coded differentially, over a second or so.
-        case "aac", "aac_latm": return max(Int(readFrames ?? 0), stream.frameSize) == 2048 ? 48 * 2048 : 8 * 1024
-        case "ac3", "eac3": return 4 * 1536
-        case "dts": return 8 * 1024
-        case "vorbis": return 2 * 8192
-        // RFC 7845 requires 80 ms, after which no difference is heard. After three seconds there is none.
-        case "opus": return 144_000
-        // A superpacket begins in the one before it.
-        case "wmav1", "wmav2": return 32_768
-        // Predictors whose past fades, in a few seconds at most.
-        case "gsm", "gsm_ms", "adpcm_g726": return 2 * 8_000
-        case "adpcm_g722": return 2 * 16_000
-        case "speex": return 4 * 16_000
-        // A stream can be entered every 128 packets, which have 160 frames at the highest rate.
-        case "truehd", "mlp": return 2 * 128 * 160
-        default: return nil
-        }
-    }
+    /// Frames that a decoder needs before its output equals the output without the skip; `nil` if it never does.
+    var preroll: Int64? { codec.preroll(packetFrames: max(Int(readFrames ?? 0), stream.frameSize)) }
 }

@@ -9,6 +9,8 @@ struct PacketFeed: ~Copyable {
     let demuxer: Demuxer
     /// How libav delivers the packets of this container.
     let traits: PacketTraits
+    /// What is special about the packets of this codec.
+    let codec: CodecTraits
     /// The syntax of the frames, for a source without a container.
     let syntax: FrameSyntax?
     let stream: InputStream
@@ -113,14 +115,14 @@ struct PacketFeed: ~Copyable {
         self.track = track
         self.bearsDamage = bearsDamage
         ahead = try Packet()
-        lengths = PacketLength(stream)
         // Local, because `&&` below captures it: Swift 6.3 releases fields of an unfinished noncopyable `self` that an
         // autoclosure captures.
         let (rules, traits) = (demuxer.rules, demuxer.rules.packets)
-        self.traits = traits
+        let (codecRules, codec) = (track.codec, track.codec.packets)
+        (self.traits, self.codec) = (traits, codec)
         syntax = rules.frameSyntax
-        countsByContainer = track.codecName == "tta" && !traits.timesAreRounded
-        timesStateFrames = rules.statesFrames(of: track.codecName)
+        countsByContainer = codec.framesAreInContainer && !traits.timesAreRounded
+        timesStateFrames = !codec.exactTables.isDisjoint(with: traits.tables)
         soundEnd =
             track.isCutAtLength
             ? track.length.exactFrames : track.endsWithItsPackets ? nil : rules.soundEnd(of: track, stream)
@@ -130,7 +132,8 @@ struct PacketFeed: ~Copyable {
         if numbering != nil {
             chain = FLACChain(promisedFrames: track.length.exactFrames, rate: track.sampleRateHz)
         }
-        durations = PacketDurations(stream)
+        lengths = PacketLength(codecRules.length(of: stream))
+        durations = codecRules.durations(of: stream)
         demuxer.select(track.index)
     }
 
@@ -176,7 +179,7 @@ struct PacketFeed: ~Copyable {
                     return false
                 }
                 if traits.mayBeTags, packet.isTag { continue }
-                if packet.byteCount == 0, track.codecName == "qcelp" { try packet.setBytes([0]) }
+                if packet.byteCount == 0, let byte = codec.emptyPacket { try packet.setBytes([byte]) }
                 arrivalAhead.loss = demuxer.framed?.takeLoss() ?? arrivalAhead.loss
                 count(packet)
                 try correctSkip(&packet)
@@ -202,10 +205,10 @@ struct PacketFeed: ~Copyable {
         } else if packetCount == 1, let (start, end) = demuxer.rules.firstSkip(of: packet, stream, track) {
             try packet.setSkip(start: start, end: end)
         }
-        if packetCount == 1, track.codecName == "aac", packet.skip.start == 0,
-            demuxer.rules.obeysFAACMark(in: track), packet.withBytes({ FAACMark.begins($0) })
+        if packetCount == 1, packet.skip.start == 0, let priming = track.codec.markedPriming(of: packet),
+            demuxer.rules.obeysMark(of: priming, in: track)
         {
-            try packet.setSkip(start: FAACMark.priming, end: packet.skip.end)
+            try packet.setSkip(start: priming, end: packet.skip.end)
         }
     }
 
@@ -276,8 +279,7 @@ struct PacketFeed: ~Copyable {
         packetCount += 1
         packetBytes += Int64(packet.byteCount)
         readFrames = countsByContainer ? frames(of: packet) : lengths.frames(in: packet)
-        // The first Vorbis packet only fills the window.
-        if packetCount == 1, track.codecName == "vorbis" { readFrames = 0 }
+        if packetCount == 1, codec.firstFillsWindow { readFrames = 0 }
         arrivalAhead.frames = readFrames
         if numbering != nil, let header = packet.flacHeader, header.isIntact {
             arrivalAhead.start = numbering!.start(of: header)
@@ -310,10 +312,10 @@ struct PacketFeed: ~Copyable {
 
     /// Frames that libav drops at the end of the current packet although they are sound.
     ///
-    /// In a chained Vorbis stream whose first link has one page, libav counts frames for the first packet, which
-    /// only fills the window. This does not apply to a single-page file, which is cut at its length.
+    /// In a chained stream whose first link has one page, libav counts frames for a first packet that only fills the
+    /// window. This does not apply to a single-page file, which is cut at its length.
     var wronglyDropped: Int {
-        guard traits.countFirstVorbisPacket, track.codecName == "vorbis", !track.isCutAtLength, firstTime == 0,
+        guard traits.countWindowFill, codec.firstFillsWindow, !track.isCutAtLength, firstTime == 0,
             lastPage == firstPlace
         else { return 0 }
         return Int(firstDuration)

@@ -78,7 +78,10 @@ public final class PacketOutput {
         }
         if try feed.isSpliced() { throw failure(.corruptStream, "part of a packet is missing") }
         var (start, end) = packet.skip
-        if isFirst { start = max(start, silentStart(frames, start)) }
+        if isFirst {
+            let isStated = start != 0 || track.undroppedPriming != 0
+            start = max(start, track.codec.silentStart(of: stream, frames: frames, isStated: isStated))
+        }
         isFirst = false
         priming += Int64(start)
         var front = min(priming, frames)
@@ -92,16 +95,6 @@ public final class PacketOutput {
         deliveredFrames += frames - front - back
         packet.duration = frames
         if front > 0 || back > 0 || packet.hasSkip { try packet.setSkip(start: Int(front), end: Int(back)) }
-    }
-
-    /// Priming frames that the first packet's own marks do not state.
-    private func silentStart(_ frames: Int64, _ told: Int) -> Int {
-        switch track.codecName {
-        // The first packet gives no output: it has no packet before it to overlap with.
-        case "vorbis": Int(frames)
-        case "opus" where told == 0 && track.undroppedPriming == 0: stream.opusPreSkip
-        default: 0
-        }
     }
 
     private func checkEnd() throws {

@@ -169,7 +169,7 @@ public final class Reader {
     /// Checks that the track can be converted at all. A failure is due to the source's header, not the request.
     private func possible(_ track: Track) throws -> Track {
         _ = try Reader.readable(track)
-        if track.codecName == "none" { throw Reader.unsupported(track) }
+        if track.hasUnknownCodec { throw Reader.unsupported(track) }
         try Reader.refuseSilent(demuxer.streams[track.index], track)
         guard track.channelCount <= Reader.mostChannels else {
             throw MediaError(
@@ -237,7 +237,7 @@ extension Reader {
         MediaError(
             .unsupportedCodec,
             at: .probe,
-            track.codecName == "none"
+            track.hasUnknownCodec
                 ? "the track's codec is unknown" : "the codec \(track.codecName) is not supported",
             stream: track.index
         )
@@ -260,13 +260,8 @@ extension Reader {
 
     private static func refuseUndecodable(_ stream: InputStream, _ track: Track) throws {
         guard stream.decoder != nil else { throw unsupported(track) }
-        if track.codecName == "flac", track.bitDepth > 24 {
-            throw MediaError(
-                .unsupportedBitDepth,
-                at: .probe,
-                "FLAC of \(track.bitDepth) bits is not supported: libav 5.1 decodes at most 24",
-                stream: track.index
-            )
+        if let detail = track.codec.refusal(of: track.bitDepth) {
+            throw MediaError(.unsupportedBitDepth, at: .probe, detail, stream: track.index)
         }
         try refuseSilent(stream, track)
     }
@@ -281,7 +276,7 @@ extension Track {
         channelCount = stream.channelCount
         channelMask = stream.channelMask
         bitDepth = stream.bitDepth
-        isFloat = stream.isFloat
+        isFloat = stream.codec.isFloat(stream)
         isLossless = stream.isLossless
         isDefault = stream.isDefault
         bitRate = stream.bitRate

@@ -41,6 +41,9 @@ public struct Track: Sendable, Hashable {
     /// Whether the source proves that it is whole and holds no frame.
     let isEmpty: Bool
 
+    /// Whether libav does not know the codec.
+    var hasUnknownCodec: Bool { CodecRegistry.isUnknown(codecName) }
+
     /// The promised frames, if they are plausible.
     package var plausibleFrames: Int64? { lengthIsPlausible ? length.frames : nil }
 

@@ -4,7 +4,7 @@ import Conversion
 extension TrackOutput {
     /// Compares the frames that the last packet gave with those that its container states, if that is exact.
     func settlePacket() throws {
-        let loss = journal.settlePacket(at: clock.decoded, holdsBack: track.codecName == "opus")
+        let loss = journal.settlePacket(at: clock.decoded, holdsBack: feed.codec.heldBackFrames > 0)
         if let loss { try bear(loss) }
     }
 

@@ -74,7 +74,7 @@ public final class TrackOutput {
         }
         digest =
             options.checksDigest && cursor.isWhole && !track.isExcerpt
-            ? FLACDigest(demuxer.streams[track.index]) : nil
+            ? track.codec.digest(of: demuxer.streams[track.index]) : nil
         sound = options.digestsSound && cursor.isWhole ? SoundDigester(track) : nil
     }
 
@@ -178,10 +178,9 @@ public final class TrackOutput {
         try decoder.send(packet)
     }
 
-    /// The frames to drop from a block. The AAC decoder infers a skip from the encoder's name; that applies only if
-    /// the packet was identified as the first.
+    /// The frames to drop from a block. What a decoder infers applies only if the packet was identified as the first.
     private func trueSkip(_ told: (start: Int, end: Int)) -> (start: Int, end: Int) {
-        track.codecName == "aac" || track.codecName == "aac_latm" ? (packet.skip.start, told.end) : told
+        feed.codec.decoderInfersSkip ? (packet.skip.start, told.end) : told
     }
 
     /// Drops priming and padding from a fresh block and advances the clock by the rest.

@@ -53,7 +53,7 @@ final class PacketCopy {
         let traits = format.rules.copying(format.codec)
         self.traits = traits
         dropsADTSHeaders = source.demuxer.rules.packets.beginWithADTSHeaders && !traits.keepADTSHeaders
-        opusGain = OpusHeader.gain(of: source.demuxer.streams[source.track.index])
+        opusGain = track.codec.gain(of: source.demuxer.streams[source.track.index])
         self.muxer = muxer
         self.begin = begin
     }
@@ -178,18 +178,6 @@ final class PacketCopy {
 extension ResolvedFormat {
     /// The format of a copy of `track`, with its actual codec; `nil` for codecs that are not supported for writing.
     func native(to track: Track) -> ResolvedFormat? {
-        var native = self
-        switch track.codecName {
-        case "pcm_mulaw": native.codec = .ulaw
-        case "pcm_alaw": native.codec = .alaw
-        case "mp3float": native.codec = .mp3
-        case let name where name.hasPrefix("pcm_"):
-            native.codec = .pcm
-            native.bitDepth = Int(name.dropFirst(5).prefix { $0.isNumber }) ?? bitDepth
-        default:
-            guard let codec = Codec(rawValue: track.codecName) else { return nil }
-            native.codec = codec
-        }
-        return native
+        track.codec.native(self, to: track.codecName)
     }
 }

@@ -2,7 +2,13 @@ import Conversion
 
 /// MP4, QuickTime and their relatives.
 struct MP4: ContainerRules {
-    let packets = PacketTraits(clock: .rounded, jump: .byIndex, stateTheirSkip: true, mayShiftTogether: true)
+    let packets = PacketTraits(
+        clock: .rounded,
+        jump: .byIndex,
+        stateTheirSkip: true,
+        mayShiftTogether: true,
+        tables: .samples
+    )
 
     // MARK: Opening
 
@@ -43,16 +49,14 @@ struct MP4: ContainerRules {
         guard let time = packet.timestamp else { return nil }
         let (start, end) = packet.skip
         let frames = Int(stream.nearestFrames(max(Int64(start), -time), rate: track.sampleRateHz))
-        // The first Vorbis packet gives no frames, but has a duration, by which the edit list puts it before zero.
-        if track.codecName == "vorbis" {
+        // A first packet that gives no frames has a duration, by which the edit list puts it before zero.
+        if track.codec.packets.firstFillsWindow {
             return (max(0, frames - Int(stream.nearestFrames(packet.duration, rate: track.sampleRateHz))), end)
         }
         return frames > 0 ? (frames, end) : nil
     }
 
-    func obeysFAACMark(in track: Track) -> Bool { track.primingFrames == FAACMark.priming }
-
-    func statesFrames(of codec: String) -> Bool { ["opus", "alac", "flac", "aac"].contains(codec) }
+    func obeysMark(of priming: Int, in track: Track) -> Bool { track.primingFrames == priming }
 
     // MARK: Ends
 

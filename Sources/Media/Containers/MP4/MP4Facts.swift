@@ -17,15 +17,15 @@ enum MP4Facts {
             // The sound follows in fragments, so the length known at the start covers only part of it.
             return ContainerFacts(isOpenEnded: true)
         }
-        let table: TimeTable? = PacketDurations(stream).flatMap { durations in
+        let table: TimeTable? = stream.codec.durations(of: stream).flatMap { durations in
             TimeTable(source, in: media, unit: durations.unit, rate: rate, scale: mediaScale)
         }
         let played: Played? = table.flatMap { packets(in: $0, stream, mediaScale) }
         let total = played?.frames ?? mediaLength * rate / mediaScale
         let edits = MP4Edits(source, track).map { $0.lengths(upTo: mediaLength, mediaScale, movieScale) } ?? []
         let editStart = (edits.first?.start ?? 0) * rate / mediaScale
-        // Opus decoders always drop their delay, whether the edit list states it or not.
-        let start = max(editStart, Int64(stream.opusDelay))
+        // Such decoders drop their delay whether the edit list states it or not.
+        let start = max(editStart, Int64(stream.codec.delay(of: stream)))
         let gapless = gapless(demuxer)
         if edits.count <= 1, let gapless,
             gapless.priming + gapless.frames + gapless.padding == total,
@@ -39,10 +39,12 @@ enum MP4Facts {
         }
         guard let edit = edits.first else {
             // Only the codec shows that there is priming.
-            let start = min(total, stream.beginsWithFAACMark(source) ? Int64(FAACMark.priming) : start)
+            let marked = stream.codec.markedPriming(of: stream, in: source)
+            let start = min(total, marked.map(Int64.init) ?? start)
             if let played { return played.facts(from: start) }
             // If the table states only full blocks, the last block of a lossless codec may still be shorter.
-            let whole: Int64? = table?.isUniform == true && stream.isLossless ? PacketDurations(stream)?.whole : nil
+            let isWhole = table?.isUniform == true && stream.isLossless
+            let whole: Int64? = isWhole ? stream.codec.durations(of: stream)?.whole : nil
             guard start > 0 || whole != nil else { return nil }
             let rounding: Int64 = mediaLength * rate % mediaScale == 0 ? 0 : rate / 100
             return ContainerFacts(
@@ -105,7 +107,7 @@ enum MP4Facts {
         guard !table.isSteady else { return nil }
         let rate = Int64(stream.sampleRateHz)
         let stated = table.ticks * rate / scale
-        guard let whole = PacketDurations(stream)?.whole else {
+        guard let whole = stream.codec.durations(of: stream)?.whole else {
             return Played(frames: stated, stated: stated, doubt: rate / 5 + 4096)
         }
         // The last block of a lossless codec may be shorter than the others.

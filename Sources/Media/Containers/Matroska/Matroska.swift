@@ -27,11 +27,11 @@ struct Matroska: ContainerRules {
         )
     }
 
-    /// A block states only the frames to drop at its end, and libav then ignores the delay of Opus itself.
+    /// A block states only the frames to drop at its end, and libav then ignores those that the codec's header states.
     func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)? {
-        guard track.codecName == "opus", packet.hasSkip else { return nil }
+        guard packet.hasSkip, let preSkip = track.codec.preSkip(of: stream) else { return nil }
         let (start, end) = packet.skip
-        return start == 0 ? (stream.opusPreSkip, end) : nil
+        return start == 0 ? (preSkip, end) : nil
     }
 
     // MARK: Ends

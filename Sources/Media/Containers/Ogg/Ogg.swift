@@ -2,7 +2,7 @@ import Conversion
 
 /// Ogg.
 struct Ogg: ContainerRules {
-    let packets = PacketTraits(clock: .pages, jump: .never, landing: .byPage, countFirstVorbisPacket: true)
+    let packets = PacketTraits(clock: .pages, jump: .never, landing: .byPage, countWindowFill: true)
 
     func isCertain(_ start: [UInt8]) -> Bool {
         start.count > 27 && start.starts(with: Array("OggS".utf8) + [0]) && start[5] <= 7
@@ -26,7 +26,7 @@ struct Ogg: ContainerRules {
 
     /// The last page of a chained stream covers only the last link. In an excerpt it counts too much.
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
-        let preSkip = Int64(stream.codecName == "opus" ? stream.opusPreSkip : 0)
+        let preSkip = Int64(stream.codec.preSkip(of: stream) ?? 0)
         if stated.exact > preSkip, stream.startsAtZero, OggEnd.isOfFirstStream(demuxer.source) {
             return .exact(stated.exact - preSkip)
         }

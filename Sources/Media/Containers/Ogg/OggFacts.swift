@@ -4,7 +4,7 @@ enum OggFacts {
     /// libav counts it as sound and cuts the same amount off the end.
     static func onlyVorbisPage(_ demuxer: Demuxer) -> ContainerFacts? {
         let streams = demuxer.streams.filter { !$0.isCover }
-        guard streams.count == 1, streams[0].codecName == "vorbis",
+        guard streams.count == 1, streams[0].codec.packets.firstFillsWindow,
             let frames = OggEnd.granuleOfOnlyPage(demuxer.source)
         else { return nil }
         return ContainerFacts(soundFrames: frames, isCutAtLength: true)
@@ -13,31 +13,31 @@ enum OggFacts {
     /// FLAC also states its length in its own header. If no page is marked as the last, only that length
     /// distinguishes a truncated stream from one that is still being written.
     static func flacHeader(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
-        guard demuxer.streams.count == 1, stream.codecName == "flac", let total = stream.flacTotalFrames,
+        guard demuxer.streams.count == 1, let total = stream.codec.totalFrames(of: stream),
             let last = OggEnd(of: demuxer.source).lastPage, !last.endsStream, total > last.granule
         else { return nil }
         return ContainerFacts(soundFrames: total)
     }
 
-    /// A stream whose first page does not begin at zero, as in recordings of broadcasts. libav subtracts the start
-    /// from the length for Vorbis, but not for other codecs.
+    /// A stream whose first page does not begin at zero, as in recordings of broadcasts: see `OggStart`.
     static func excerpt(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
+        let codec = stream.codec
         guard demuxer.streams.count == 1, let pages = OggPages(demuxer.source),
             let start = pages.startOfSound(PacketLength(stream), stream),
-            start.frame > 0 || stream.codecName == "speex"
+            start.frame > 0 || codec.startInOgg == .belowZero
         else { return nil }
         let last = OggEnd(of: demuxer.source).lastPage
-        guard stream.codecName != "vorbis", let last, last.serial == start.serial else {
-            return ContainerFacts(isOpenEnded: stream.codecName != "vorbis", isExcerpt: true)
+        guard codec.startInOgg != .subtracted, let last, last.serial == start.serial else {
+            return ContainerFacts(isOpenEnded: codec.startInOgg != .subtracted, isExcerpt: true)
         }
-        if stream.codecName == "speex" {
-            // Speex starts below zero, by its encoder's look-ahead. libav drops neither that nor the padding.
+        if codec.startInOgg == .belowZero {
+            // libav drops neither the look-ahead nor the padding.
             let priming = Int(max(0, -start.frame))
             guard last.endsStream else { return ContainerFacts(primingFrames: priming, isOpenEnded: true) }
             let sound = last.granule - max(0, start.frame)
             return ContainerFacts(primingFrames: priming, soundFrames: sound, isCutAtLength: true)
         }
-        let preSkip = stream.codecName == "opus" ? Int64(stream.opusPreSkip) : 0
+        let preSkip = Int64(codec.preSkip(of: stream) ?? 0)
         let sound = last.granule - start.frame - preSkip
         guard sound > 0 else { return ContainerFacts(isOpenEnded: true, isExcerpt: true) }
         return ContainerFacts(

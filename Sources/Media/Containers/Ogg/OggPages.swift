@@ -126,9 +126,9 @@ final class OggPages {
             guard let page = goodPage(at: place) else { return nil }
             place += Int64(page.bytes)
             if page.granule == 0 || page.beginsStream { continue }
-            // Vorbis packets overlap, so the first packet yields nothing.
+            // Where packets overlap, the first one yields nothing.
             let packets = packets(of: page)
-            let counted = stream.codecName == "vorbis" ? packets : packets.prefix(1) + packets
+            let counted = stream.codec.packets.firstFillsWindow ? packets : packets.prefix(1) + packets
             guard !packets.isEmpty, page.granule > 0, !page.endsStream,
                 let frames = buffer.withUnsafeBytes({ lengths.frames(in: $0, counted) })
             else { return nil }

@@ -1,26 +1,20 @@
-import CLibAV
 import Conversion
 
 /// Recomputes the MD5 that a FLAC file stores of its samples, from the decoded samples.
 final class FLACDigest {
-    private var context: OpaquePointer?
+    private let sum: MD5
     private let expected: [UInt8]
     private let depth: Int
     private var scratch: [UInt8] = []
 
-    /// `nil` for other codecs, and if the file stores no MD5.
+    /// `nil` if the file stores no MD5.
     init?(_ stream: InputStream) {
         let header = stream.extradata
-        guard stream.codecName == "flac", header.count >= 34, header[18..<34].contains(where: { $0 != 0 }) else {
-            return nil
-        }
+        guard header.count >= 34, header[18..<34].contains(where: { $0 != 0 }), let sum = MD5() else { return nil }
+        self.sum = sum
         expected = Array(header[18..<34])
         depth = (Int(header[12] & 1) << 4 | Int(header[13] >> 4)) + 1
-        guard av_hash_alloc(&context, "MD5") >= 0 else { return nil }
-        av_hash_init(context)
     }
-
-    deinit { av_hash_freep(&context) }
 
     /// Adds a block to the MD5: interleaved, little-endian, each sample in as few whole bytes as its bit depth needs.
     func update(_ block: borrowing SampleBlock) {
@@ -49,14 +43,10 @@ final class FLACDigest {
                     }
                 }
             }
-            av_hash_update(context, out.baseAddress, count)
+            sum.update(UnsafeRawBufferPointer(rebasing: out[..<count]))
         }
     }
 
     /// Whether the MD5 of all samples so far matches the stored one. It finalises the MD5: add nothing after this call.
-    func matches() -> Bool {
-        var sum = [UInt8](repeating: 0, count: Int(AV_HASH_MAX_SIZE))
-        av_hash_final_bin(context, &sum, Int32(sum.count))
-        return sum.prefix(16).elementsEqual(expected)
-    }
+    func matches() -> Bool { sum.finish() == expected }
 }

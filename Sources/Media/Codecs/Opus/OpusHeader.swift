@@ -3,10 +3,15 @@ enum OpusHeader {
     /// The clock of Opus in hertz, whatever the input rate.
     static let rateHz = 48_000
 
-    /// The gain in 1/256 dB that decoders apply to `stream`; zero if it has none, and for other codecs.
+    /// The pre-skip: frames at 48 kHz that decoders drop at the start.
+    static func preSkip(of stream: InputStream) -> Int {
+        stream.withCodecHeader { $0.count >= 12 ? Int($0[10]) | Int($0[11]) << 8 : 0 }
+    }
+
+    /// The gain in 1/256 dB that decoders apply to `stream`; zero if it has none.
     static func gain(of stream: InputStream) -> Int {
         let header = stream.extradata
-        guard stream.codecName == "opus", header.count >= 18 else { return 0 }
+        guard header.count >= 18 else { return 0 }
         return Int(Int16(truncatingIfNeeded: littleEndian(header[16..<18])))
     }
 

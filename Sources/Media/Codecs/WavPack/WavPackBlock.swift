@@ -7,19 +7,17 @@ enum WavPackBlock {
     /// Marks data of which the last byte does not count.
     private static let isOdd: UInt8 = 0x40
 
-    /// Whether a block of `packet` omits low bits that all its samples share. libav computes the checksum over the
+    /// Whether a block of a packet omits low bits that all its samples share. libav computes the checksum over the
     /// shortened samples, but encoders compute it over the full ones: intact blocks look damaged.
-    static func sharesLowBits(_ packet: borrowing Packet) -> Bool {
-        packet.withBytes { bytes in
-            var start = 0
-            while start + headerBytes <= bytes.count {
-                let size = little(bytes, at: start + 4, count: 4)
-                let end = min(bytes.count, start + 8 + size)
-                if sharesLowBits(bytes, from: start + headerBytes, to: end) { return true }
-                start = max(end, start + headerBytes)
-            }
-            return false
+    static func sharesLowBits(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var start = 0
+        while start + headerBytes <= bytes.count {
+            let size = little(bytes, at: start + 4, count: 4)
+            let end = min(bytes.count, start + 8 + size)
+            if sharesLowBits(bytes, from: start + headerBytes, to: end) { return true }
+            start = max(end, start + headerBytes)
         }
+        return false
     }
 
     private static func sharesLowBits(_ bytes: UnsafeRawBufferPointer, from start: Int, to end: Int) -> Bool {
