@@ -86,8 +86,8 @@ protocol SourceRules: Sendable {
     /// The pages of the container, if it has pages that show losses.
     func pages(of source: ByteSource) -> OggPages?
 
-    /// What the numbers in the frames count, if the frames are numbered.
-    func numbering(of stream: InputStream) -> FLACNumbering?
+    /// What the numbers in the frames tell, if the frames are numbered.
+    func numbers(of stream: InputStream, _ track: Track) -> FrameNumbers?
 
     /// Where reading can continue after the damaged data at `place`; `nil` if libav finds that by itself.
     func nextStart(in source: ByteSource, behind place: Int64) -> Int64?
@@ -143,7 +143,7 @@ extension SourceRules {
     }
     func obeysMark(of priming: Int, in track: Track) -> Bool { true }
     func pages(of source: ByteSource) -> OggPages? { nil }
-    func numbering(of stream: InputStream) -> FLACNumbering? { nil }
+    func numbers(of stream: InputStream, _ track: Track) -> FrameNumbers? { nil }
     func nextStart(in source: ByteSource, behind place: Int64) -> Int64? { nil }
 
     func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { nil }

@@ -16,7 +16,7 @@ struct SeekMark {
 
 /// Limits of what random access keeps.
 struct SeekRules: Sendable, Hashable {
-    /// The most marks in a track. Each takes less than a kibibyte.
+    /// The most marks in a track. Each takes about a kibibyte.
     var mostMarks = 2048
     /// The most packets that are remembered to find the one at which decoding must begin.
     var mostPackets = 2048

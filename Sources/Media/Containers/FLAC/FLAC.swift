@@ -41,7 +41,7 @@ struct FLAC: ContainerRules {
         0xD4, 0x1D, 0x8C, 0xD9, 0x8F, 0x00, 0xB2, 0x04, 0xE9, 0x80, 0x09, 0x98, 0xEC, 0xF8, 0x42, 0x7E,
     ]
 
-    func numbering(of stream: InputStream) -> FLACNumbering? { FLACNumbering(blockFrames: stream.flacBlockFrames) }
+    func numbers(of stream: InputStream, _ track: Track) -> FrameNumbers? { FrameNumbers(stream, track) }
 }
 
 /// As an output.

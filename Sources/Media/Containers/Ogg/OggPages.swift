@@ -1,13 +1,8 @@
 /// Reads the pages of an Ogg file in parallel with libav, which skips damaged pages silently.
 final class OggPages {
     private let source: ByteSource
-    private var place: Int64 = 0
-    /// The last good page of each stream.
-    private var lastPages: [UInt32: Page] = [:]
-    private var gaps: [UInt32: Break] = [:]
-    /// Whether a stream began after the sound of another one.
-    private(set) var isChained = false
-    private var hasPassedJunk = false
+    /// Everything that reading changes.
+    var state = State()
     private var buffer = [UInt8](repeating: 0, count: OggPages.greatestPage)
 
     static let greatestPage = 27 + 255 + 255 * 255
@@ -23,32 +18,19 @@ final class OggPages {
     init(endOf source: ByteSource) { self.source = source }
 
     /// Whether a page that ends a stream was read.
-    var hasEnded: Bool { lastPages.contains { $0.value.endsStream } }
+    var hasEnded: Bool { state.lastPages.contains { $0.value.endsStream } }
 
-    /// Everything that reading changes.
     struct State {
-        fileprivate var place: Int64
-        fileprivate var lastPages: [UInt32: Page]
-        fileprivate var gaps: [UInt32: Break]
-        fileprivate var isChained: Bool
-        fileprivate var hasPassedJunk: Bool
+        fileprivate var place: Int64 = 0
+        /// The last good page of each stream.
+        fileprivate var lastPages: [UInt32: Page] = [:]
+        fileprivate var gaps: [UInt32: Break] = [:]
+        fileprivate var isChained = false
+        fileprivate var hasPassedJunk = false
     }
 
-    var state: State {
-        get {
-            State(
-                place: place,
-                lastPages: lastPages,
-                gaps: gaps,
-                isChained: isChained,
-                hasPassedJunk: hasPassedJunk
-            )
-        }
-        set {
-            (place, lastPages, gaps) = (newValue.place, newValue.lastPages, newValue.gaps)
-            (isChained, hasPassedJunk) = (newValue.isChained, newValue.hasPassedJunk)
-        }
-    }
+    /// Whether a stream began after the sound of another one.
+    var isChained: Bool { state.isChained }
 
     enum Break {
         case none
@@ -68,42 +50,42 @@ final class OggPages {
     /// Reads pages up to the one at `target`, on which a packet of `firstFrames` begins, and returns what they show.
     ///
     /// Only the first packet of a page gets an answer. Call it with ascending offsets.
-    func arrive(at target: Int64, firstFrames: Int64?, _ lengths: borrowing PacketLength) -> Arrival {
+    func arrive(at target: Int64, firstFrames: Int64?, _ lengths: PacketLength) -> Arrival {
         var arrival = Arrival()
-        while place <= target, !source.stop.isStopped {
-            guard let page = goodPage(at: place) else {
-                hasPassedJunk = true
-                guard let other = nextCapture(behind: place) else {
-                    place = .max
+        while state.place <= target, !source.stop.isStopped {
+            guard let page = goodPage(at: state.place) else {
+                state.hasPassedJunk = true
+                guard let other = nextCapture(behind: state.place) else {
+                    state.place = .max
                     break
                 }
-                place = other
+                state.place = other
                 continue
             }
-            let last = lastPages[page.serial]
-            if page.beginsStream, lastPages.contains(where: { $0.value.granule > 0 }) { isChained = true }
+            let last = state.lastPages[page.serial]
+            if page.beginsStream, state.lastPages.contains(where: { $0.value.granule > 0 }) { state.isChained = true }
             // A listener who joins a broadcast gets its headers first, then the live pages.
-            let isJoined = last?.granule == 0 && last?.isOpen == false && !hasPassedJunk
+            let isJoined = last?.granule == 0 && last?.isOpen == false && !state.hasPassedJunk
             if let last, page.number != last.number &+ 1, !page.beginsStream, !isJoined {
-                gaps[page.serial] = last.isOpen ? .within : .between
+                state.gaps[page.serial] = last.isOpen ? .within : .between
             }
-            if lastPages.count < Self.streamLimit || last != nil { lastPages[page.serial] = page }
-            if place == target {
-                arrival.gap = gaps.removeValue(forKey: page.serial) ?? .none
+            if state.lastPages.count < Self.streamLimit || last != nil { state.lastPages[page.serial] = page }
+            if state.place == target {
+                arrival.gap = state.gaps.removeValue(forKey: page.serial) ?? .none
                 if arrival.gap != .none {
                     arrival.frame = firstFrames.flatMap { start(of: page, behind: last, firstFrames: $0, lengths) }
                 } else if let last, last.granule > 0, !last.isOpen {
                     arrival.frame = last.granule
                 }
             }
-            place += Int64(page.bytes)
+            state.place += Int64(page.bytes)
         }
         return arrival
     }
 
     /// The position of the first packet that begins on the page in the buffer. The page's granule position counts
     /// the frames up to the end of the last packet that ends on it.
-    private func start(of page: Page, behind last: Page?, firstFrames: Int64, _ lengths: borrowing PacketLength)
+    private func start(of page: Page, behind last: Page?, firstFrames: Int64, _ lengths: PacketLength)
         -> Int64?
     {
         guard page.granule > 0 else { return nil }
@@ -119,7 +101,7 @@ final class OggPages {
 
     /// The position of the first frame on the first page of sound, and the stream's serial number;
     /// `nil` if the page does not tell.
-    func startOfSound(_ lengths: borrowing PacketLength, _ stream: InputStream) -> (frame: Int64, serial: UInt32)? {
+    func startOfSound(_ lengths: PacketLength, _ stream: InputStream) -> (frame: Int64, serial: UInt32)? {
         var place: Int64 = 0
         // Headers with a cover of 16 MB take 250 pages.
         for _ in 0..<1000 {

@@ -22,16 +22,16 @@ struct TimestampWatch {
     private static let learningPackets = 8
 
     /// `nil` for containers whose clock is derived from the count of frames anyway.
-    init?(_ clock: ContainerClock?, _ track: Track) {
+    init?(_ clock: ContainerClock?, rate: Int, _ length: LengthPromise) {
         guard let clock else { return nil }
-        let rate = Int64(track.sampleRateHz)
+        let rate = Int64(rate)
         switch clock {
         case .rounded: (finest, coarsest, learns, settling) = (max(1, rate / 300), rate / 10, true, 4)
         case .pages: (finest, coarsest, learns, settling) = (0, rate / 20, false, 0)
         case .frameNumbers:
             (finest, coarsest, learns, settling) = (0, 0, false, 0)
             // A file that states its length starts at zero.
-            if track.length.exactFrames != nil { base = 0 }
+            if length.exactFrames != nil { base = 0 }
         }
     }
 

@@ -4,35 +4,49 @@ import Conversion
 extension PacketFeed {
     /// Everything that reading changes, when one packet was read ahead.
     struct State {
-        fileprivate var watch: TimestampWatch?
-        fileprivate var pages: OggPages.State?
-        fileprivate var framed: FramedPackets.State?
-        fileprivate var lengths: PacketLength
-        fileprivate var numbers: Numbers
+        fileprivate let lookAhead: LookAhead
+        fileprivate let counts: FrameCount
+        fileprivate let gaps: GapWatch
+        fileprivate let beside: Beside
+    }
+
+    /// What follows the packets beside libav. No container has two of them.
+    fileprivate enum Beside {
+        case nothing
+        case numbers(FrameNumbers)
+        case pages(OggPages.State)
+        case framed(FramedPackets.State)
     }
 
     /// Reads one packet ahead and returns the state before it; `nil` if no packet follows.
     mutating func stateBeforeNext() throws -> State? {
         guard try hasMore() else { return nil }
-        return State(
-            watch: watch,
-            pages: pages?.state,
-            framed: demuxer.framed?.state,
-            lengths: lengths,
-            numbers: numbers
-        )
+        return State(lookAhead: lookAhead, counts: counts, gaps: gaps, beside: beside)
     }
 
+    private var beside: Beside {
+        if let numbers { return .numbers(numbers) }
+        if let pages { return .pages(pages.state) }
+        if let framed = demuxer.framed { return .framed(framed.state) }
+        return .nothing
+    }
+
+    /// Restores everything but the packet that was read ahead.
     private mutating func restore(_ state: State) {
-        watch = state.watch
-        if let known = state.pages { pages?.state = known }
-        if let known = state.framed { demuxer.framed?.state = known }
-        lengths = state.lengths
-        numbers = state.numbers
+        (lookAhead, counts, gaps) = (state.lookAhead, state.counts, state.gaps)
+        switch state.beside {
+        case .nothing: break
+        case .numbers(let known): numbers = known
+        case .pages(let known): pages?.state = known
+        case .framed(let known): demuxer.framed?.state = known
+        }
+        lookAhead.isHeld = false
+        lookAhead.forgetEnd()
+        ends.goOn()
     }
 
     /// Whether the times of packets count, and not only their order.
-    private var needsTimes: Bool { (watch != nil && pages == nil && !isMisled) || timesStateFrames }
+    private var needsTimes: Bool { (gaps.isOn && pages == nil && !isMisled) || timesStateFrames }
 
     /// Seeks to where decoding of `mark` must begin, hands the packets up to the marked one to `warm`, and restores
     /// everything as it was when that packet was read first. It is the next packet then.
@@ -52,17 +66,20 @@ extension PacketFeed {
             count += 1
             guard count < Self.mostPackets, try read(into: &scratch) else { return false }
         }
-        let (fresh, ownFrames) = (readFrames, arrivalAhead.frames)
+        let (fresh, ownFrames) = (counts, lookAhead.arrival.frames)
         restore(mark.feed)
-        if scratch.byteCount != mark.entry.byteCount { (readFrames, arrivalAhead.frames) = (fresh, ownFrames) }
+        if scratch.byteCount != mark.entry.byteCount {
+            counts.correct(by: fresh)
+            lookAhead.arrival.frames = ownFrames
+        }
         if let skip = mark.skip {
             try scratch.setSkip(start: skip.start, end: skip.end)
         } else if scratch.hasSkip {
             try scratch.setSkip(start: 0, end: 0)
         }
         ahead.take(&scratch)
-        holdsAhead = true
-        givesNothing = false
+        lookAhead.isHeld = true
+        gaps.skipNext(false)
         return true
     }
 
@@ -77,7 +94,7 @@ extension PacketFeed {
     /// Fills `scratch` with the packet of `wanted`. Demuxers may land before it.
     private mutating func reach(_ wanted: PacketKey, using scratch: inout Packet) throws -> Bool {
         for way in demuxer.ways(to: wanted, of: track.index) {
-            holdsAhead = false
+            lookAhead.isHeld = false
             guard try demuxer.follow(way, of: track.index) else { continue }
             var count = 0
             while count < Self.mostPackets, try read(into: &scratch) {
@@ -86,7 +103,7 @@ extension PacketFeed {
                 if wanted.isPassed(by: found) { break }
                 count += 1
             }
-            forgetEarlyEnd()
+            lookAhead.forgetEnd()
         }
         return false
     }

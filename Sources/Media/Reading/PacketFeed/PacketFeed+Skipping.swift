@@ -16,7 +16,7 @@ extension PacketFeed {
         _ index: inout SeekIndex?,
         _ clock: TrackClock
     ) throws -> Int64? {
-        guard maySkip, !lengths.isBroken, let place, let preroll else { return nil }
+        guard maySkip, !counts.isBroken, let place = counts.place, let preroll else { return nil }
         // Damage is found only by decoding everything. PCM can only lack its end.
         guard stream.isPCM || !bearsDamage, frame - place > max(preroll * 2, Self.leastSkip) else { return nil }
         // Counting by packets works only if all frames that they promised came out, or are held back.
@@ -38,21 +38,21 @@ extension PacketFeed {
         _ clock: TrackClock
     ) throws -> Int64? {
         var hasMoved = false
-        while let before = place {
+        while let before = counts.place {
             try mark(at: before, &index, clock)
             guard try next(into: &scratch) else { break }
-            if lengths.isBroken { throw SkipFailure() }
+            if counts.isBroken { throw SkipFailure() }
             let start = try clockPlace(of: scratch, counted: before)
-            guard let frames = readFrames, start + frames <= frame, scratch.isPlain else {
+            guard let frames = counts.frames, start + frames <= frame, scratch.isPlain else {
                 putBack(&scratch, at: before)
-                givesNothing = hasMoved && codec.firstFillsWindow
-                return hasMoved ? before + (codec.firstFillsWindow ? readFrames ?? 0 : 0) : nil
+                gaps.skipNext(hasMoved && codec.firstFillsWindow)
+                return hasMoved ? before + (codec.firstFillsWindow ? counts.frames ?? 0 : 0) : nil
             }
             index?.note(scratch, at: before)
-            place = start + frames
+            counts.move(to: start + frames)
             hasMoved = true
         }
-        return hasMoved ? place : nil
+        return hasMoved ? counts.place : nil
     }
 
     /// Marks the place before the next packet, at `frame` of the decoded count, if a mark is of use there.
@@ -69,15 +69,14 @@ extension PacketFeed {
     private mutating func clockPlace(of packet: borrowing Packet, counted: Int64) throws -> Int64 {
         let lost = arrival.loss?.frames ?? 0
         let start = counted + lost
-        guard watch != nil, let frame = clockFrame(of: packet) else { return start }
-        let isSuspect = arrival.pages.gap != .none
-        return watch!.place(of: frame, counted: start, lost: lost, usual: readFrames ?? 0, isSuspect: isSuspect)
-    }
-
-    /// The position that the container gives the current packet; `nil` if it gives none.
-    func clockFrame(of packet: borrowing Packet) -> Int64? {
-        if isMisled { return arrival.start }
-        return pages == nil ? packet.timestamp.map { self.frame(at: $0) } : arrival.pages.frame
+        guard gaps.isOn else { return start }
+        let position = GapWatch.Position(
+            frame: clockFrame(of: packet),
+            decoded: start,
+            usual: counts.frames ?? 0,
+            isSuspect: arrival.isSuspect
+        )
+        return gaps.place(of: position, lost: lost)
     }
 
     /// Seeks in the file if the place of each frame is certain; otherwise `nil`.
@@ -92,56 +91,62 @@ extension PacketFeed {
 
     /// In PCM, everything between header and trailer is samples of one size.
     private mutating func jumpByBytes(to frame: Int64) throws -> Int64? {
-        guard let firstPlace, stream.blockAlign > 0, let size = demuxer.source.size,
-            frame < (size - firstPlace) / Int64(stream.blockAlign)
+        guard let first = counts.first.place, stream.blockAlign > 0, let size = demuxer.source.size,
+            frame < (size - first) / Int64(stream.blockAlign)
         else { return nil }
-        holdsAhead = false
-        try demuxer.seek(toByte: firstPlace + frame * Int64(stream.blockAlign))
-        place = frame
+        lookAhead.isHeld = false
+        try demuxer.seek(toByte: first + frame * Int64(stream.blockAlign))
+        counts.move(to: frame)
         return frame
     }
 
     /// Seeks by the sample table, which states place and time of each packet, as far as the codec confirms it.
     private mutating func jumpByIndex(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
-        guard let firstTime, let place, let length = readFrames,
+        guard let first = counts.first.time, let place = counts.place, let length = counts.frames,
             let now = stream.ticks(exactly: place, rate: track.sampleRateHz).flatMap(Plausible.ticks),
             let then = stream.ticks(exactly: frame, rate: track.sampleRateHz).flatMap(Plausible.ticks),
             let step = stream.ticks(exactly: length, rate: track.sampleRateHz).flatMap(Plausible.ticks),
             let time = try demuxer.indexedTime(
                 of: stream,
-                from: firstTime + now,
-                upTo: firstTime + then,
+                from: first + now,
+                upTo: first + then,
                 inStepsOf: stream.isPCM ? nil : step
             )
         else { return nil }
-        holdsAhead = false
+        lookAhead.isHeld = false
         try demuxer.seek(track.index, to: time)
         // libav may land a little earlier, by an offset that it applies itself.
-        guard try next(into: &scratch), let reached = scratch.timestamp, reached >= firstTime + now, reached <= time,
-            scratch.isPlain, let landed = stream.exactFrames(reached - firstTime, rate: track.sampleRateHz)
+        guard try next(into: &scratch), let reached = scratch.timestamp, reached >= first + now, reached <= time,
+            scratch.isPlain, let landed = stream.exactFrames(reached - first, rate: track.sampleRateHz)
         else { throw SkipFailure() }
         putBack(&scratch, at: landed)
         return landed
     }
 
-    /// Seeks by the number in each FLAC frame, which is covered by the checksum that decoding verifies.
+    /// Seeks by the number in each frame, which is covered by the checksum that decoding verifies.
     private mutating func jumpByFrameNumber(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
-        guard let firstNumber, let block = stream.flacBlockFrames, !isMisled, numbersAreInOrder else { return nil }
-        holdsAhead = false
+        guard let numbers, let first = numbers.first, let block = numbers.packetFrames, !isMisled, areInOrder(numbers)
+        else { return nil }
+        lookAhead.isHeld = false
         // The last frame may be shorter, and libav then computes a wrong time from its number. libav 7.1 recognises a
         // frame only by the ten that follow it, and refuses to seek to one near the end.
         guard
             try [1, 16].contains(where: { blocks in
-                try demuxer.follow(.time(firstNumber + frame - Int64(blocks * block)), of: track.index)
+                try demuxer.follow(.time(first + frame - Int64(blocks * block)), of: track.index)
             })
         else { throw SkipFailure() }
-        lengths.forgetOrder()
-        guard try next(into: &scratch),
-            let landed = scratch.flacHeader?.start(blockFrames: block).map({ $0 - firstNumber }),
-            landed <= frame, landed >= 0
+        counts.forgetOrder()
+        guard try next(into: &scratch), let landed = numbers.place(of: scratch), landed <= frame, landed >= 0
         else { throw SkipFailure() }
         putBack(&scratch, at: landed)
         return landed
+    }
+
+    private mutating func areInOrder(_ numbers: FrameNumbers) -> Bool {
+        if let numbersAreInOrder { return numbersAreInOrder }
+        let areInOrder = numbers.areInOrder(in: demuxer.source, from: counts.first.place, track)
+        numbersAreInOrder = areInOrder
+        return areInOrder
     }
 
     /// A skip reached data whose position is uncertain. The caller must read from the start.
@@ -149,8 +154,8 @@ extension PacketFeed {
 
     private mutating func putBack(_ packet: inout Packet, at frame: Int64) {
         ahead.take(&packet)
-        holdsAhead = true
-        place = frame
+        lookAhead.isHeld = true
+        counts.move(to: frame)
     }
 
     /// Shorter distances are decoded, which costs less than the search.
@@ -159,5 +164,5 @@ extension PacketFeed {
     private static let leastJump: Int64 = 1 << 17
 
     /// Frames that a decoder needs before its output equals the output without the skip; `nil` if it never does.
-    var preroll: Int64? { codec.preroll(packetFrames: max(Int(readFrames ?? 0), stream.frameSize)) }
+    var preroll: Int64? { codec.preroll(packetFrames: max(Int(counts.frames ?? 0), stream.frameSize)) }
 }

@@ -1,0 +1,91 @@
+import Conversion
+
+/// How the source ends: where it should, and what only looks like a loss.
+extension PacketFeed {
+    /// Whether another stream follows the first in this source.
+    private var isChainedOrJoined: Bool { pages?.isChained == true || isJoined }
+
+    /// Whether another file follows the first in this source.
+    var isJoined: Bool { numbers?.areJoined == true }
+
+    /// The frames that the headers of joined files promise in all; `nil` for a single file, and if one does not say.
+    var joinedFrames: Int64? { numbers?.joinedFrames }
+
+    /// Whether data after the promised length is not sound.
+    var endsWhereItPromised: Bool { ends.endsWhereItPromised(isJoined: isChainedOrJoined) }
+
+    /// Whether nothing that was promised is missing after `frames`, and no sound can follow.
+    func isComplete(after frames: Int64) -> Bool {
+        ends.isComplete(after: frames, isJoined: isChainedOrJoined, joinedFrames: joinedFrames)
+    }
+
+    /// Whether the source was read to its end, so that the missing sound is missing from the source itself.
+    var isAtEndOfSource: Bool {
+        mutating get { demuxer.rules.isReadToEnd(demuxer.source) || endsBeforeItsHeaderSays }
+    }
+
+    /// Whether the source stops without the end that its container requires.
+    var endsUnmarked: Bool {
+        mutating get { demuxer.rules.lacksEnd(demuxer.source) || endsBeforeItsHeaderSays }
+    }
+
+    /// Whether the container's own size or count extends past the end of the source. `false` for PCM in WAV and
+    /// AIFF, whose length is known to the frame and is checked elsewhere.
+    var endsBeforeItsHeaderSays: Bool {
+        mutating get {
+            let (demuxer, stream) = (demuxer, stream)
+            return ends.isCut {
+                // The size of a pipe is not known before its end.
+                demuxer.source.endSize == nil ? nil : demuxer.rules.isCut(demuxer.source, stream)
+            }
+        }
+    }
+
+    /// Whether the undecodable rest of a packet is only the byte that pads odd chunks to an even size. SoX counts it as
+    /// sound of GSM.
+    func isPadding(_ packet: borrowing Packet) -> Bool {
+        guard stream.blockAlign > 1 else { return false }
+        return stream.isPCM ? packet.byteCount % stream.blockAlign == 1 : packet.byteCount == 1
+    }
+
+    /// Estimates the frames of sound in the whole source from the `frames` heard so far, at the same frames per byte.
+    func heardFrames(_ frames: Int64, isAtEnd: Bool) -> Int64 {
+        let last = counts.lastPlace
+        guard !isAtEnd, let size = demuxer.source.size, let first = counts.first.place, last > first, size > last else {
+            return frames
+        }
+        return Int64(saturating: Double(frames) * (Double(size - first) / Double(last - first)))
+    }
+
+    /// Whether the header of an MP3 counts its own frame as sound.
+    var headerCountsItself: Bool { demuxer.framed?.headerCountsItself == true }
+
+    /// Remarks about the source after a successful read. Complete only at its end.
+    var remarks: [Remark] {
+        var remarks: [Remark] = []
+        if let bytes = partialFrameBytes {
+            let detail =
+                "the source ends with \(Plural.count(bytes, "byte")) of an incomplete frame, which was left out"
+            remarks.append(Remark(.partialFrame, detail))
+        }
+        if demuxer.streamed != nil {
+            let detail = "the header states no length, so the sound was read up to the end of the source"
+            remarks.append(Remark(.headerLengthIgnored, detail))
+        }
+        return remarks
+    }
+
+    /// Bytes of an incomplete last frame, if no promised sound is missing with it.
+    var partialFrameBytes: Int64? { demuxer.framed?.partialFrameBytes ?? ends.partialBytes }
+
+    /// Whether `packet` is the beginning of an incomplete frame of a bare stream. Only a pipe gives such a packet,
+    /// from libav's parser at the end: in files, `FrameWalk` finds the frames.
+    func isPartialFrame(_ packet: borrowing Packet) -> Bool {
+        guard demuxer.framed == nil, let syntax else { return false }
+        return packet.withBytes { bytes in
+            guard bytes.count >= 8 else { return false }
+            let head = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            return syntax.header(head).map { $0.bytes > bytes.count } ?? false
+        }
+    }
+}
