@@ -16,8 +16,17 @@ import Testing
         let rules = OrdinaryContainer()
         #expect(rules.packets == PacketTraits(jump: .byBytes))
         #expect(rules.frameSyntax == nil)
-        #expect(rules.statesTimes)
+        #expect(rules.opening == OpeningTraits())
         #expect(rules.packets.tables.isEmpty)
+    }
+
+    @Test func whatOneContainerHasNoOtherHas() {
+        for (name, rules) in ContainerRegistry.sources {
+            #expect((rules.movie != nil) == (rules is MP4), "\(name)")
+            #expect((rules.paged != nil) == (rules is Ogg), "\(name)")
+            #expect((rules.numbered != nil) == (rules is FLAC), "\(name)")
+            #expect((rules.blocks != nil) == (rules is WavPack), "\(name)")
+        }
     }
 
     @Test func rulesOfAnOutputWriteWhatTheRulesOfASourceRead() {

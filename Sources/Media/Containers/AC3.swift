@@ -1,7 +1,7 @@
 /// AC-3 and E-AC-3 without a container.
 struct AC3: SourceRules {
     let frameSyntax: FrameSyntax? = .ac3
-    let statesTimes = false
+    let opening = OpeningTraits(statesTimes: false)
 }
 
 /// Frames of AC-3 and E-AC-3, ETSI TS 102 366.

@@ -3,7 +3,7 @@ import Conversion
 /// AAC without a container: frames with ADTS headers.
 struct ADTS: ContainerRules {
     let frameSyntax: FrameSyntax? = .adts
-    let statesTimes = false
+    let opening = OpeningTraits(statesTimes: false)
     let packets = PacketTraits(beginWithADTSHeaders: true)
 }
 

@@ -4,7 +4,8 @@ import Conversion
 /// right.
 ///
 /// The demuxer picks the rules once, from libav's name of the container. All other code asks the rules and compares
-/// no names. What is needed for each packet is in `packets`, a plain value.
+/// no names. What is needed for each packet is in `packets`, a plain value. What only one container has stands in a
+/// protocol beside that container, and the rules only say whether they are of that kind.
 protocol SourceRules: Sendable {
     // MARK: Opening
 
@@ -22,14 +23,8 @@ protocol SourceRules: Sendable {
     /// The header of a source of `size` bytes, if it was written before the length was known; otherwise `nil`.
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader?
 
-    /// Whether the index of the packets may lie behind them, so that a pipe cannot be read.
-    var mayHaveItsIndexBehind: Bool { get }
-
     /// What libav must see in place of a header that it would misread. Throws if no header makes it read all sound.
     func headerPatches(in source: ByteSource) throws -> [SourcePatch]
-
-    /// A file whose long sample tables are read here and not by libav; `nil` if libav reads the whole file.
-    func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie?
 
     /// The syntax of the frames, if there is nothing but frames.
     var frameSyntax: FrameSyntax? { get }
@@ -37,14 +32,8 @@ protocol SourceRules: Sendable {
     /// Whether samples of PCM fill the bytes that the header gives them, which libav does not know; `nil` if libav is right.
     func pcmWidth(in source: ByteSource) -> PCMWidth?
 
-    /// Whether the container states times. If not, libav need not wait for any.
-    var statesTimes: Bool { get }
-
-    /// Whether libav must see the first packet before it knows the codec.
-    var needsFirstPacket: Bool { get }
-
-    /// Whether libav calls a stream data before it has seen its packets, although it may be sound.
-    var mayCallSoundData: Bool { get }
+    /// How libav opens the container.
+    var opening: OpeningTraits { get }
 
     /// How many packets libav may ask its demuxers about, to find the codec of a stream.
     func packetsThatTellTheCodec(in source: ByteSource) -> Int
@@ -58,9 +47,6 @@ protocol SourceRules: Sendable {
     /// Counts the values of the tags in a source of `size` bytes.
     func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues)
 
-    /// Whether the tags belong to the stream, and are added to those of the file.
-    var tagsBelongToStream: Bool { get }
-
     // MARK: Facts
 
     /// Length and priming, where libav reads them wrong, rounded or not at all; `nil` if libav is right.
@@ -69,9 +55,6 @@ protocol SourceRules: Sendable {
     /// The length that libav states, and how reliable it is in this container.
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise
 
-    /// Whether `fourCC` marks an encrypted track.
-    func isProtected(_ fourCC: String) -> Bool
-
     // MARK: Packets
 
     /// How libav delivers the packets.
@@ -79,18 +62,6 @@ protocol SourceRules: Sendable {
 
     /// The frames to drop from the first packet, where libav states others; `nil` if libav is right.
     func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)?
-
-    /// Whether a mark in the first packet means `priming` frames that nothing else states.
-    func obeysMark(of priming: Int, in track: Track) -> Bool
-
-    /// The pages of the container, if it has pages that show losses.
-    func pages(of source: ByteSource) -> OggPages?
-
-    /// What the numbers in the frames tell, if the frames are numbered.
-    func numbers(of stream: InputStream, _ track: Track) -> FrameNumbers?
-
-    /// Where reading can continue after the damaged data at `place`; `nil` if libav finds that by itself.
-    func nextStart(in source: ByteSource, behind place: Int64) -> Int64?
 
     // MARK: Ends
 
@@ -106,8 +77,19 @@ protocol SourceRules: Sendable {
     /// Whether the source proves that it is whole and holds no frame of sound. `false` if its end may be missing.
     func provesEmpty(_ source: ByteSource) -> Bool
 
-    /// Whether everything that the source has was read, when libav gives no more packets.
-    func isReadToEnd(_ source: ByteSource) -> Bool
+    // MARK: What only some containers have
+
+    /// For a container of boxes; `nil` for others.
+    var movie: (any MovieRules)? { get }
+
+    /// For a container of pages; `nil` for others.
+    var paged: (any PagedRules)? { get }
+
+    /// For numbered frames; `nil` for others.
+    var numbered: (any NumberedRules)? { get }
+
+    /// For blocks behind whose damage libav does not go on; `nil` for others.
+    var blocks: (any BlockRules)? { get }
 }
 
 extension SourceRules {
@@ -115,14 +97,10 @@ extension SourceRules {
     func isCertain(_ start: [UInt8]) -> Bool { false }
     func protectionMark(in source: ByteSource) -> String? { nil }
     func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? { nil }
-    var mayHaveItsIndexBehind: Bool { false }
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] { [] }
-    func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? { nil }
     var frameSyntax: FrameSyntax? { nil }
     func pcmWidth(in source: ByteSource) -> PCMWidth? { nil }
-    var statesTimes: Bool { true }
-    var needsFirstPacket: Bool { false }
-    var mayCallSoundData: Bool { false }
+    var opening: OpeningTraits { OpeningTraits() }
     func packetsThatTellTheCodec(in source: ByteSource) -> Int { 4 }
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capAPE() }
@@ -130,27 +108,39 @@ extension SourceRules {
         ID3Frames.count(in: source, at: 0, into: &values)
         if values.isEmpty { APEItems.count(in: source, size, into: &values) }
     }
-    var tagsBelongToStream: Bool { false }
 
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? { nil }
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise { .none }
-    // Other containers carry MP4's codes as well.
-    func isProtected(_ fourCC: String) -> Bool { MP4Protection.fourCCs.contains(fourCC) }
 
     var packets: PacketTraits { PacketTraits() }
     func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)? {
         nil
     }
-    func obeysMark(of priming: Int, in track: Track) -> Bool { true }
-    func pages(of source: ByteSource) -> OggPages? { nil }
-    func numbers(of stream: InputStream, _ track: Track) -> FrameNumbers? { nil }
-    func nextStart(in source: ByteSource, behind place: Int64) -> Int64? { nil }
 
     func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { nil }
     func isCut(_ source: ByteSource, _ stream: InputStream) -> Bool { false }
     func lacksEnd(_ source: ByteSource) -> Bool { false }
     func provesEmpty(_ source: ByteSource) -> Bool { false }
-    func isReadToEnd(_ source: ByteSource) -> Bool { source.isExhausted }
+
+    var movie: (any MovieRules)? { nil }
+    var paged: (any PagedRules)? { nil }
+    var numbered: (any NumberedRules)? { nil }
+    var blocks: (any BlockRules)? { nil }
+
+    /// Whether everything that the source has was read, when libav gives no more packets.
+    func isReadToEnd(_ source: ByteSource) -> Bool {
+        packets.mayStopEarly ? lacksEnd(source) : source.isExhausted
+    }
+}
+
+/// How libav opens a container.
+struct OpeningTraits: Hashable {
+    /// Whether the container states times. If not, libav need not wait for any.
+    var statesTimes = true
+    /// Whether libav must see the first packet before it knows the codec.
+    var needsFirstPacket = false
+    /// Whether libav calls a stream data before it has seen its packets, although it may be sound.
+    var mayCallSoundData = false
 }
 
 /// How libav delivers the packets of a container: what reading asks for each packet.
@@ -173,6 +163,8 @@ struct PacketTraits: Hashable {
     var countWindowFill = false
     /// Whether libav drops an incomplete last packet without a word.
     var lackIncompleteLast = false
+    /// Whether libav may stop before the end of a source that lacks the end of the container.
+    var mayStopEarly = false
     /// Whether sound may follow the length that the header states, because files were joined.
     var mayFollowTheEnd = false
     /// The tables in which the container states the frames of packets.

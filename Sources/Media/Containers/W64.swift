@@ -5,7 +5,7 @@ struct W64: ContainerRules {
     private static let firstChunk: Int64 = 40
     private static let headBytes: Int64 = 24
 
-    let needsFirstPacket = true
+    let opening = OpeningTraits(needsFirstPacket: true)
     let packets = PacketTraits(landing: .byByte)
 
     /// libav does not accept a W64 with placeholder sizes.

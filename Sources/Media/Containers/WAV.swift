@@ -3,7 +3,7 @@ import Conversion
 /// WAV and RF64.
 struct WAV: ContainerRules {
     /// From the first packet, libav decides whether PCM is really PCM.
-    let needsFirstPacket = true
+    let opening = OpeningTraits(needsFirstPacket: true)
     let packets = PacketTraits(landing: .byByte)
 
     /// A recorder's format (ACT) also begins like WAV, then has zeros up to a mark in byte 256.

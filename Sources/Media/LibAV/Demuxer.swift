@@ -41,7 +41,7 @@ final class Demuxer {
         if !patches.isEmpty { source.alwaysShow(patches) }
         context = try openShowingLittle(format, reading) ?? Demuxer.open(format, rules, source, reading)
         discardAllButAudio(sparesUnknown: true)
-        if rules.needsFirstPacket { readFirstPacket() }
+        if rules.opening.needsFirstPacket { readFirstPacket() }
         if let width = rules.pcmWidth(in: source) { for stream in streams { try width.correct(stream) } }
         if !allAudioIsDescribed {
             let result = avformat_find_stream_info(context, nil)
@@ -58,7 +58,7 @@ final class Demuxer {
             framed = FramedPackets(source, streams[0], syntax)
         }
         if source.isOverTime { throw Demuxer.overTime(name) }
-        if rules.mayHaveItsIndexBehind,
+        if rules.movie != nil,
             streams.contains(where: { $0.isAudio && source.hasPassed($0.firstIndexed?.place) })
         {
             throw Demuxer.indexBehind(name)
@@ -82,7 +82,7 @@ final class Demuxer {
     ) throws -> UnsafeMutablePointer<AVFormatContext> {
         let name = String(cString: format.pointee.name)
         let telling = rules.packetsThatTellTheCodec(in: source)
-        let takesSmallPacket = rules.needsFirstPacket && telling == 1
+        let takesSmallPacket = rules.opening.needsFirstPacket && telling == 1
         var options = Options(Demuxer.options(reading.raw, takesSmallPacket: takesSmallPacket))
 
         guard let fresh = avformat_alloc_context() else {
@@ -102,7 +102,7 @@ final class Demuxer {
         fresh.pointee.max_index_size = 64 << 10
         fresh.pointee.max_probe_packets = Int32(telling)
         // Later frames of a bare stream may have another rate.
-        if !rules.statesTimes { fresh.pointee.max_ts_probe = 2 }
+        if !rules.opening.statesTimes { fresh.pointee.max_ts_probe = 2 }
         fresh.pointee.error_recognition = AV_EF_CRCCHECK
         fresh.pointee.interrupt_callback = AVIOInterruptCB(
             callback: { opaque in
@@ -128,7 +128,7 @@ final class Demuxer {
         _ reading: Reader.Options
     ) throws -> UnsafeMutablePointer<AVFormatContext>? {
         // `try?`: a read error comes up again when libav reads the source.
-        guard let movie = try? rules.plainMovie(in: source, reading.sampleTables) else { return nil }
+        guard let movie = try? rules.movie?.plainMovie(in: source, reading.sampleTables) else { return nil }
         let progress = source.progress
         source.show(movie.patches)
         do {
@@ -299,7 +299,7 @@ final class Demuxer {
     ///
     /// `nil` for containers after whose damage libav continues by itself, and if nothing follows.
     func resynchronise(behind place: Int64) -> Int64? {
-        guard let pb = context!.pointee.pb, let next = rules.nextStart(in: source, behind: place),
+        guard let pb = context!.pointee.pb, let next = rules.blocks?.nextStart(in: source, behind: place),
             avio_seek(pb, next, SEEK_SET) >= 0
         else { return nil }
         return next
@@ -323,7 +323,7 @@ final class Demuxer {
     /// packets may still identify them.
     private func discardAllButAudio(sparesUnknown: Bool) {
         for stream in streams where !stream.isAudio {
-            if sparesUnknown, stream.isUnknown || stream.isData && rules.mayCallSoundData { continue }
+            if sparesUnknown, stream.isUnknown || stream.isData && rules.opening.mayCallSoundData { continue }
             stream.pointer.pointee.discard = AVDISCARD_ALL
         }
     }
@@ -388,7 +388,7 @@ extension Demuxer {
             return MediaError(error, .protectedContent, at: .open, "the file is encrypted (\(mark))")
         }
         if error.lastWords?.contains("max_streams") == true { return tooManyStreams(name) }
-        if source.isOverBudget, !source.isSeekable, rules.mayHaveItsIndexBehind { return indexBehind(name) }
+        if source.isOverBudget, !source.isSeekable, rules.movie != nil { return indexBehind(name) }
         if source.isOverBudget { return overBudget(error, source, name) }
         if !isRecognised(source, as: name) {
             return MediaError(error, .unknownContainer, at: .open, "only the file name suggests that this is \(name)")

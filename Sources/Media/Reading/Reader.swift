@@ -68,7 +68,7 @@ public final class Reader {
 
         let streams = demuxer.streams
         var tags = demuxer.tags
-        if let first = streams.first(where: \.isAudio), demuxer.rules.tagsBelongToStream || tags.isEmpty {
+        if let first = streams.first(where: \.isAudio), demuxer.rules.paged != nil || tags.isEmpty {
             tags += first.tags
         }
         description = SourceDescription(
@@ -288,7 +288,7 @@ extension Track {
         endsWithItsPackets = facts?.endsWithItsPackets ?? false
         primingFrames = facts?.primingFrames ?? facts?.droppedFrames ?? stream.codecDelay
         paddingFrames = facts?.paddingFrames
-        isProtected = demuxer.rules.isProtected(stream.fourCC)
+        isProtected = MP4Protection.marks(stream.fourCC)
         undroppedPriming = facts?.primingFrames ?? 0
         tags = stream.tags.map(Tag.init)
     }

@@ -1,4 +1,4 @@
 /// DTS without a container.
 struct DTS: SourceRules {
-    let statesTimes = false
+    let opening = OpeningTraits(statesTimes: false)
 }

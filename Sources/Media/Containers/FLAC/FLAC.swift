@@ -1,7 +1,7 @@
 import Conversion
 
 /// FLAC in its own container.
-struct FLAC: ContainerRules {
+struct FLAC: ContainerRules, NumberedRules {
     let packets = PacketTraits(clock: .frameNumbers, jump: .byFrameNumber, landing: .byByte)
 
     func isCertain(_ start: [UInt8]) -> Bool {
@@ -41,7 +41,9 @@ struct FLAC: ContainerRules {
         0xD4, 0x1D, 0x8C, 0xD9, 0x8F, 0x00, 0xB2, 0x04, 0xE9, 0x80, 0x09, 0x98, 0xEC, 0xF8, 0x42, 0x7E,
     ]
 
-    func numbers(of stream: InputStream, _ track: Track) -> FrameNumbers? { FrameNumbers(stream, track) }
+    var numbered: (any NumberedRules)? { self }
+
+    func numbers(of stream: InputStream, _ track: Track) -> FrameNumbers { FrameNumbers(stream, track) }
 }
 
 /// As an output.

@@ -3,7 +3,7 @@ import Conversion
 /// MPEG audio without a container.
 struct MP3: ContainerRules {
     let frameSyntax: FrameSyntax? = .mpegAudio
-    let statesTimes = false
+    let opening = OpeningTraits(statesTimes: false)
     /// Tags lie between concatenated files, of which the first header counts only the first.
     let packets = PacketTraits(mayBeTags: true, mayFollowTheEnd: true)
 

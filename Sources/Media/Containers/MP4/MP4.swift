@@ -1,7 +1,7 @@
 import Conversion
 
 /// MP4, QuickTime and their relatives.
-struct MP4: ContainerRules {
+struct MP4: ContainerRules, MovieRules {
     let packets = PacketTraits(
         clock: .rounded,
         jump: .byIndex,
@@ -14,7 +14,7 @@ struct MP4: ContainerRules {
 
     func protectionMark(in source: ByteSource) -> String? { MP4Protection.sampleEntry(in: source) }
 
-    let mayHaveItsIndexBehind = true
+    var movie: (any MovieRules)? { self }
 
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] { MP4Edits.patches(in: source) }
 

@@ -1,7 +1,10 @@
 /// The marks of encryption in MP4.
 enum MP4Protection {
+    /// Whether `fourCC` is the code of an encrypted track, which other containers carry as well.
+    static func marks(_ fourCC: String) -> Bool { fourCCs.contains(fourCC) }
+
     /// The sample entry codes of encrypted tracks.
-    static let fourCCs: Set<String> = ["drms", "aavd", "enca", "drmi"]
+    private static let fourCCs: Set<String> = ["drms", "aavd", "enca", "drmi"]
 
     private static let greatestHead = 8 << 20
 

@@ -5,7 +5,7 @@ struct Matroska: ContainerRules {
     /// Whether the output is WebM. As sources the two do not differ.
     var isWebM = false
 
-    let packets = PacketTraits(clock: .rounded, jump: .never, timesAreRounded: true)
+    let packets = PacketTraits(clock: .rounded, jump: .never, timesAreRounded: true, mayStopEarly: true)
 
     // MARK: Tags
 
@@ -37,8 +37,6 @@ struct Matroska: ContainerRules {
     // MARK: Ends
 
     func lacksEnd(_ source: ByteSource) -> Bool { MatroskaEnd.isBroken(source) }
-
-    func isReadToEnd(_ source: ByteSource) -> Bool { MatroskaEnd.isBroken(source) }
 }
 
 /// As an output.

@@ -1,7 +1,7 @@
 import Conversion
 
 /// Ogg.
-struct Ogg: ContainerRules {
+struct Ogg: ContainerRules, PagedRules {
     let packets = PacketTraits(clock: .pages, jump: .never, landing: .byPage, countWindowFill: true)
 
     func isCertain(_ start: [UInt8]) -> Bool {
@@ -15,8 +15,6 @@ struct Ogg: ContainerRules {
     func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
         if let comments = VorbisComments.inOgg(source, size) { VorbisComments.count(in: comments, into: &values) }
     }
-
-    let tagsBelongToStream = true
 
     // MARK: Facts
 
@@ -39,6 +37,8 @@ struct Ogg: ContainerRules {
     }
 
     // MARK: Packets and ends
+
+    var paged: (any PagedRules)? { self }
 
     func pages(of source: ByteSource) -> OggPages? { OggPages(source) }
 

@@ -84,7 +84,7 @@ extension PacketFeed {
     }
 
     /// Whether libav cuts packets from the sound as it likes: the first one is shorter, because opening read it.
-    private var variesInSize: Bool { demuxer.rules.needsFirstPacket }
+    private var variesInSize: Bool { demuxer.rules.opening.needsFirstPacket }
 
     /// The most packets between a packet that a seek finds and the one that is wanted.
     private static let mostPackets = 4096

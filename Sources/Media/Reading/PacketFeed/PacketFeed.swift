@@ -49,7 +49,7 @@ struct PacketFeed: ~Copyable {
         soundEnd =
             track.isCutAtLength
             ? track.length.exactFrames : track.endsWithItsPackets ? nil : rules.soundEnd(of: track, stream)
-        pages = rules.pages(of: demuxer.source)
+        pages = rules.paged?.pages(of: demuxer.source)
         counts = FrameCount(
             PacketLength(codec.length(of: stream)),
             codec.durations(of: stream),
@@ -57,7 +57,7 @@ struct PacketFeed: ~Copyable {
             timesAreRounded: traits.timesAreRounded
         )
         gaps = GapWatch(traits, rate: track.sampleRateHz, length: track.length)
-        numbers = rules.numbers(of: stream, track)
+        numbers = rules.numbered?.numbers(of: stream, track)
         ends = EndCheck(track.length, traits)
         demuxer.select(track.index)
     }
@@ -130,7 +130,7 @@ struct PacketFeed: ~Copyable {
             try packet.setSkip(start: start, end: end)
         }
         if counts.isAtFirst, packet.skip.start == 0, let priming = track.codec.markedPriming(of: packet),
-            demuxer.rules.obeysMark(of: priming, in: track)
+            demuxer.rules.movie?.obeysMark(of: priming, in: track) ?? true
         {
             try packet.setSkip(start: priming, end: packet.skip.end)
         }

@@ -1,7 +1,7 @@
 import Conversion
 
 /// WavPack.
-struct WavPack: ContainerRules {
+struct WavPack: ContainerRules, BlockRules {
     let packets = PacketTraits(clock: .frameNumbers, landing: .byByte)
 
     /// libav decodes the first block while it opens the file.
@@ -15,6 +15,8 @@ struct WavPack: ContainerRules {
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
         .counted(stated)
     }
+
+    var blocks: (any BlockRules)? { self }
 
     func nextStart(in source: ByteSource, behind place: Int64) -> Int64? {
         WavPackSync.next(in: source, from: place + 1)

@@ -1,0 +1,8 @@
+/// What only MP4 and its relatives have: an index of all packets, apart from them, and edit lists.
+protocol MovieRules: Sendable {
+    /// A file whose long sample tables are read here and not by libav; `nil` if libav reads the whole file.
+    func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie?
+
+    /// Whether a mark in the first packet means `priming` frames that nothing else states.
+    func obeysMark(of priming: Int, in track: Track) -> Bool
+}
