@@ -23,6 +23,26 @@ struct CodecNamesTests {
         #expect(found.isEmpty, "ask CodecRules instead: \(found)")
     }
 
+    @Test func onlyCoversAreNamedByNumber() throws {
+        for file in try SourceTree().swiftFiles(in: "Sources/Media") {
+            let names = file.text.split(separator: "AV_CODEC_ID_").dropFirst().map { $0.prefix { $0.isLetter } }
+            for name in names where !["PNG", "MJPEG"].contains(name) {
+                Issue.record("\(file.path) knows the codec \(name): ask CodecRules instead")
+            }
+        }
+    }
+
+    /// What does not call C knows a format, and stands in Codecs, Containers or Reading.
+    @Test func everyFileOfTheDoorCallsC() throws {
+        let files = try SourceTree().swiftFiles(in: "Sources/Media/LibAV")
+        #expect(!files.isEmpty)
+        for file in files where !SwiftScan(of: file.text).imports.contains(where: { Self.calls.contains($0.module) }) {
+            Issue.record("\(file.path) calls no C")
+        }
+    }
+
+    private static let calls: Set<String> = ["CLibAV", "Glibc"]
+
     @Test func theRulesOfCodecsAreThere() throws {
         let files = try SourceTree().swiftFiles(in: Self.rules)
         #expect(files.count { $0.text.contains(": CodecRules {") } > 10)

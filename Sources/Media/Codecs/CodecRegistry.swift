@@ -26,6 +26,9 @@ enum CodecRegistry {
 }
 
 extension InputStream {
+    /// Whether the codec is PCM.
+    var isPCM: Bool { codecName.hasPrefix(PCMCodec.prefix) }
+
     /// What is special about the codec. Ask for it once for a stream.
     var codec: any CodecRules { CodecRegistry.rules(of: codecName) }
 }

@@ -17,6 +17,8 @@ struct CodecTraits: Hashable {
     var framesAreInContainer = false
     /// The containers whose times state exactly the frames between two packets.
     var exactTables: PacketTables = []
+    /// Whether all samples have one size, so that bytes show frames.
+    var isPCM = false
     /// Whether a byte of one channel is a frame to libav.
     var bytesAreFrames = false
     /// The byte that stands for a packet without bytes, which libav's decoder refuses.

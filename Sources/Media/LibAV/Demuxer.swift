@@ -59,7 +59,7 @@ final class Demuxer {
         }
         if source.isOverTime { throw Demuxer.overTime(name) }
         if rules.movie != nil,
-            streams.contains(where: { $0.isAudio && source.hasPassed($0.firstIndexed?.place) })
+            streams.contains(where: { $0.isAudio && source.hasPassed($0.indexEntry(0)?.place) })
         {
             throw Demuxer.indexBehind(name)
         }
@@ -263,7 +263,7 @@ final class Demuxer {
             try checkSource(result, "av_read_frame")
             if packet.streamIndex == stream, walk?.noteGiven(packet) != false { return true }
         }
-        return try walk!.read(into: &packet, from: context!.pointee.pb) || isEnd()
+        return try walk!.read(into: &packet, from: PlacedPackets(context!.pointee.pb)) || isEnd()
     }
 
     /// Returns `false`, or throws the I/O error or the stop that libav reported as the end of the file.

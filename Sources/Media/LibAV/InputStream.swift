@@ -58,6 +58,15 @@ struct InputStream {
     /// The bits that one sample takes in the stream; zero if they are not always the same.
     var bitsPerStoredSample: Int { Int(av_get_bits_per_sample(parameters.codec_id)) }
 
+    /// Replaces the codec that the demuxer took from the header.
+    func setCodec(_ name: String) {
+        guard let descriptor = avcodec_descriptor_get_by_name(name) else { return }
+        pointer.pointee.codecpar.pointee.codec_id = descriptor.pointee.id
+    }
+
+    /// Replaces the bytes of a frame of PCM that the demuxer took from the header.
+    func setBlockAlign(_ bytes: Int) { pointer.pointee.codecpar.pointee.block_align = Int32(bytes) }
+
     /// The frames in a packet of `count` bytes; `nil` if libav does not know.
     func frames(inPacketOf count: Int) -> Int? {
         let frames = av_get_audio_frame_duration2(pointer.pointee.codecpar, Int32(count))
@@ -80,12 +89,6 @@ struct InputStream {
         guard let descriptor = avcodec_descriptor_get(parameters.codec_id)?.pointee else { return false }
         return descriptor.props & AV_CODEC_PROP_LOSSLESS != 0 && descriptor.props & AV_CODEC_PROP_LOSSY == 0
             && !codec.isCompanded
-    }
-
-    /// Whether the codec is in libav's range of PCM.
-    var isPCM: Bool {
-        parameters.codec_id.rawValue >= AV_CODEC_ID_PCM_S16LE.rawValue
-            && parameters.codec_id.rawValue < AV_CODEC_ID_ADPCM_IMA_QT.rawValue
     }
 
     var isDescribedPCM: Bool { isPCM && sampleRateHz > 0 && channelCount > 0 }
@@ -122,32 +125,10 @@ struct InputStream {
         return product / (Int64(base.num) * Int64(rate))
     }
 
-    /// The time of the last packet in libav's index that begins at or before `last`.
-    ///
-    /// `nil` unless a packet begins exactly at `first`, the times from there on rise, no packet after it is marked
-    /// for discarding, and, if `step` is given, every packet lasts that long.
-    func indexedTime(from first: Int64, upTo last: Int64, inStepsOf step: Int64?) -> Int64? {
-        let from = av_index_search_timestamp(pointer, first, AVSEEK_FLAG_BACKWARD)
-        let to = av_index_search_timestamp(pointer, last, AVSEEK_FLAG_BACKWARD)
-        guard from >= 0, to > from, var entry = avformat_index_get_entry(pointer, from)?.pointee,
-            entry.timestamp == first
-        else { return nil }
-        for number in (from + 1)...to {
-            guard let next = avformat_index_get_entry(pointer, number)?.pointee, next.timestamp > entry.timestamp,
-                next.flags & AVINDEX_DISCARD_FRAME == 0, step == nil || next.timestamp - entry.timestamp == step
-            else { return nil }
-            entry = next
-        }
-        return entry.timestamp
+    /// Converts `frames` at `rate` to the nearest number of ticks of the time base, as libav does.
+    func ticks(near frames: Int64, rate: Int) -> Int64 {
+        av_rescale_q(frames, AVRational(num: 1, den: Int32(rate)), pointer.pointee.time_base)
     }
-
-    /// Where the first packet in libav's index lies, and its bytes; `nil` if there is none.
-    var firstIndexed: (place: Int64, bytes: Int)? {
-        avformat_index_get_entry(pointer, 0).map { ($0.pointee.pos, Int($0.pointee.size)) }
-    }
-
-    /// The number of entries in libav's index, each of which costs memory.
-    var indexEntries: Int { Int(avformat_index_get_entries_count(pointer)) }
 
     /// The bytes of a cover stream's picture, as stored in the file.
     var attachedPicture: [UInt8]? {

@@ -78,6 +78,26 @@ public struct Packet: ~Copyable {
         try body(.init(start: pointer.pointee.data, count: Int(pointer.pointee.size)))
     }
 
+    /// Empties the packet and makes room for `count` bytes, which are undefined.
+    mutating func allocate(_ count: Int) throws {
+        clear()
+        try check(av_new_packet(pointer, Int32(count)), "av_new_packet")
+    }
+
+    /// Lends the bytes for writing; they must not leave the closure.
+    mutating func withMutableBytes<Result>(
+        _ body: (UnsafeMutableRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        try body(.init(start: pointer.pointee.data, count: Int(pointer.pointee.size)))
+    }
+
+    /// States where the packet comes from. Decoding can begin at it.
+    mutating func setOrigin(stream: Int, place: Int64, isDiscarded: Bool = false) {
+        pointer.pointee.stream_index = Int32(stream)
+        pointer.pointee.pos = place
+        pointer.pointee.flags |= AV_PKT_FLAG_KEY | (isDiscarded ? AV_PKT_FLAG_DISCARD : 0)
+    }
+
     mutating func clear() { av_packet_unref(pointer) }
 
     /// Takes the content of `other`, which is empty afterwards.
@@ -98,14 +118,6 @@ public struct Packet: ~Copyable {
     /// Whether the container excludes the packet from playback.
     var isMarkedDiscard: Bool { pointer.pointee.flags & AV_PKT_FLAG_DISCARD != 0 }
 
-    /// Whether the bytes are an ID3 or APE tag, as found between concatenated MP3 files.
-    var isTag: Bool {
-        guard let data = pointer.pointee.data, byteCount >= 3, data[0] != 0xFF else { return false }
-        return (data[0] == 0x49 && data[1] == 0x44 && data[2] == 0x33)
-            || (data[0] == 0x54 && data[1] == 0x41 && data[2] == 0x47)
-            || (data[0] == 0x41 && data[1] == 0x50 && data[2] == 0x45)
-    }
-
     /// Where `mark` begins in `bytes`, from `start` on.
     static func place(of mark: [UInt8], in bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
         guard let base = bytes.baseAddress, let first = mark.first else { return nil }
@@ -116,29 +128,6 @@ public struct Packet: ~Copyable {
             place += 1
         }
         return nil
-    }
-
-    /// The header of a FLAC packet; `nil` for other packets.
-    var flacHeader: FLACFrameHeader? { withBytes { FLACFrameHeader($0) } }
-
-    /// Calls `body` with the headers of the further FLAC frames in a packet that begins with `first`. After damage,
-    /// libav 7.1 puts several frames into one packet if their numbers follow one another.
-    func eachFLACHeader(behind first: FLACFrameHeader, _ body: (FLACFrameHeader) -> Void) {
-        withBytes { bytes in
-            var last = first
-            var place = 1
-            while place + 1 < bytes.count {
-                // No frame is shorter than its header and checksum.
-                if bytes[place] == 0xFF, bytes[place + 1] & 0xFE == 0xF8,
-                    let header = FLACFrameHeader(UnsafeRawBufferPointer(rebasing: bytes[place...])), header.isIntact,
-                    header.follows(last)
-                {
-                    body(header)
-                    last = header
-                }
-                place += 1
-            }
-        }
     }
 
     /// Whether the packet carries other headers or parameters than the stream had before.

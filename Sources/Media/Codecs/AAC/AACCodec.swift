@@ -34,8 +34,8 @@ struct AACCodec: CodecRules {
     }
 
     func markedPriming(of stream: InputStream, in source: ByteSource) -> Int? {
-        guard !isInLATM, let first = stream.firstIndexed,
-            let bytes = source.bytes(at: first.place, count: min(first.bytes, FAACMark.reach))
+        guard !isInLATM, let first = stream.indexEntry(0),
+            let bytes = source.bytes(at: first.place, count: min(first.byteCount, FAACMark.reach))
         else { return nil }
         return FAACMark.begins(bytes) ? FAACMark.priming : nil
     }

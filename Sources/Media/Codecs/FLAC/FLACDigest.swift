@@ -2,7 +2,7 @@ import Conversion
 
 /// Recomputes the MD5 that a FLAC file stores of its samples, from the decoded samples.
 final class FLACDigest {
-    private let sum: MD5
+    private let sum: MessageDigest
     private let expected: [UInt8]
     private let depth: Int
     private var scratch: [UInt8] = []
@@ -10,7 +10,9 @@ final class FLACDigest {
     /// `nil` if the file stores no MD5.
     init?(_ stream: InputStream) {
         let header = stream.extradata
-        guard header.count >= 34, header[18..<34].contains(where: { $0 != 0 }), let sum = MD5() else { return nil }
+        guard header.count >= 34, header[18..<34].contains(where: { $0 != 0 }), let sum = MessageDigest(.md5) else {
+            return nil
+        }
         self.sum = sum
         expected = Array(header[18..<34])
         depth = (Int(header[12] & 1) << 4 | Int(header[13] >> 4)) + 1

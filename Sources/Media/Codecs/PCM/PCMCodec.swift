@@ -6,7 +6,7 @@ struct PCMCodec: CodecRules {
     static let prefix = "pcm_"
 
     let names: [String] = []
-    let packets = CodecTraits(preroll: 0)
+    let packets = CodecTraits(preroll: 0, isPCM: true)
 
     func length(of stream: InputStream) -> PacketLength.Rule { .ofSamples(stream) }
 
@@ -27,7 +27,7 @@ struct CompandedPCMCodec: CodecRules {
     private static let mulaw = "pcm_mulaw"
 
     let names = [Self.mulaw, "pcm_alaw"]
-    let packets = CodecTraits(preroll: 0)
+    let packets = CodecTraits(preroll: 0, isPCM: true)
     let isCompanded = true
 
     func length(of stream: InputStream) -> PacketLength.Rule { .ofSamples(stream) }

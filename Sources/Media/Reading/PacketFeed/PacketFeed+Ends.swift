@@ -45,7 +45,7 @@ extension PacketFeed {
     /// sound of GSM.
     func isPadding(_ packet: borrowing Packet) -> Bool {
         guard stream.blockAlign > 1 else { return false }
-        return stream.isPCM ? packet.byteCount % stream.blockAlign == 1 : packet.byteCount == 1
+        return codec.isPCM ? packet.byteCount % stream.blockAlign == 1 : packet.byteCount == 1
     }
 
     /// Estimates the frames of sound in the whole source from the `frames` heard so far, at the same frames per byte.

@@ -18,7 +18,7 @@ extension PacketFeed {
     ) throws -> Int64? {
         guard maySkip, !counts.isBroken, let place = counts.place, let preroll else { return nil }
         // Damage is found only by decoding everything. PCM can only lack its end.
-        guard stream.isPCM || !bearsDamage, frame - place > max(preroll * 2, Self.leastSkip) else { return nil }
+        guard codec.isPCM || !bearsDamage, frame - place > max(preroll * 2, Self.leastSkip) else { return nil }
         // Counting by packets works only if all frames that they promised came out, or are held back.
         guard (0...codec.heldBackFrames).contains(place - decoded) else { return nil }
         if demuxer.source.isSeekable, frame - place > Self.leastJump,
@@ -83,7 +83,7 @@ extension PacketFeed {
     private mutating func jump(to frame: Int64, using scratch: inout Packet) throws -> Int64? {
         switch traits.jump {
         case .never: nil
-        case .byBytes: stream.isPCM ? try jumpByBytes(to: frame) : nil
+        case .byBytes: codec.isPCM ? try jumpByBytes(to: frame) : nil
         case .byIndex: try jumpByIndex(to: frame, using: &scratch)
         case .byFrameNumber: try jumpByFrameNumber(to: frame, using: &scratch)
         }
@@ -110,7 +110,7 @@ extension PacketFeed {
                 of: stream,
                 from: first + now,
                 upTo: first + then,
-                inStepsOf: stream.isPCM ? nil : step
+                inStepsOf: codec.isPCM ? nil : step
             )
         else { return nil }
         lookAhead.isHeld = false

@@ -1,4 +1,3 @@
-import CLibAV
 import Conversion
 
 /// Corrects the codec of PCM whose header gives each sample more bytes than its valid bits need.
@@ -15,56 +14,48 @@ struct PCMWidth {
     /// Whether the container does not say which of a sample's bytes count.
     var isUnclear = false
 
-    private static let wide = [AV_CODEC_ID_PCM_S16LE, AV_CODEC_ID_PCM_S24LE, AV_CODEC_ID_PCM_S32LE]
+    private static let (unsigned, signed) = ("pcm_u8", "pcm_s8")
+    private static let wide = ["pcm_s16le", "pcm_s24le", "pcm_s32le"]
+    private static let float24 = "pcm_f24le"
 
-    /// The same samples with the most significant byte first; `nil` for codecs that have no such form.
-    private static func turned(_ codec: AVCodecID) -> AVCodecID? {
-        switch codec {
-        case AV_CODEC_ID_PCM_S16LE: AV_CODEC_ID_PCM_S16BE
-        case AV_CODEC_ID_PCM_S24LE: AV_CODEC_ID_PCM_S24BE
-        case AV_CODEC_ID_PCM_S32LE: AV_CODEC_ID_PCM_S32BE
-        case AV_CODEC_ID_PCM_F32LE: AV_CODEC_ID_PCM_F32BE
-        case AV_CODEC_ID_PCM_F64LE: AV_CODEC_ID_PCM_F64BE
-        case AV_CODEC_ID_PCM_U8, AV_CODEC_ID_PCM_S8, AV_CODEC_ID_PCM_MULAW, AV_CODEC_ID_PCM_ALAW: codec
-        default: nil
-        }
-    }
+    /// The same samples with the most significant byte first. Others have no such form.
+    private static let turned = [
+        "pcm_s16le": "pcm_s16be", "pcm_s24le": "pcm_s24be", "pcm_s32le": "pcm_s32be", "pcm_f32le": "pcm_f32be",
+        "pcm_f64le": "pcm_f64be", "pcm_u8": "pcm_u8", "pcm_s8": "pcm_s8", "pcm_mulaw": "pcm_mulaw",
+        "pcm_alaw": "pcm_alaw",
+    ]
 
     /// Throws `unsupported_codec` if it is unclear what the samples are.
     func correct(_ stream: InputStream) throws {
         try correctWidth(stream)
         guard isBigEndian, stream.isAudio else { return }
-        guard let turned = Self.turned(stream.pointer.pointee.codecpar.pointee.codec_id) else {
+        guard let turned = Self.turned[stream.codecName] else {
             let detail = "the codec \(stream.codecName) is not supported in RIFX"
             throw MediaError(.unsupportedCodec, at: .probe, detail, stream: stream.index)
         }
-        stream.pointer.pointee.codecpar.pointee.codec_id = turned
+        stream.setCodec(turned)
     }
 
     private func correctWidth(_ stream: InputStream) throws {
-        let (codec, channels, align) = (
-            stream.pointer.pointee.codecpar.pointee.codec_id, stream.channelCount, stream.blockAlign
-        )
+        let (codec, channels, align) = (stream.codecName, stream.channelCount, stream.blockAlign)
         guard stream.isPCM, channels > 0, align > 0, align % channels == 0 || bytes != nil else { return }
         let bytes = bytes ?? align / channels
         if isUnclear {
-            let bits = Int(av_get_bits_per_sample(codec))
+            let bits = stream.bitsPerStoredSample
             guard bits > 0, bytes * 8 != bits else { return }
             let detail = "its header gives samples of \(bits) bits \(bytes) bytes, and does not say which of them count"
             throw MediaError(.unsupportedCodec, at: .probe, detail, stream: stream.index)
         }
-        let isUnsigned = codec == AV_CODEC_ID_PCM_U8
-        guard
-            isUnsigned || codec == AV_CODEC_ID_PCM_S8 || Self.wide.contains(codec)
-                || codec == AV_CODEC_ID_PCM_F24LE && marksIntegers
-        else { return }
-        let whole: AVCodecID
+        let isUnsigned = codec == Self.unsigned
+        let isInteger = isUnsigned || codec == Self.signed || Self.wide.contains(codec)
+        guard isInteger || codec == Self.float24 && marksIntegers else { return }
+        let whole: String
         switch bytes {
-        case 1: whole = isUnsigned ? codec : AV_CODEC_ID_PCM_S8
+        case 1: whole = isUnsigned ? codec : Self.signed
         case 2...4: whole = Self.wide[bytes - 2]
         default: return
         }
-        stream.pointer.pointee.codecpar.pointee.codec_id = whole
-        stream.pointer.pointee.codecpar.pointee.block_align = Int32(bytes * channels)
+        if whole != codec { stream.setCodec(whole) }
+        stream.setBlockAlign(bytes * channels)
     }
 }

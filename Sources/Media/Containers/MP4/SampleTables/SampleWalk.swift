@@ -1,5 +1,3 @@
-import CLibAV
-
 /// Produces the packets of a track when libav saw only the ends of its sample tables. libav reads the first packets
 /// from the start of the file; this class makes all others exactly as libav would.
 ///
@@ -51,20 +49,17 @@ final class SampleWalk {
     /// Computed as in `mov_fix_index`: from the start of the edit's visible part to the first packet that is wholly
     /// visible. Right after opening, a stream with edits starts where they do.
     private static func seekOffset(of stream: InputStream, upTo last: Int) -> Int64 {
-        guard let start = Plausible.ticks(stream.pointer.pointee.start_time) else { return 0 }
+        guard let start = stream.startTime else { return 0 }
         for number in 0...last {
             guard let entry = entry(number, of: stream) else { return 0 }
-            if entry.flags & AVINDEX_DISCARD_FRAME == 0, entry.timestamp >= start { return entry.timestamp - start }
+            if !entry.isDiscarded, entry.timestamp >= start { return entry.timestamp - start }
         }
         return 0
     }
 
     /// An entry of libav's own index; `nil` if the index has no such entry, or its time is impossible.
-    private static func entry(_ number: Int, of stream: InputStream) -> AVIndexEntry? {
-        guard let entry = avformat_index_get_entry(stream.pointer, Int32(number))?.pointee,
-            Plausible.ticks(entry.timestamp) != nil
-        else { return nil }
-        return entry
+    private static func entry(_ number: Int, of stream: InputStream) -> IndexEntry? {
+        stream.indexEntry(number).flatMap { Plausible.ticks($0.timestamp) == nil ? nil : $0 }
     }
 
     // MARK: Checking the index
@@ -77,7 +72,7 @@ final class SampleWalk {
         _ rules: SampleTableRules
     ) -> Range<Int>? {
         guard stream.codec.packets.exactTables.contains(.samples),
-            stream.pointer.pointee.time_base.num == 1, let duration = stream.duration
+            let ticksPerSecond = stream.ticksPerSecond, let duration = stream.duration
         else { return nil }
         let count = stream.indexEntries
         // libav's index omits samples long before the first edit.
@@ -88,15 +83,14 @@ final class SampleWalk {
             else { continue }
             guard count > place.upperBound, dropped + count <= standIn.samples.count, let first = entry(0, of: stream),
                 let last = entry(count - 1, of: stream), duration > last.timestamp,
-                found.timestamp - first.timestamp
-                    >= rules.headSeconds * Int64(stream.pointer.pointee.time_base.den)
+                found.timestamp - first.timestamp >= rules.headSeconds * ticksPerSecond
             else { return nil }
             for number in 0..<count {
                 let sample = standIn.samples[dropped + number]
                 guard let this = entry(number, of: stream), agrees(this, with: sample) else { return nil }
                 // From the last sample before the stand-ins to the first after them, all samples must be audible.
                 let isNear = (place.lowerBound - 1...place.upperBound).contains(number)
-                if isNear, this.flags & AVINDEX_DISCARD_FRAME != 0 { return nil }
+                if isNear, this.isDiscarded { return nil }
                 guard number >= place.lowerBound - 1, number + 1 < count else { continue }
                 guard entry(number + 1, of: stream)?.timestamp == this.timestamp + sample.duration else { return nil }
             }
@@ -105,19 +99,18 @@ final class SampleWalk {
         return nil
     }
 
-    private static func agrees(_ entry: AVIndexEntry, with sample: SampleStandIn.Sample) -> Bool {
-        entry.pos == sample.place && Int64(entry.size) == sample.size && entry.flags & AVINDEX_KEYFRAME != 0
+    private static func agrees(_ entry: IndexEntry, with sample: SampleStandIn.Sample) -> Bool {
+        entry.place == sample.place && Int64(entry.byteCount) == sample.size && entry.isKey
     }
 
     /// Replaces the bit rate that libav computed from the bytes it saw with that of all bytes. `false` if libav's
     /// bit rate has another origin.
     private func mendBitRate(_ standIn: SampleStandIn) -> Bool {
+        guard let scale = stream.ticksPerSecond.map(UInt64.init) else { return false }
         let ticks = UInt64(min(standIn.statedTicks, tables.ticks))
-        let scale = UInt64(stream.pointer.pointee.time_base.den)
         func rate(_ bytes: Int64) -> Int64 { Int64(bitPattern: UInt64(bytes) &* 8 &* scale / ticks) }
-        let parameters = stream.pointer.pointee.codecpar!
-        guard parameters.pointee.bit_rate == rate(standIn.samples.reduce(0) { $0 + $1.size }) else { return false }
-        parameters.pointee.bit_rate = rate(tables.sampleBytes)
+        guard stream.statedBitRate == rate(standIn.samples.reduce(0) { $0 + $1.size }) else { return false }
+        stream.statedBitRate = rate(tables.sampleBytes)
         return true
     }
 
@@ -140,30 +133,18 @@ final class SampleWalk {
     func noteMissing() { left = max(0, left - 1) }
 
     /// Fills `packet` with the next one. Returns `false` at the end, and if the source ends before the packet.
-    func read(into packet: inout Packet, from pb: UnsafeMutablePointer<AVIOContext>) throws -> Bool {
+    func read(into packet: inout Packet, from source: PlacedPackets) throws -> Bool {
         packet.clear()
         guard next < end else { return false }
         let entry = try entry(next)
-        // As in libav: a packet beyond the end is skipped, and one that cannot be read is tried again.
-        let reached = avio_seek(pb, entry.place, SEEK_SET)
-        if reached != entry.place {
-            guard reached == Int64(SLUICE_AVERROR_EOF) || avio_feof(pb) != 0 else {
-                throw LibAVError.invalidData("av_read_frame")
-            }
-            next += 1
-            if reached == Int64(SLUICE_AVERROR_EOF) { return false }
-            throw LibAVError(
-                "av_read_frame",
-                reached < 0 ? Int32(truncatingIfNeeded: reached) : SLUICE_AVERROR_INVALIDDATA
-            )
+        let (answer, isPassed) = source.read(&packet, at: entry.place, entry.size)
+        if isPassed { next += 1 }
+        switch answer {
+        case .ended: return false
+        case .failed(let error): throw error
+        case .filled: break
         }
-        let result = av_get_packet(pb, packet.pointer, entry.size)
-        if result >= 0 || result == SLUICE_AVERROR_EOF || avio_feof(pb) != 0 { next += 1 }
-        if result == SLUICE_AVERROR_EOF { return false }
-        try checkSource(result, "av_read_frame")
-        packet.pointer.pointee.stream_index = stream.pointer.pointee.index
-        packet.pointer.pointee.pos = entry.place
-        packet.pointer.pointee.flags |= AV_PKT_FLAG_KEY | (entry.isDiscarded ? AV_PKT_FLAG_DISCARD : 0)
+        packet.setOrigin(stream: stream.index, place: entry.place, isDiscarded: entry.isDiscarded)
         packet.setTime(entry.time)
         packet.duration = entry.duration
         return true
@@ -191,11 +172,11 @@ final class SampleWalk {
         guard let entry = Self.entry(indexNumber(number), of: stream) else { throw LibAVError.invalid("av_read_frame") }
         let following = number + 1 < end ? try time(number + 1) : stream.duration ?? entry.timestamp
         return Entry(
-            place: entry.pos,
-            size: Int32(entry.size),
+            place: entry.place,
+            size: Int32(entry.byteCount),
             time: entry.timestamp,
             duration: max(0, following - entry.timestamp),
-            isDiscarded: entry.flags & AVINDEX_DISCARD_FRAME != 0
+            isDiscarded: entry.isDiscarded
         )
     }
 
@@ -228,7 +209,7 @@ final class SampleWalk {
             let found = try tables.sample(at: time - hiddenStart + hiddenTicks)
             return headEnd + Int(found.number - hidden.lowerBound)
         }
-        let found = Int(av_index_search_timestamp(stream.pointer, time, AVSEEK_FLAG_BACKWARD))
+        let found = stream.lastIndexEntry(upTo: time)
         return found < standIns.upperBound ? found : found + hidden.count - standIns.count
     }
 

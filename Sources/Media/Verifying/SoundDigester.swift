@@ -1,4 +1,3 @@
-import CLibAV
 import Conversion
 
 /// Computes the `SoundDigest` of a track that is decoded from its first frame to its last.
@@ -9,7 +8,7 @@ final class SoundDigester {
     private let bitDepth: Int
     /// Whether it covers the packets, and not the samples.
     let coversPackets: Bool
-    private var context: OpaquePointer?
+    private let sum: MessageDigest
     private var scratch: [UInt8] = []
     /// Of the last block; `nil` before the first.
     private var shape: SampleShape?
@@ -21,11 +20,9 @@ final class SoundDigester {
         bitDepth = track.bitDepth
         coversPackets = !track.isLossless || track.isFloat && !track.codec.packets.isPCM
         // Every build of libavutil has it: no option leaves it out.
-        guard av_hash_alloc(&context, "SHA256") >= 0 else { fatalError("libavutil has no SHA-256") }
-        av_hash_init(context)
+        guard let sum = MessageDigest(.sha256) else { fatalError("libavutil has no SHA-256") }
+        self.sum = sum
     }
-
-    deinit { av_hash_freep(&context) }
 
     func add(_ packet: borrowing Packet) {
         guard coversPackets else { return }
@@ -64,8 +61,7 @@ final class SoundDigester {
     }
 
     private func add(_ bytes: UnsafeRawBufferPointer) {
-        guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
-        av_hash_update(context, start.assumingMemoryBound(to: UInt8.self), bytes.count)
+        if !bytes.isEmpty { sum.update(bytes) }
     }
 
     /// A decoder delivers samples in the upper bits.
@@ -89,12 +85,8 @@ final class SoundDigester {
     /// The digest of all that was added; `nil` if no sound was decoded. Call it once.
     func finish() -> SoundDigest? {
         guard let first else { return nil }
-        var sum = [UInt8](repeating: 0, count: Int(AV_HASH_MAX_SIZE))
-        av_hash_final_bin(context, &sum, Int32(sum.count))
-        let digits = Array("0123456789abcdef".utf8)
-        let hex = sum.prefix(32).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
         return SoundDigest(
-            sha256: String(decoding: hex, as: UTF8.self),
+            sha256: sum.finishHex(),
             form: coversPackets ? "packets \(codec)" : form(of: first),
             sampleRateHz: first.sampleRateHz,
             channelCount: first.channelCount

@@ -1,4 +1,3 @@
-import CLibAV
 import Conversion
 
 /// Decoded samples that are kept to be delivered again, forwards or backwards. Its memory is used again after `clear`.

@@ -1,5 +1,3 @@
-import CLibAV
-
 /// The MD5 of interleaved samples in the machine's byte order, as FLAC and `ffmpeg -f md5` compute it.
 ///
 /// It shows whether two paths gave the same samples. It does not protect against forgery.
@@ -11,7 +9,7 @@ public final class PCMDigest {
         public let bytes: Int64
     }
 
-    private var context: OpaquePointer?
+    private let sum: MessageDigest
     private var bytes: Int64 = 0
     private var interleaved: [UInt8] = []
     private var finished: Value?
@@ -22,11 +20,9 @@ public final class PCMDigest {
     init(bits: Int = 32) {
         kept = (1..<32).contains(bits) ? ~0 << UInt32(32 - bits) : ~0
         // Every build of libavutil has it: no option leaves it out.
-        guard av_hash_alloc(&context, "MD5") >= 0 else { fatalError("libavutil has no MD5") }
-        av_hash_init(context)
+        guard let sum = MessageDigest(.md5) else { fatalError("libavutil has no MD5") }
+        self.sum = sum
     }
-
-    deinit { av_hash_freep(&context) }
 
     func update(_ block: borrowing SampleBlock) {
         guard let shape = block.shape, block.frameCount > 0 else { return }
@@ -34,7 +30,7 @@ public final class PCMDigest {
         if !isNarrowed, !shape.format.isPlanar || shape.channelCount == 1 {
             block.withPlane(0) { plane in
                 bytes += Int64(plane.count)
-                av_hash_update(context, plane.baseAddress, plane.count)
+                sum.update(plane)
             }
             return
         }
@@ -52,19 +48,14 @@ public final class PCMDigest {
                 for word in 0..<count / width { words[word] &= kept }
             }
             bytes += Int64(count)
-            av_hash_update(context, target.baseAddress, count)
+            sum.update(UnsafeRawBufferPointer(rebasing: target[..<count]))
         }
     }
 
     /// The digest of all samples so far. Reading it finalises the digest: add nothing afterwards.
     var value: Value {
         if let finished { return finished }
-        var text = [CChar](repeating: 0, count: Int(AV_HASH_MAX_SIZE) * 2 + 1)
-        text.withUnsafeMutableBytes { av_hash_final_hex(context, $0.baseAddress, Int32($0.count)) }
-        let value = Value(
-            hex: String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self),
-            bytes: bytes
-        )
+        let value = Value(hex: sum.finishHex(), bytes: bytes)
         finished = value
         return value
     }
