@@ -7,6 +7,8 @@ public import Storage
 public final class APIServer: Sendable {
     private let server: Server
     private let ledger: JobLedger
+    /// With connections for tokens and health alone.
+    private let reserve: JobLedger
     private let hub = EventHub()
     private let runner: BulkChangeRunner
     private let authenticator: TokenAuthenticator
@@ -33,7 +35,8 @@ public final class APIServer: Sendable {
         public var version = ""
         /// The version of libavcodec that this binary uses.
         public var libavcodec = ""
-        /// How many connections to the ledger it may have.
+        /// How many connections to the ledger it may have for requests. Tokens and health have two more, and bulk changes
+        /// have two.
         public var connections = 8
         /// Where programs may send files.
         public var uploads: [RootPlace] = []
@@ -76,6 +79,9 @@ public final class APIServer: Sendable {
         share = FileShare(offer)
         let ledger = try JobLedger(ledgerConfiguration)
         self.ledger = ledger
+        var reserveConfiguration = ledgerConfiguration
+        reserveConfiguration.connectionLimit = 2
+        reserve = try JobLedger(reserveConfiguration)
         runner = try BulkChangeRunner(ledgerConfiguration, complain: complain)
         let operations = try Self.operations(
             version: configuration.version,
@@ -84,12 +90,12 @@ public final class APIServer: Sendable {
             hurry: runner.hurry,
             share: share
         )
-        authenticator = try TokenAuthenticator(ledger, openRole: configuration.openRole)
+        authenticator = try TokenAuthenticator(ledger, lookUps: reserve, openRole: configuration.openRole)
         server = try Server(
             addresses,
             environment: environment,
             service: APIService(
-                ledger,
+                reserve,
                 authenticator,
                 operations: operations,
                 complain: complain
@@ -109,6 +115,7 @@ public final class APIServer: Sendable {
         await authenticator.stop()
         share.stop()
         await ledger.close()
+        await reserve.close()
     }
 
     /// All that programs can ask for.
@@ -127,8 +134,7 @@ public final class APIServer: Sendable {
         operations += [
             UploadOperation.value(share), DownloadOperation.value(share),
             EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),
-            HealthOperations.alive,
-            HealthOperations.ready,
+            HealthOperations.alive, HealthOperations.ready(),
         ]
         let named = operations + [HealthOperations.description { "" }]
         let text = try APIDescription.text(named, version: version) + "\n"

@@ -8,6 +8,7 @@ import Storage
 struct APIService: RequestService {
     private let router: Router
     private let authenticator: TokenAuthenticator
+    /// For operations without a caller.
     private let ledger: JobLedger
     private let complain: @Sendable (Failure) -> Void
     private let outages = OutageLines()

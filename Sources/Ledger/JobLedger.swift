@@ -13,6 +13,8 @@ public struct JobLedger: Sendable {
     let singles: SingleSubmissions
     /// Reads of one job that share calls.
     let stories: SharedReads<JobStory>
+    /// For submissions whose jobs arrive.
+    let spoolSpace: SpoolSpace
     /// Whom this ledger's calls act for; `nil`: the login itself.
     public let principal: Principal?
     /// What each transaction begins with.
@@ -23,12 +25,13 @@ public struct JobLedger: Sendable {
         source = try ConnectionSource(configuration)
         singles = SingleSubmissions(connections: configuration.connectionLimit)
         stories = SharedReads(connections: configuration.connectionLimit)
+        spoolSpace = SpoolSpace()
         (principal, opening) = (nil, nil)
     }
 
     /// The same ledger, for calls on behalf of `principal`.
     init(_ ledger: JobLedger, for principal: Principal) {
-        source = ledger.source
+        (source, spoolSpace) = (ledger.source, ledger.spoolSpace)
         // What shares a call has one principal.
         singles = SingleSubmissions(connections: ledger.configuration.connectionLimit)
         stories = SharedReads(connections: ledger.configuration.connectionLimit)

@@ -208,10 +208,20 @@ struct SubmittingTests {
         let (endless, source) = AsyncStream.makeStream(of: JobRequest.self)
         for request in LedgerLab.requests(1_000) { source.yield(request) }
         let task = Task { try await lab.ledger.submit(streaming: endless) }
-        try await lab.lab.untilRunning("copy %", waitsFor: "ClientRead")
         task.cancel()
         #expect(try await failure { try await task.value }.code == .cancelled)
         #expect(try await lab.truth().isEmpty)
+    }
+
+    @Test func jobsThatComeByAndByHoldNoConnection() async throws {
+        let lab = try await LedgerLab { $0.connectionLimit = 1 }
+        let (jobs, source) = AsyncStream.makeStream(of: JobRequest.self)
+        let submission = Task { try await lab.ledger.submit(streaming: jobs) }
+        for request in LedgerLab.requests(2_000) { source.yield(request) }
+        // The only connection is free for others, again and again.
+        for _ in 0..<20 { #expect(try await lab.ledger.status().jobs.total == 0) }
+        source.finish()
+        #expect(try await submission.value.jobCount == 2_000)
     }
 
     @Test func recipesAreWrittenAsTheirOwnJSON() throws {

@@ -19,6 +19,8 @@ actor TokenAuthenticator {
     }
 
     private let ledger: JobLedger
+    /// With connections that no request uses, so that requests cannot keep tokens from being looked up.
+    private let lookUpLedger: JobLedger
     /// For requests without a token; `nil` refuses them.
     private let unnamed: AuthenticatedCaller?
     private var known: [AccessToken: Known] = [:]
@@ -38,9 +40,10 @@ actor TokenAuthenticator {
     private static let burst = 50
     private static let lookUpsPerSecond = 20.0
 
-    /// `openRole` is the role of requests without a token.
-    init(_ ledger: JobLedger, openRole: AccessRole?) throws {
-        self.ledger = ledger
+    /// Callers get copies of `ledger`, and tokens are looked up with `lookUpLedger`. `openRole` is the role of requests
+    /// without a token.
+    init(_ ledger: JobLedger, lookUps lookUpLedger: JobLedger, openRole: AccessRole?) throws {
+        (self.ledger, self.lookUpLedger) = (ledger, lookUpLedger)
         unnamed = try openRole.map { role in
             AuthenticatedCaller(
                 caller: Caller(name: "local", role: role, tenant: nil),
@@ -84,7 +87,7 @@ actor TokenAuthenticator {
     private func find(_ token: AccessToken, _ earlier: Known?, _ now: ContinuousClock.Instant) async throws
         -> AuthenticatedCaller
     {
-        guard let record = try await ledger.find(token) else {
+        guard let record = try await lookUpLedger.find(token) else {
             known[token] = nil
             throw Problem(.badToken, "the ledger does not know it")
         }
@@ -132,7 +135,7 @@ actor TokenAuthenticator {
         let unwritten = used
         used = [:]
         do {
-            try await ledger.noteUses(ofTokens: unwritten.mapValues { now - $0 })
+            try await lookUpLedger.noteUses(ofTokens: unwritten.mapValues { now - $0 })
         } catch {
             // When a token was last used is not worth a request's failure. The next use writes this one, too.
             used.merge(unwritten) { newer, _ in newer }

@@ -25,19 +25,36 @@ enum HealthOperations {
         answer: health
     ) { _ in try .json(Health(isWell: true)) }
 
-    static let ready = Operation(
-        name: "isReady",
-        method: .get,
-        path: "/readyz",
-        summary: "whether the ledger answers; 503 and the reasons if not",
-        access: .open,
-        answer: health
-    ) { call in
-        do {
-            _ = try await call.ledger.time()
-            return try .json(Health(isWell: true))
-        } catch let error as LedgerError {
-            return try .json(Health(isWell: false, reasons: [error.code.rawValue]), .serviceUnavailable)
+    static func ready() -> Operation {
+        let look = SharedLook()
+        return Operation(
+            name: "isReady",
+            method: .get,
+            path: "/readyz",
+            summary: "whether the ledger answers; 503 and the reasons if not",
+            access: .open,
+            answer: health
+        ) { call in
+            do {
+                try await look.run(call.ledger)
+                return try .json(Health(isWell: true))
+            } catch let error as LedgerError {
+                return try .json(Health(isWell: false, reasons: [error.code.rawValue]), .serviceUnavailable)
+            }
+        }
+    }
+
+    /// Asks the ledger once for all requests that come meanwhile. Such requests need no token, so many of them must not take
+    /// the connections with which tokens are looked up.
+    private actor SharedLook {
+        private var underWay: Task<Void, any Error>?
+
+        func run(_ ledger: JobLedger) async throws {
+            if let underWay { return try await underWay.value }
+            let look = Task { _ = try await ledger.time() }
+            underWay = look
+            defer { underWay = nil }
+            try await look.value
         }
     }
 

@@ -159,7 +159,7 @@ enum SubmittingOperation {
                 mayBeEmpty: submission.request != nil,
                 rule: try DestinationRule(tenant, label: submission.label),
                 limits: clamped,
-                // Before the jobs arrive: while they do, they hold a connection.
+                // Once, for all jobs.
                 presets: try await call.ledger.presets()
             )
             do {

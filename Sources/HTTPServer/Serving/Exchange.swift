@@ -30,7 +30,7 @@ final class Exchange {
     var awaitsDemand = false
     /// Whether a refused body is read and dropped, so that the connection can stay.
     var mayDrop = false
-    /// How fast a body arrives that was asked for.
+    /// How fast a body arrives that a task reads.
     var pace: Pace?
     /// Bytes that were read of a refused body.
     var dropped = 0

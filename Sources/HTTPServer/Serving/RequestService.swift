@@ -26,7 +26,7 @@ package struct ServerLimits: Sendable {
     package var collectedBytes = 64 << 20
     /// For a header to be complete, and for a collected body.
     package var patience: Duration = .seconds(30)
-    /// Bytes in a second that a body which arrives on demand must have, over `patience`.
+    /// Bytes in a second that a body which a task reads must have, over `patience`.
     package var leastBytesPerSecond = 1_024
     /// Bytes of a request line and its fields.
     package var headerBytes = 32 << 10

@@ -41,6 +41,7 @@ extension ServerLoop {
             exchange.phase = .streaming(body)
             // Clients read a refusal only when they have sent everything.
             exchange.mayDrop = true
+            exchange.pace = Pace()
             answer(exchange) { await run(body) }
             return .YES
         case .streamOnDemand(let run):

@@ -112,8 +112,8 @@ final class ServerLoop {
         }
     }
 
-    /// Cuts connections whose body, which a task has asked for, arrives more slowly than is allowed, or not at all because
-    /// the client has left.
+    /// Cuts connections whose body, which a task reads, arrives more slowly than is allowed, or not at all because the
+    /// client has left.
     private func cutSlowBodies(_ now: ContinuousClock.Instant) {
         for exchange in exchanges.values {
             guard let pace = exchange.pace, !exchange.isSuspended, let connection = exchange.connection else {

@@ -34,10 +34,13 @@ public struct Principal: Sendable, Hashable {
 
     /// What each of its transactions begins with.
     var opening: TransactionOpening {
-        TransactionOpening(settings: [
-            ("role", role.databaseRole), ("sluice.acting_for", submitter), ("sluice.acting_as", name),
-            ("sluice.acting_queue", queue ?? ""),
-        ])
+        TransactionOpening(
+            settings: [
+                ("role", role.databaseRole), ("sluice.acting_for", submitter), ("sluice.acting_as", name),
+                ("sluice.acting_queue", queue ?? ""),
+            ],
+            account: submitter
+        )
     }
 
     /// The names of tokens and tenants, in words.

@@ -20,6 +20,8 @@ public struct LedgerConfiguration: Sendable, Hashable {
     public var pollInterval: Duration = .seconds(2)
     /// Whether to listen for notifications where the server can send them.
     public var listens = true
+    /// Where submissions are kept while their jobs arrive: `TMPDIR`, or the folder that every system has.
+    var spoolFolder = "/var/tmp"
     /// The connection parameters, by libpq's keywords.
     private(set) var address: Address
 
@@ -29,6 +31,7 @@ public struct LedgerConfiguration: Sendable, Hashable {
     /// the URL.
     public init(url: String? = nil, environment: [String: String] = [:]) throws {
         address = try Address(url: url, environment: environment)
+        if let folder = environment["TMPDIR"], folder.hasPrefix("/") { spoolFolder = folder }
         if let given = try address.connectTimeout() { connectTimeout = given }
     }
 

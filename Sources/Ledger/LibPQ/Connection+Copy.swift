@@ -1,5 +1,6 @@
 import CLibPQ
 import Conversion
+import System
 
 extension Connection {
     /// Adds a row to `table` for each element, in the order of the sequence. Returns the number of rows.
@@ -13,6 +14,20 @@ extension Connection {
         columns: [String],
         _ encode: (Elements.Element, inout CopyRow) throws -> Void
     ) throws -> Int {
+        try copy(into: table, columns: columns) { link in
+            try sendRows(elements, columnCount: columns.count, on: link, encode)
+        }
+    }
+
+    /// Adds rows that were written before, with the header and the end of the format. Returns their number.
+    @discardableResult
+    func copy(_ rows: Spool, into table: Statement, columns: [String]) throws -> Int {
+        try copy(into: table, columns: columns) { link in
+            try rows.read { try put($0, on: link) }
+        }
+    }
+
+    private func copy(into table: Statement, columns: [String], _ send: (Link) throws -> Void) throws -> Int {
         let link = try begin()
         guard opening == nil || !link.isOutsideTransaction else {
             throw failure(.ledgerBadStatement, "COPY for another caller needs a transaction")
@@ -24,7 +39,7 @@ extension Connection {
         try flush(link)
         try awaitOpening(of: link)
         do {
-            try sendRows(elements, columnCount: columns.count, on: link, encode)
+            try send(link)
             guard PQputCopyEnd(link.pointer, nil) == 1 else { throw sendingFailed(link) }
         } catch {
             // An error of the server about an earlier row takes precedence.
@@ -40,7 +55,7 @@ extension Connection {
         on link: Link,
         _ encode: (Elements.Element, inout CopyRow) throws -> Void
     ) throws {
-        var row = CopyRow(header: true)
+        var row = CopyRow()
         for element in elements {
             row.begin(columnCount: columnCount)
             try encode(element, &row)
@@ -52,16 +67,18 @@ extension Connection {
             }
             if row.bytes.count >= 1 << 16 { try put(&row, on: link) }
         }
-        row.bytes.append(bigEndian: Int16(-1))  // no more rows
+        row.end()
         try put(&row, on: link)
     }
 
     private func put(_ row: inout CopyRow, on link: Link) throws {
-        let isTaken = row.bytes.withUnsafeBytes { bytes in
-            PQputCopyData(link.pointer, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count))
-        }
-        row.bytes.removeAll(keepingCapacity: true)
-        guard isTaken == 1 else { throw sendingFailed(link) }
+        defer { row.removeAll() }
+        try row.bytes.withUnsafeBytes { try put($0, on: link) }
+    }
+
+    private func put(_ bytes: UnsafeRawBufferPointer, on link: Link) throws {
+        let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+        guard PQputCopyData(link.pointer, start, Int32(bytes.count)) == 1 else { throw sendingFailed(link) }
         try checkRun()
         try flush(link)
         try checkIsThere(link)
@@ -95,20 +112,24 @@ extension Connection {
 
 /// A buffer of rows for COPY, in binary form.
 struct CopyRow {
-    fileprivate(set) var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8] = []
     /// How many values the row still lacks.
     private(set) var missing = 0
 
-    fileprivate init(header: Bool) {
-        bytes.reserveCapacity(1 << 17)
-        if header {
-            bytes += [0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00]  // signature of the format
-            bytes.append(bigEndian: Int32(0))  // flags
-            bytes.append(bigEndian: Int32(0))  // length of the header extension
-        }
+    /// Begins with the header of the format.
+    init() {
+        bytes += [0x50, 0x47, 0x43, 0x4F, 0x50, 0x59, 0x0A, 0xFF, 0x0D, 0x0A, 0x00]  // signature of the format
+        bytes.append(bigEndian: Int32(0))  // flags
+        bytes.append(bigEndian: Int32(0))  // length of the header extension
     }
 
-    fileprivate mutating func begin(columnCount: Int) {
+    /// Drops what has been sent or kept.
+    mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+    /// There are no more rows.
+    mutating func end() { bytes.append(bigEndian: Int16(-1)) }
+
+    mutating func begin(columnCount: Int) {
         bytes.append(bigEndian: Int16(columnCount))
         missing = columnCount
     }

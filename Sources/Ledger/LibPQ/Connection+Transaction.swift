@@ -38,13 +38,16 @@ extension Connection {
 struct TransactionOpening: Sendable, Hashable {
     /// One statement without parameters.
     let sql: String
+    /// Whose share of the connections the run takes; `nil`: no share is counted.
+    let account: String?
 }
 
 extension TransactionOpening {
     /// Makes settings that end with the transaction, in their order.
-    init(settings: [(name: String, value: String)]) {
+    init(settings: [(name: String, value: String)], account: String? = nil) {
         let calls = settings.map { "set_config(\(Self.literal($0.name)), \(Self.literal($0.value)), true)" }
         sql = "select " + calls.joined(separator: ", ")
+        self.account = account
     }
 
     /// A text as a literal that means the same under all settings of the server.

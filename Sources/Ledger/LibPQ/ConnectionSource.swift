@@ -3,15 +3,23 @@ import System
 
 /// A connection pool. Each run borrows one connection.
 ///
-/// The pool opens a connection only when one is needed. It replaces a broken one before the next run.
+/// The pool opens a connection only when one is needed. It replaces a broken one before the next run. Runs for other callers
+/// have shares (`ConnectionShares`), so that none of them takes all connections.
 actor ConnectionSource {
     nonisolated let configuration: LedgerConfiguration
     private var idle: [Connection] = []
     /// Connections that exist or are being opened.
     private var count = 0
-    private var waiting: [(number: UInt64, place: CheckedContinuation<Place, any Error>)] = []
+    private var waiting: [Waiter] = []
+    private var shares: ConnectionShares
     private var lastNumber: UInt64 = 0
     private var isClosed = false
+
+    private struct Waiter {
+        let number: UInt64
+        let share: ConnectionShares.Share?
+        let place: CheckedContinuation<Place, any Error>
+    }
 
     /// What a waiting caller receives.
     private enum Place {
@@ -24,6 +32,7 @@ actor ConnectionSource {
     init(_ configuration: LedgerConfiguration) throws {
         try configuration.validate()
         self.configuration = configuration
+        shares = ConnectionShares(connections: configuration.connectionLimit)
     }
 
     /// Runs `body` on one connection, within its own time limit or the configuration's.
@@ -37,14 +46,17 @@ actor ConnectionSource {
         opening: TransactionOpening? = nil,
         _ body: @Sendable (isolated Connection) throws -> Result
     ) async throws -> Result {
-        let connection = try await take(for: operation)
+        let limit = limit ?? configuration.operationTimeout
+        let share = opening?.account.map {
+            ConnectionShares.Share(account: $0, isLong: limit > configuration.operationTimeout)
+        }
+        let connection = try await take(for: operation, share)
         do {
-            let limit = limit ?? configuration.operationTimeout
             let result = try await connection.run(operation, within: limit, opening: opening, body)
-            await giveBack(connection)
+            await giveBack(connection, share)
             return result
         } catch {
-            await giveBack(connection)
+            await giveBack(connection, share)
             throw error
         }
     }
@@ -87,30 +99,40 @@ actor ConnectionSource {
 
     // MARK: - Lending
 
-    private func take(for operation: String) async throws -> Connection {
+    private func take(for operation: String, _ share: ConnectionShares.Share?) async throws -> Connection {
         let deadline = ContinuousClock.now + configuration.reachTimeout
-        while true {
-            switch try await place(for: operation, until: deadline) {
-            case .connection(let connection):
-                if await connection.isUsable { return connection }
-                await connection.close()
-            case .empty: break
-            }
-            do {
-                return try await Connection.open(configuration, for: operation, until: deadline)
-            } catch {
-                vacate()
-                throw error
-            }
+        switch try await place(for: operation, share, until: deadline) {
+        case .connection(let connection):
+            if await connection.isUsable { return connection }
+            await connection.close()
+        case .empty: break
+        }
+        do {
+            return try await Connection.open(configuration, for: operation, until: deadline)
+        } catch {
+            count -= 1
+            shares.release(share)
+            serve()
+            throw error
         }
     }
 
-    private func place(for operation: String, until deadline: ContinuousClock.Instant) async throws -> Place {
+    private func place(
+        for operation: String,
+        _ share: ConnectionShares.Share?,
+        until deadline: ContinuousClock.Instant
+    ) async throws -> Place {
         guard !isClosed else { throw closed(operation) }
-        if let connection = idle.popLast() { return .connection(connection) }
-        if count < configuration.connectionLimit {
-            count += 1
-            return .empty
+        if shares.permit(share), let place = freePlace() {
+            shares.take(share)
+            return place
+        }
+        if let share, waiting.count(where: { $0.share?.account == share.account }) >= shares.line {
+            throw LedgerError(
+                .ledgerExhausted,
+                during: operation,
+                "\(Plural.count(shares.line, "call")) of this caller wait for a connection already"
+            )
         }
         lastNumber += 1
         let number = lastNumber
@@ -130,7 +152,7 @@ actor ConnectionSource {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { place in
                 guard !Task.isCancelled else { return place.resume(throwing: Self.cancelled(operation)) }
-                waiting.append((number, place))
+                waiting.append(Waiter(number: number, share: share, place: place))
             }
         } onCancel: {
             Task { await self.dismiss(number, Self.cancelled(operation)) }
@@ -142,21 +164,32 @@ actor ConnectionSource {
         waiting.remove(at: index).place.resume(throwing: error)
     }
 
-    private func giveBack(_ connection: Connection) async {
-        guard await connection.isUsable, !isClosed else {
-            await connection.close()
-            return vacate()
-        }
-        if waiting.isEmpty {
+    private func giveBack(_ connection: Connection, _ share: ConnectionShares.Share?) async {
+        if await connection.isUsable, !isClosed {
             idle.append(connection)
         } else {
-            waiting.removeFirst().place.resume(returning: .connection(connection))
+            await connection.close()
+            count -= 1
         }
+        shares.release(share)
+        serve()
     }
 
-    /// Frees the capacity of a closed connection: a waiting caller may open another.
-    private func vacate() {
-        if waiting.isEmpty { count -= 1 } else { waiting.removeFirst().place.resume(returning: .empty) }
+    /// An idle connection, or the right to open one; `nil` if all are in use.
+    private func freePlace() -> Place? {
+        if let connection = idle.popLast() { return .connection(connection) }
+        guard count < configuration.connectionLimit else { return nil }
+        count += 1
+        return .empty
+    }
+
+    /// Gives what is free to those who wait.
+    private func serve() {
+        while let index = shares.next(of: waiting.lazy.map(\.share)), let place = freePlace() {
+            let waiter = waiting.remove(at: index)
+            shares.take(waiter.share)
+            waiter.place.resume(returning: place)
+        }
     }
 
     private static func cancelled(_ operation: String) -> LedgerError {

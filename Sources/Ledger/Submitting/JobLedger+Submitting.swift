@@ -1,5 +1,6 @@
 public import Conversion
 import FoundationEssentials
+import System
 
 extension JobLedger {
     /// Submits a batch of jobs: all of them or none. Returns after the commit.
@@ -20,16 +21,17 @@ extension JobLedger {
         return try await settle("submit jobs", within: limit ?? Self.submissionLimit) { connection, _ in
             // The key finds what an earlier try may have done. If that try's transaction is still open, this one
             // waits for it.
-            let receipt = try connection.submit(jobs.lazy.map { .success($0) }, call)
+            let receipt = try connection.submit(jobs, call)
             if submission.wakesWorkers, !submission.isPreview, !receipt.isRepetition { notifyWorkers(on: connection) }
             return receipt
         }
     }
 
-    /// Submits jobs that arrive over time, and sends each while the next ones are still to come.
+    /// Submits jobs that arrive over time: all of them or none.
     ///
-    /// The jobs can be read only once, so there is only one try. The caller still learns for certain whether it
-    /// succeeded. An error of the sequence is rethrown, and nothing is submitted then.
+    /// They are checked and kept while they arrive, within the caller's share (`SpoolSpace`), and a connection is taken
+    /// only when the last one is there. An error of the sequence is rethrown, and nothing is submitted then. `limit` is
+    /// for the arrival, and again for the rest.
     public func submit<Jobs: AsyncSequence & Sendable>(
         _ submission: Submission = Submission(),
         streaming jobs: Jobs,
@@ -37,29 +39,43 @@ extension JobLedger {
     ) async throws -> SubmissionReceipt where Jobs.Element == JobRequest {
         let limit = limit ?? Self.submissionLimit
         let call = try SubmissionCall(submission, schema)
-        let feed = JobFeed(until: .now + limit)
-        let filling = Task { await feed.fill(from: jobs) }
-        return try await withTaskCancellationHandler {
-            defer {
-                filling.cancel()
-                feed.stop()
-            }
-            do {
-                return try await source.run("submit jobs", within: limit, opening: opening) { connection in
-                    let receipt = try connection.submit(feed, call)
-                    if submission.wakesWorkers, !submission.isPreview { notifyWorkers(on: connection) }
-                    return receipt
+        let spooled = try await receive(jobs, call, within: limit)
+        return try await settle("submit jobs", within: limit) { connection, _ in
+            let receipt = try connection.submit(spooled, call)
+            if submission.wakesWorkers, !submission.isPreview, !receipt.isRepetition { notifyWorkers(on: connection) }
+            return receipt
+        }
+    }
+
+    /// Reads all jobs. Throws `timedOut` if they take longer than `limit`.
+    private func receive<Jobs: AsyncSequence & Sendable>(
+        _ jobs: Jobs,
+        _ call: SubmissionCall,
+        within limit: Duration
+    ) async throws -> SpooledRequests where Jobs.Element == JobRequest {
+        let place = try spoolSpace.place(of: principal?.submitter ?? "")
+        let folder = configuration.spoolFolder
+        do {
+            return try await withThrowingTaskGroup(of: SpooledRequests?.self) { group in
+                defer { group.cancelAll() }
+                group.addTask {
+                    var spool = RequestSpool(call.submission, in: place, folder: folder)
+                    for try await job in jobs { try spool.add(job) }
+                    // A sequence may end when its task is cancelled.
+                    try Task.checkCancellation()
+                    return try spool.end()
                 }
-            } catch let error as LedgerError where error.mayHaveHappened {
-                let outcome = try await settle("submit jobs") { connection, _ in try connection.outcome(of: call) }
-                if let outcome { return outcome }
-                var error = error
-                error.mayHaveHappened = false
-                throw error
+                group.addTask {
+                    try await Task.sleep(for: limit, clock: .continuous)
+                    return nil
+                }
+                guard let spooled = try await group.next() ?? nil else {
+                    throw LedgerError(.ledgerTimedOut, during: "submit jobs", "the jobs did not arrive in time")
+                }
+                return spooled
             }
-        } onCancel: {
-            filling.cancel()
-            feed.stop()
+        } catch is CancellationError {
+            throw LedgerError(.cancelled, during: "submit jobs", "the task was cancelled")
         }
     }
 
@@ -165,25 +181,15 @@ extension Connection {
     }
 
     /// One try of a submission.
-    func submit(_ jobs: some Sequence<Result<JobRequest, any Error>>, _ call: SubmissionCall) throws
-        -> SubmissionReceipt
-    {
+    func submit(_ jobs: some Sequence<JobRequest>, _ call: SubmissionCall) throws -> SubmissionReceipt {
         var writer = RequestWriter(call.submission)
         var jobs = jobs.makeIterator()
         var small: [RequestWriter.Written] = []
-        while small.count < RequestWriter.smallCount, let job = jobs.next() {
-            small.append(try writer.write(job.get()))
-        }
-        if small.count < RequestWriter.smallCount {
-            // This statement looks the key up itself.
-            let list = JSON(text: RequestWriter.list(small))
-            let (hasNotices, isPreview) = (!call.submission.notify.isEmpty, call.submission.isPreview)
-            guard hasNotices || isPreview else { return try enter(list, call, writer.digest) }
-            return try transaction(isKept: !isPreview) { try enterWithNotices(list, call, writer.digest) }
-        }
+        while small.count < RequestWriter.smallCount, let job = jobs.next() { small.append(try writer.write(job)) }
+        if small.count < RequestWriter.smallCount { return try enterSmall(small, call, writer.digest) }
         // Before sending a million jobs, check whether the key is taken.
         if let standing = try findBatch(call.key, call.schema) {
-            while let job = jobs.next() { _ = try writer.write(job.get()) }
+            while let job = jobs.next() { _ = try writer.write(job) }
             return standing.receipt(for: call, writer.digest)
         }
         let staged = StagedRequests(first: small, rest: IteratorSequence(jobs), writer: writer)
@@ -196,6 +202,31 @@ extension Connection {
         }
     }
 
+    /// One try of a submission whose jobs have all been written.
+    fileprivate func submit(_ jobs: SpooledRequests, _ call: SubmissionCall) throws -> SubmissionReceipt {
+        let rows: Spool
+        switch jobs.rows {
+        case .few(let written): return try enterSmall(written, call, jobs.digest)
+        case .many(let written): rows = written
+        }
+        if let standing = try findBatch(call.key, call.schema) { return standing.receipt(for: call, jobs.digest) }
+        return try transaction(isKept: !call.submission.isPreview) {
+            try execute("select \(call.schema).stage_jobs()")
+            try copy(rows, into: "pg_temp.staged_job", columns: RequestWriter.columns)
+            return try enterWithNotices(nil, call, jobs.digest)
+        }
+    }
+
+    /// Few jobs, in a statement that looks the key up itself.
+    private func enterSmall(_ jobs: [RequestWriter.Written], _ call: SubmissionCall, _ digest: RequestDigest) throws
+        -> SubmissionReceipt
+    {
+        let list = JSON(text: RequestWriter.list(jobs))
+        let (hasNotices, isPreview) = (!call.submission.notify.isEmpty, call.submission.isPreview)
+        guard hasNotices || isPreview else { return try enter(list, call, digest) }
+        return try transaction(isKept: !isPreview) { try enterWithNotices(list, call, digest) }
+    }
+
     /// As `enter`, and has the webhooks that the submission names told about its batch. A repetition adds none.
     private func enterWithNotices(_ list: JSON?, _ call: SubmissionCall, _ digest: RequestDigest?) throws
         -> SubmissionReceipt
@@ -205,18 +236,6 @@ extension Connection {
             _ = try execute("select \(call.schema).add_notices(\(receipt.batch), \(names))")
         }
         return receipt
-    }
-
-    /// The outcome of a submission whose answer was lost; `nil` if it was never committed and never will be.
-    ///
-    /// Submits an empty list under the same key. The server waits for a transaction that is still open, and refuses
-    /// the list if there is no batch afterwards.
-    fileprivate func outcome(of call: SubmissionCall) throws -> SubmissionReceipt? {
-        do {
-            return try enter(JSON(text: "[]"), call, nil)
-        } catch let error as LedgerError where error.sqlState == "22023" {
-            return nil
-        }
     }
 
     /// Calls `submit` with a list of jobs, or, for `nil`, with the staged ones.

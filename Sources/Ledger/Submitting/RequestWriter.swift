@@ -32,7 +32,7 @@ struct RequestWriter {
     }
 
     /// A job, ready to be sent.
-    struct Written {
+    struct Written: Sendable {
         var ordinal: Int32
         var recipe: String
         var work: Int64
@@ -133,7 +133,7 @@ struct RequestWriter {
 ///
 /// A class, so that the digest can be read after all jobs have been sent.
 final class StagedRequests<Rest: Sequence>: Sequence, IteratorProtocol
-where Rest.Element == Result<JobRequest, any Error> {
+where Rest.Element == JobRequest {
     private var first: IndexingIterator<[RequestWriter.Written]>
     private var rest: Rest.Iterator
     private(set) var writer: RequestWriter
@@ -146,6 +146,6 @@ where Rest.Element == Result<JobRequest, any Error> {
 
     func next() -> Result<RequestWriter.Written, any Error>? {
         if let written = first.next() { return .success(written) }
-        return rest.next().map { request in Result { try writer.write(request.get()) } }
+        return rest.next().map { request in Result { try writer.write(request) } }
     }
 }

@@ -1,0 +1,68 @@
+"""One caller that takes as much as it can get. Each test looks at what others are served meanwhile."""
+
+import time
+
+from coordinators import Coordinator
+from test_access import token
+from test_operations import jobs, lines, problem
+
+# What one caller may keep others waiting. A machine that runs all tests at once is slow.
+SOON = 10
+
+
+def stream(api, fields=""):
+    """A submission of JSON Lines that has begun and does not end."""
+    connection = api.connect()
+    start = lines(jobs(2_000)).encode()
+    connection.sendall(
+        f"POST /api/v1/batches HTTP/1.1\r\nHost: 127.0.0.1:{api.port}\r\n{fields}"
+        f"Content-Type: application/x-ndjson\r\nContent-Length: {len(start) + 100}\r\n\r\n".encode() + start
+    )
+    return connection
+
+
+def in_time(api, path, **more):
+    start = time.monotonic()
+    answer = api.ask("GET", path, **more)
+    assert time.monotonic() - start < SOON, path
+    return answer
+
+
+def test_slow_submissions_do_not_hold_up_others(ledger):
+    with Coordinator(ledger) as api:
+        slow, other = token(ledger, "submitter", name="slow"), token(ledger, "submitter", name="other")
+        fields = f"Authorization: {slow['authorization']}\r\n"
+        streams = [stream(api, fields) for _ in range(30)]
+        for _ in range(5):
+            assert in_time(api, "/readyz").status_code == 200
+            assert in_time(api, "/api/v1/jobs", headers=other).status_code == 200
+            # A token that has not been looked up before.
+            fresh = token(ledger, "viewer", name=f"fresh-{time.monotonic_ns()}")
+            assert in_time(api, "/api/v1/status", headers=fresh).status_code == 200
+        assert api.post("/api/v1/batches", {"jobs": jobs(300)}, headers=other).status_code == 201
+        # Nothing of the database is held for jobs that may still come.
+        held = ledger.query("select count(*) from pg_stat_activity where datname = current_database() "
+                            "and state <> 'idle' and pid <> pg_backend_pid() and query ilike '%copy%'")
+        assert int(held) == 0
+        for connection in streams:
+            connection.close()
+
+
+def test_one_caller_has_so_many_submissions_at_once(ledger):
+    with Coordinator(ledger) as api:
+        many, other = token(ledger, "submitter", name="many"), token(ledger, "submitter", name="other")
+        streams = []
+        for _ in range(32):
+            streams.append(api.connect())
+            streams[-1].sendall(
+                f"POST /api/v1/batches HTTP/1.1\r\nHost: 127.0.0.1:{api.port}\r\nAuthorization: {many['authorization']}\r\n"
+                "Content-Type: application/x-ndjson\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n".encode()
+            )
+            # The jobs are wanted once the submission has its place.
+            assert b" 100 " in streams[-1].recv(1_000)
+        headers = {"content-type": "application/x-ndjson"}
+        answer = api.ask("POST", "/api/v1/batches", content=lines(jobs(1)), headers={**many, **headers})
+        problem(answer, 429, "ledger_quota_exceeded")
+        assert api.ask("POST", "/api/v1/batches", content=lines(jobs(1)), headers={**other, **headers}).status_code == 201
+        for connection in streams:
+            connection.close()
