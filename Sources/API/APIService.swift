@@ -47,35 +47,58 @@ struct APIService: RequestService {
     }
 
     private func receive(_ head: RequestHead, _ operation: Operation, _ path: [String: String]) -> Reception {
+        let request = Request(head: head, operation: operation, path: path)
+        func collect(_ schema: Schema) -> Reception {
+            .collect(bodyLimit: Self.bodyLimit) { await permission(for: request, schema) }
+        }
         switch operation.body {
         case .none:
             guard head.bodyLength == 0 else {
                 return .answer(finished(Problem(.badBody, "this operation takes no body").answer))
             }
-            return .run(bodyLimit: 0) { _ in await answer(head, operation, path) { _ in nil } }
-        case .json(let schema):
-            return .run(bodyLimit: Self.bodyLimit) { bytes in
-                await answer(head, operation, path) { _ in try Self.body(bytes, head, schema) }
-            }
+            return .run { await answer(request) { try await run(request, try await caller(request)) } }
+        case .json(let schema): return collect(schema)
         case .jsonOrLines(let schema, _):
-            if let type = head.bodyType, ["application/x-ndjson", "application/jsonl"].contains(type) {
-                return .stream { body in await answer(head, operation, path, stream: body) { _ in nil } }
+            guard let type = head.bodyType, ["application/x-ndjson", "application/jsonl"].contains(type) else {
+                return collect(schema)
             }
-            return .run(bodyLimit: Self.bodyLimit) { bytes in
-                await answer(head, operation, path) { _ in try Self.body(bytes, head, schema) }
-            }
+            return stream(request)
         case .file:
             guard head.field("content-length") != nil else {
                 return .answer(finished(Problem(.lengthRequired, "say how long the file is").answer))
             }
-            return .streamOnDemand { body in await answer(head, operation, path, stream: body) { _ in nil } }
+            return stream(request)
         }
     }
 
-    private static func body(_ bytes: [UInt8], _ head: RequestHead, _ schema: Schema) throws(Problem) -> JSONValue {
-        guard head.bodyType == "application/json" else {
-            throw Problem(.wrongType, "the body must be application/json, not \(head.bodyType ?? "without a type")")
+    /// What is known of a request before its caller is.
+    private struct Request {
+        let head: RequestHead
+        let operation: Operation
+        let path: [String: String]
+    }
+
+    private func stream(_ request: Request) -> Reception {
+        .stream { body in await answer(request) { try await run(request, try await caller(request), stream: body) } }
+    }
+
+    /// Decides whether a JSON body is read: only after the token, and only if it can be of use.
+    private func permission(for request: Request, _ schema: Schema) async -> BodyPermission {
+        do {
+            let caller = try await caller(request)
+            let type = request.head.bodyType
+            guard type == "application/json" else {
+                throw Problem(.wrongType, "the body must be application/json, not \(type ?? "without a type")")
+            }
+            return .granted(account: caller.caller.account) { bytes in
+                await answer(request) { try await run(request, caller, body: try Self.body(bytes, schema)) }
+            }
+        } catch {
+            return .refused(finished(problem(error).answer))
         }
+    }
+
+    private static func body(_ bytes: [UInt8], _ schema: Schema) throws(Problem) -> JSONValue {
         guard let value = JSONValue(json: bytes) else { throw Problem(.badBody, "the body is not JSON") }
         if let pointer = RepeatedMember.pointer(in: bytes) {
             throw Problem(.badBody, mistakes: [.init(pointer: pointer, detail: "is given twice")])
@@ -85,29 +108,32 @@ struct APIService: RequestService {
         return value
     }
 
-    /// Runs an operation. The body is looked at only after the token.
-    private func answer(
-        _ head: RequestHead,
-        _ operation: Operation,
-        _ path: [String: String],
-        stream: BodyStream? = nil,
-        body: @Sendable (RequestHead) throws -> JSONValue?
-    ) async -> HTTPAnswer {
-        do {
-            let caller = try await caller(head, operation)
-            let call = Call(
-                head: head,
+    private func run(
+        _ request: Request,
+        _ caller: AuthenticatedCaller,
+        body: JSONValue? = nil,
+        stream: BodyStream? = nil
+    ) async throws -> HTTPAnswer {
+        try await request.operation.run(
+            Call(
+                head: request.head,
                 ledger: caller.ledger,
                 caller: caller.caller,
-                parameters: try Router.parameters(of: operation, head, path: path),
-                body: try body(head),
+                parameters: try Router.parameters(of: request.operation, request.head, path: request.path),
+                body: body,
                 stream: stream
             )
-            return finished(
-                try await operation.run(call),
-                operation.answerType == EventOperation.answerType ? nil : head
-            )
-        } catch let error as LedgerError where error.sqlState == "P0002" && operation.body.isNone && !path.isEmpty {
+        )
+    }
+
+    /// What `run` returns, or the problem that it throws.
+    private func answer(_ request: Request, _ run: () async throws -> HTTPAnswer) async -> HTTPAnswer {
+        let operation = request.operation
+        do {
+            return finished(try await run(), operation.answerType == EventOperation.answerType ? nil : request.head)
+        } catch let error as LedgerError
+            where error.sqlState == "P0002" && operation.body.isNone && !request.path.isEmpty
+        {
             // What the path names was there a moment ago, when the operation looked.
             return finished(Problem(.noSuchThing, error.detail).answer)
         } catch {
@@ -115,11 +141,12 @@ struct APIService: RequestService {
         }
     }
 
-    private func caller(_ head: RequestHead, _ operation: Operation) async throws -> AuthenticatedCaller {
+    private func caller(_ request: Request) async throws -> AuthenticatedCaller {
+        let operation = request.operation
         guard case .roles(let roles) = operation.access else {
             return AuthenticatedCaller(caller: Caller(name: "", role: .viewer, tenant: nil), ledger: ledger)
         }
-        let caller = try await authenticator.caller(head.field("authorization"))
+        let caller = try await authenticator.caller(request.head.field("authorization"))
         guard roles.contains(caller.caller.role) else {
             let names = operation.access.roles.map(\.rawValue).joined(separator: " or ")
             throw Problem(.roleNotFit, "this needs the role \(names); the token has \(caller.caller.role.rawValue)")

@@ -1,8 +1,9 @@
 """One caller that takes as much as it can get. Each test looks at what others are served meanwhile."""
 
+import re
 import time
 
-from coordinators import Coordinator
+from coordinators import Coordinator, CoordinatorProcess
 from test_access import token
 from test_operations import jobs, lines, problem
 
@@ -65,4 +66,60 @@ def test_one_caller_has_so_many_submissions_at_once(ledger):
         problem(answer, 429, "ledger_quota_exceeded")
         assert api.ask("POST", "/api/v1/batches", content=lines(jobs(1)), headers={**other, **headers}).status_code == 201
         for connection in streams:
+            connection.close()
+
+
+def begin_body(api, length, sent, fields=""):
+    """A request with a body of which `sent` bytes come."""
+    connection = api.connect()
+    try:
+        connection.sendall(
+            f"POST /api/v1/batches HTTP/1.1\r\nHost: 127.0.0.1:{api.port}\r\n{fields}"
+            f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n".encode() + b" " * sent
+        )
+    except ConnectionError:
+        pass  # refused before the end
+    return connection
+
+
+def test_bodies_without_a_token_are_not_read(ledger):
+    with CoordinatorProcess(ledger) as api:
+        good = token(ledger, "submitter")
+        # What the first requests need is not counted.
+        assert api.post("/api/v1/batches", {"jobs": jobs(1)}, headers=good).status_code == 201
+        before, size = api.resident(), 8 << 20
+        held = [begin_body(api, size, size - 1) for _ in range(20)]
+        start = time.monotonic()
+        assert api.post("/api/v1/batches", {"jobs": jobs(1)}, headers=good).status_code == 201
+        assert time.monotonic() - start < SOON
+        assert api.resident() - before < 16 << 20
+        # A client that announces a body without a token is refused before it sends the body.
+        assert b" 401 " in begin_body(api, size, 0).recv(1_000)
+        for connection in held:
+            connection.close()
+
+
+def test_a_header_reserves_no_memory_for_its_body(ledger):
+    def address_space(api):
+        return int(re.search(r"VmSize:\s+(\d+) kB", open(f"/proc/{api.pid}/status").read())[1]) << 10
+
+    with CoordinatorProcess(ledger) as api:
+        fields = f"Authorization: {token(ledger, 'submitter')['authorization']}\r\n"
+        begin_body(api, 10, 0, fields).close()
+        before = address_space(api)
+        held = [begin_body(api, 8 << 20, 1, fields) for _ in range(300)]
+        assert in_time(api, "/readyz").status_code == 200
+        # All of them would take 2.3 GiB. What remains is for the arenas of threads.
+        assert address_space(api) - before < 3 << 29
+        for connection in held:
+            connection.close()
+
+
+def test_the_bodies_of_one_caller_leave_space_for_others(ledger):
+    with Coordinator(ledger) as api:
+        many, other = token(ledger, "submitter", name="many"), token(ledger, "submitter", name="other")
+        size = 8 << 20
+        held = [begin_body(api, size, size - 1, f"Authorization: {many['authorization']}\r\n") for _ in range(12)]
+        assert api.post("/api/v1/batches", {"jobs": jobs(20_000)}, headers=other).status_code == 201
+        for connection in held:
             connection.close()

@@ -19,8 +19,11 @@ import Testing
 
     init() throws { folder = try TemporaryFolder.create() }
 
-    private func server(_ reception: @escaping @Sendable (RequestHead) -> Reception) throws -> Server {
-        try Server([.local(path: path)], environment: [:], service: Service(reception: reception))
+    private func server(
+        _ limits: ServerLimits = ServerLimits(),
+        _ reception: @escaping @Sendable (RequestHead) -> Reception
+    ) throws -> Server {
+        try Server([.local(path: path)], environment: [:], limits: limits, service: Service(reception: reception))
     }
 
     private func text(_ text: String) -> HTTPAnswer { .text(text, as: "text/plain") }
@@ -46,7 +49,7 @@ import Testing
     }
 
     @Test func requestsOfOneConnectionAreAnsweredInTheirOrder() async throws {
-        let server = try server { head in .run(bodyLimit: 0) { _ in .text(head.path[0], as: "text/plain") } }
+        let server = try server { head in .run { .text(head.path[0], as: "text/plain") } }
         let answer = try await exchange(request("GET", "/first", closes: false) + request("GET", "/second"))
         let places = ["first", "second"].map { answer.range(of: "\r\n\r\n\($0)")?.lowerBound }
         #expect(places[0] != nil && places[1] != nil && places[0]! < places[1]!)
@@ -54,10 +57,61 @@ import Testing
     }
 
     @Test func aBodyOverTheLimitIsRefusedUnread() async throws {
-        let server = try server { _ in .run(bodyLimit: 10) { .text("\($0.count)", as: "text/plain") } }
+        let server = try server { _ in
+            .collect(bodyLimit: 10) { .granted(account: "a") { .text("\($0.count)", as: "text/plain") } }
+        }
         #expect(body(try await exchange(request("POST", "/", body: "0123456789"))) == "10")
         let refused = try await exchange(request("POST", "/", closes: false, body: "0123456789x"))
         #expect(refused.hasPrefix("HTTP/1.1 413 "))
+        await server.stop()
+    }
+
+    @Test func aBodyThatIsNotPermittedIsNotKept() async throws {
+        let server = try server { head in
+            .collect(bodyLimit: 8 << 20) {
+                guard head.path[0] == "open" else { return .refused(.text("no", as: "text/plain", .unauthorized)) }
+                return .granted(account: "a") { .text("\($0.count)", as: "text/plain") }
+            }
+        }
+        let short = String(repeating: "x", count: 1_000)
+        #expect(try await exchange(request("POST", "/", body: short)).hasPrefix("HTTP/1.1 401 "))
+        #expect(body(try await exchange(request("POST", "/open", body: short))) == "1000")
+        // Longer than what is read of a refused body, so the answer comes before it.
+        let head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(4 << 20)\r\n\r\n"
+        #expect(try await exchange(head).hasPrefix("HTTP/1.1 401 "))
+        await server.stop()
+    }
+
+    @Test func theBodiesOfOneAccountHaveAShare() async throws {
+        var limits = ServerLimits()
+        limits.collectedBytesPerAccount = 1_000
+        let server = try server(limits) { head in
+            .collect(bodyLimit: 8 << 20) { .granted(account: head.path[0]) { .text("\($0.count)", as: "text/plain") } }
+        }
+        let half = String(repeating: "x", count: 600)
+        let path = path
+        let answers = try await SeparateThread.run {
+            // One body lacks its last byte.
+            let held = try RawConnection(to: path)
+            held.send("POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 601\r\n\r\n\(half)")
+            var answers: [String] = []
+            for account in ["a", "b"] {
+                // Until the held body is there.
+                while true {
+                    let other = try RawConnection(to: path)
+                    other.send("POST /\(account) HTTP/1.1\r\nHost: a\r\nContent-Length: 600\r\n")
+                    other.send("Connection: close\r\n\r\n\(half)")
+                    let answer = other.readToEnd()
+                    if account == "a", answer.hasPrefix("HTTP/1.1 200 ") { continue }
+                    answers.append(answer)
+                    break
+                }
+            }
+            held.send("x")
+            return answers
+        }
+        #expect(answers[0].hasPrefix("HTTP/1.1 503 "))
+        #expect(body(answers[1]) == "600")
         await server.stop()
     }
 
@@ -82,7 +136,7 @@ import Testing
         let bytes = (0..<700_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
         let ends = Latest(0)
         let server = try server { _ in
-            .run(bodyLimit: 0) { _ in
+            .run {
                 let feed = FileFeed(5..<700_000) { offset, count in
                     Array(bytes[Int(offset)..<Int(offset) + count])
                 } onEnd: {
@@ -99,7 +153,7 @@ import Testing
     @Test func aFileThatCannotBeReadEndsEarly() async throws {
         struct Unreadable: Error {}
         let server = try server { _ in
-            .run(bodyLimit: 0) { _ in
+            .run {
                 HTTPAnswer(
                     .ok,
                     body: .file(
@@ -118,7 +172,7 @@ import Testing
 
     @Test func eventsArriveUntilOneSideEnds() async throws {
         let server = try server { _ in
-            .run(bodyLimit: 0) { _ in
+            .run {
                 let channel = EventChannel()
                 channel.send("data: 1\n\n".utf8)
                 Task {
@@ -139,7 +193,7 @@ import Testing
         let (began, beginning) = AsyncStream<Void>.makeStream()
         let (goesOn, going) = AsyncStream<Void>.makeStream()
         let server = try server { _ in
-            .run(bodyLimit: 0) { _ in
+            .run {
                 beginning.finish()
                 for await _ in goesOn {}
                 return .text("done", as: "text/plain")
@@ -155,8 +209,8 @@ import Testing
     }
 
     @Test func aSocketInUseIsNotTaken() async throws {
-        let first = try server { _ in .run(bodyLimit: 0) { _ in .text("first", as: "text/plain") } }
-        #expect(throws: ListenError.self) { try server { _ in .run(bodyLimit: 0) { _ in HTTPAnswer(.ok) } } }
+        let first = try server { _ in .run { .text("first", as: "text/plain") } }
+        #expect(throws: ListenError.self) { try server { _ in .run { HTTPAnswer(.ok) } } }
         #expect(body(try await exchange(request("GET", "/"))) == "first")
         await first.stop()
     }

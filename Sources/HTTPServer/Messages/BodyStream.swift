@@ -26,11 +26,11 @@ package final class BodyStream: AsyncSequence, Sendable {
     /// How many bytes may wait.
     private static let capacity = 256 << 10
 
-    /// `hasRoom` is called once there is space again, after a piece was refused. With `isOnDemand` there is no space until
-    /// the task asks for the first piece.
-    package init(isOnDemand: Bool = false, hasRoom: @escaping @Sendable () -> Void) {
+    /// `hasRoom` is called once there is space: when the task asks for the first piece, and again after a piece was
+    /// refused.
+    package init(hasRoom: @escaping @Sendable () -> Void) {
         self.hasRoom = hasRoom
-        if isOnDemand { state.withLock { $0.isHeld = true } }
+        state.withLock { $0.isHeld = true }
     }
 
     // MARK: - The server's side

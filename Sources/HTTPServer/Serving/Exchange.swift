@@ -5,6 +5,8 @@ final class Exchange {
     enum Phase {
         /// The header has not been handled yet.
         case new
+        /// A task decides whether its body is read.
+        case permitting(limit: Int)
         /// Its body is being collected.
         case collecting(limit: Int, run: @Sendable ([UInt8]) async -> HTTPAnswer)
         /// A task reads the body while it arrives.
@@ -25,8 +27,12 @@ final class Exchange {
     var isSuspended = false
     /// Whether all of the body has arrived.
     var isComplete = false
+    /// What has been collected of the body, and whose share it is in.
     var body: [UInt8] = []
-    /// Whether the connection rests until the task asks for the body or refuses it.
+    var account = ""
+    /// The length of the body that the header announces.
+    var bodyLength = 0
+    /// Whether the connection rests until a task asks for the body or refuses it.
     var awaitsDemand = false
     /// Whether a refused body is read and dropped, so that the connection can stay.
     var mayDrop = false

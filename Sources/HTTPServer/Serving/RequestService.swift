@@ -10,21 +10,29 @@ package protocol RequestService: Sendable {
 package enum Reception: Sendable {
     /// Answer at once, and read no body.
     case answer(HTTPAnswer)
-    /// Read a body of at most this many bytes, then run.
-    case run(bodyLimit: Int, @Sendable ([UInt8]) async -> HTTPAnswer)
-    /// Run while the body arrives.
-    case stream(@Sendable (BodyStream) async -> HTTPAnswer)
+    /// Run, without a body.
+    case run(@Sendable () async -> HTTPAnswer)
+    /// Ask for permission, then read a body of at most this many bytes.
+    case collect(bodyLimit: Int, @Sendable () async -> BodyPermission)
     /// Run, and let the body arrive when it is asked for. An answer that comes first refuses the body.
-    case streamOnDemand(@Sendable (BodyStream) async -> HTTPAnswer)
+    case stream(@Sendable (BodyStream) async -> HTTPAnswer)
+}
+
+/// Whether a body is read.
+package enum BodyPermission: Sendable {
+    case refused(HTTPAnswer)
+    /// Collect the body in the share of an account, then run.
+    case granted(account: String, @Sendable ([UInt8]) async -> HTTPAnswer)
 }
 
 /// Limits of the server.
 package struct ServerLimits: Sendable {
     /// Connections at once. More wait until the system accepts them.
     package var connections = 12_000
-    /// Bytes of all bodies that are being collected.
+    /// Bytes of all bodies that are being collected, and of those of one account.
     package var collectedBytes = 64 << 20
-    /// For a header to be complete, and for a collected body.
+    package var collectedBytesPerAccount = 16 << 20
+    /// For a header to be complete, and for a body that is collected, or refused and read to its end.
     package var patience: Duration = .seconds(30)
     /// Bytes in a second that a body which a task reads must have, over `patience`.
     package var leastBytesPerSecond = 1_024
@@ -32,8 +40,8 @@ package struct ServerLimits: Sendable {
     package var headerBytes = 32 << 10
     /// Bytes of a refused body that are read before its connection is cut.
     package var droppedBytes = 1 << 20
-    /// The same for a file or JSON Lines. Many clients and some proxies lose an answer that comes before the end of the
-    /// body, so one of ordinary size is read to its end.
+    /// The same for a body of at most this length. Many clients and some proxies lose an answer that comes before the end
+    /// of the body, so one of ordinary size is read to its end, and nothing of it is kept.
     package var droppedFileBytes = 64 << 20
 
     package init() {}

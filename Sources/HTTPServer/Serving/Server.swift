@@ -11,6 +11,8 @@ package final class Server: Sendable {
     enum Message: Sendable {
         /// The answer to a request.
         case answer(UInt64, HTTPAnswer)
+        /// The body of a request is wanted.
+        case collect(UInt64, account: String, run: @Sendable ([UInt8]) async -> HTTPAnswer)
         /// A connection that rests may go on.
         case wake(UInt64)
         case stop(@Sendable () -> Void)

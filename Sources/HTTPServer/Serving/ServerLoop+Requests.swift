@@ -21,40 +21,85 @@ extension ServerLoop {
             }
             exchange.phase = .answered(answer)
             return .YES
-        case .run(let limit, let run):
+        case .run(let run):
+            guard head.bodyLength == 0 else { return refuse(exchange, .badRequest, "this request takes no body") }
+            // The library calls again for the end of the request, and only then the connection may rest.
+            exchange.phase = .waiting
+            answer(exchange) { await run() }
+        case .collect(let limit, let permit):
             guard head.bodyLength <= limit else {
                 return refuse(exchange, .contentTooLarge, "the body may have \(limit) bytes")
             }
             guard head.bodyLength > 0 else {
-                // The library calls again for the end of the request, and only then the connection may rest.
                 exchange.phase = .waiting
-                answer(exchange) { await run([]) }
+                answer(exchange) {
+                    switch await permit() {
+                    case .refused(let answer): return answer
+                    case .granted(_, let run): return await run([])
+                    }
+                }
                 return .YES
             }
-            exchange.body.reserveCapacity(Int(head.bodyLength))
-            exchange.phase = .collecting(limit: limit, run: run)
-            visitor(exchange.connection)?.deadline = .now + limits.patience
-            return .YES
+            exchange.phase = .permitting(limit: limit)
+            let (server, number) = (server, exchange.number)
+            awaitDemand(exchange, head, droppedBytes: limits.droppedBytes)
+            exchange.task = Task {
+                switch await permit() {
+                case .refused(let answer): server.post(.answer(number, answer))
+                case .granted(let account, let run): server.post(.collect(number, account: account, run: run))
+                }
+            }
         case .stream(let run):
             let (server, number) = (server, exchange.number)
             let body = BodyStream { server.post(.wake(number)) }
             exchange.phase = .streaming(body)
-            // Clients read a refusal only when they have sent everything.
-            exchange.mayDrop = true
-            exchange.pace = Pace()
+            awaitDemand(exchange, head, droppedBytes: limits.droppedFileBytes)
             answer(exchange) { await run(body) }
-            return .YES
-        case .streamOnDemand(let run):
-            let (server, number) = (server, exchange.number)
-            let body = BodyStream(isOnDemand: true) { server.post(.wake(number)) }
-            exchange.phase = .streaming(body)
-            exchange.awaitsDemand = true
-            exchange.mayDrop = head.field("expect") == nil && head.bodyLength <= limits.droppedFileBytes
-            answer(exchange) { await run(body) }
-            // The library calls again for the header when the connection goes on.
-            suspend(exchange)
-            return .YES
         }
+        return .YES
+    }
+
+    /// Lets the connection rest until a task asks for the body or refuses it. A refused body of at most `droppedBytes` is
+    /// read to its end.
+    private func awaitDemand(_ exchange: Exchange, _ head: RequestHead, droppedBytes: Int) {
+        exchange.bodyLength = Int(clamping: head.bodyLength)
+        exchange.awaitsDemand = true
+        exchange.mayDrop = head.field("expect") == nil && head.bodyLength <= droppedBytes
+        // The library calls again for the header when the connection goes on.
+        suspend(exchange)
+    }
+
+    /// A task wants the body of a request.
+    func collect(_ exchange: Exchange, account: String, _ run: @escaping @Sendable ([UInt8]) async -> HTTPAnswer) {
+        guard case .permitting(let limit) = exchange.phase else { return }
+        exchange.phase = .collecting(limit: limit, run: run)
+        exchange.account = account
+    }
+
+    /// Keeps a piece of a body. Returns false if too much is kept already.
+    private func keep(_ piece: UnsafeRawBufferPointer, of exchange: Exchange) -> Bool {
+        let ofAccount = collectedByAccount[exchange.account, default: 0] + piece.count
+        guard collectedBytes + piece.count <= limits.collectedBytes, ofAccount <= limits.collectedBytesPerAccount else {
+            return false
+        }
+        let needed = exchange.body.count + piece.count
+        if needed > exchange.body.capacity {
+            // It grows with what has arrived, and never beyond what the header announces.
+            exchange.body.reserveCapacity(max(needed, min(exchange.bodyLength, 2 * needed)))
+        }
+        exchange.body += piece
+        collectedBytes += piece.count
+        collectedByAccount[exchange.account] = ofAccount
+        return true
+    }
+
+    /// Forgets what was collected of a body.
+    func dropBody(of exchange: Exchange) {
+        guard !exchange.body.isEmpty else { return }
+        collectedBytes -= exchange.body.count
+        let left = collectedByAccount[exchange.account, default: 0] - exchange.body.count
+        collectedByAccount[exchange.account] = left > 0 ? left : nil
+        exchange.body = []
     }
 
     /// A piece of the body. `taken` says that it was used.
@@ -63,15 +108,11 @@ extension ServerLoop {
         switch exchange.phase {
         case .collecting(let limit, _):
             guard exchange.body.count + piece.count <= limit else { return .NO }
-            if collectedBytes + piece.count > limits.collectedBytes {
+            if !keep(piece, of: exchange) {
                 var answer = setup.service.refusal(.serviceUnavailable, "too many large requests at once")
                 answer.closes = true
                 exchange.phase = .answered(answer)
-                collectedBytes -= exchange.body.count
-                exchange.body = []
-            } else {
-                exchange.body += piece
-                collectedBytes += piece.count
+                dropBody(of: exchange)
             }
             taken()
         case .streaming(let body):
@@ -81,7 +122,7 @@ extension ServerLoop {
             } else {
                 suspend(exchange)
             }
-        case .new, .waiting, .answered, .sending:
+        case .new, .permitting, .waiting, .answered, .sending:
             // An answer was made before the end of the body. It can be sent only after it.
             exchange.dropped += piece.count
             guard exchange.dropped <= (exchange.mayDrop ? limits.droppedFileBytes : limits.droppedBytes) else {
@@ -98,13 +139,21 @@ extension ServerLoop {
         if exchange.awaitsDemand {
             guard !isStopping else { return .NO }
             exchange.awaitsDemand = false
-            guard case .answered(var answer) = exchange.phase, !exchange.mayDrop else {
+            if case .collecting = exchange.phase {
+                visitor(exchange.connection)?.deadline = .now + limits.patience
+                return .YES
+            }
+            guard case .answered(var answer) = exchange.phase else {
                 exchange.pace = Pace()
                 return .YES
             }
-            // The library reads no body then.
-            answer.closes = true
-            return queue(answer, for: exchange)
+            guard exchange.mayDrop else {
+                // The library reads no body then.
+                answer.closes = true
+                return queue(answer, for: exchange)
+            }
+            visitor(exchange.connection)?.deadline = .now + limits.patience
+            return .YES
         }
         switch exchange.phase {
         case .collecting where isStopping, .streaming where isStopping, .waiting where isStopping: return .NO
@@ -123,7 +172,7 @@ extension ServerLoop {
             suspend(exchange)
         case .answered(let answer): return queue(answer, for: exchange)
         case .waiting: suspend(exchange)
-        case .new, .sending: break
+        case .new, .permitting, .sending: break
         }
         return .YES
     }
@@ -146,8 +195,8 @@ extension ServerLoop {
         }
         exchange.phase = .sending
         exchange.pace = nil
-        collectedBytes -= exchange.body.count
-        exchange.body = []
+        visitor(connection)?.deadline = nil
+        dropBody(of: exchange)
         let result = MHD_queue_response(connection, answer.status.rawValue, response)
         MHD_destroy_response(response)
         return result

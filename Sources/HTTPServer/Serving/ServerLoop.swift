@@ -17,6 +17,8 @@ final class ServerLoop {
     private var lastNumber: UInt64 = 0
     /// Bytes of all bodies that are being collected.
     var collectedBytes = 0
+    /// The same of each account.
+    var collectedByAccount: [String: Int] = [:]
     private var onStopped: [@Sendable () -> Void] = []
     private var stopsAt: ContinuousClock.Instant?
     /// Whether the daemons are being stopped. No connection may rest then: the library would abort the process.
@@ -142,6 +144,10 @@ final class ServerLoop {
             if case .streaming(let body) = exchange.phase { body.abandon() }
             exchange.phase = .answered(answer)
             resume(exchange)
+        case .collect(let number, let account, let run):
+            guard let exchange = exchanges[number] else { return }
+            collect(exchange, account: account, run)
+            resume(exchange)
         case .wake(let number):
             if let exchange = exchanges[number] { resume(exchange) }
         case .stop(let onStopped):
@@ -208,8 +214,7 @@ final class ServerLoop {
     func end(_ exchange: Exchange) {
         exchange.connection = nil
         exchange.task?.cancel()
-        collectedBytes -= exchange.body.count
-        exchange.body = []
+        dropBody(of: exchange)
         if case .streaming(let body) = exchange.phase { body.finish(isComplete: false) }
         if case .answered(let answer) = exchange.phase { answer.drop() }
         channels.removeValue(forKey: exchange.number)?.close()
