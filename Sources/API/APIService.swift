@@ -146,7 +146,7 @@ struct APIService: RequestService {
         guard case .roles(let roles) = operation.access else {
             return AuthenticatedCaller(caller: Caller(name: "", role: .viewer, tenant: nil), ledger: ledger)
         }
-        let caller = try await authenticator.caller(request.head.field("authorization"))
+        let caller = try await authenticator.caller(request.head)
         guard roles.contains(caller.caller.role) else {
             let names = operation.access.roles.map(\.rawValue).joined(separator: " or ")
             throw Problem(.roleNotFit, "this needs the role \(names); the token has \(caller.caller.role.rawValue)")

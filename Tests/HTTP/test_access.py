@@ -117,18 +117,17 @@ def test_the_use_of_a_token_is_recorded(ledger):
     assert used("first") >= minute and used("second") < minute
 
 
-def test_bounds_guesses(ledger, guarded, server):
-    """Whoever tries many tokens is told to wait, and those with a token notice nothing."""
+def test_guesses_at_once_are_all_refused(ledger, guarded, server):
     good = token(ledger, "viewer")
     assert guarded.get("/api/v1/jobs", headers=good) == {"jobs": []}
     # Tokens with right checksums, which another ledger knows.
     others = [token(ledger, "viewer", name=f"other-{number}") for number in range(100)]
     ledger.query("delete from sluice.token where name like 'other-%'")
-    # Together, and sent before any is answered: the limit refills by the second.
+    # Together, so that they share look-ups.
     guarded.get("/openapi.json")
     with concurrent.futures.ThreadPoolExecutor(100) as pool:
         told = list(pool.map(lambda other: guarded.ask("GET", "/api/v1/jobs", headers=other).status_code, others))
-    assert set(told) == {401, 429} and told.count(401) < 75, told
+    assert set(told) == {401}, told
     assert guarded.get("/api/v1/jobs", headers=good) == {"jobs": []}
 
 

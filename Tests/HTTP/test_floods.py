@@ -1,6 +1,9 @@
 """One caller that takes as much as it can get. Each test looks at what others are served meanwhile."""
 
+import hashlib
+import os
 import re
+import threading
 import time
 
 from coordinators import Coordinator, CoordinatorProcess
@@ -123,3 +126,58 @@ def test_the_bodies_of_one_caller_leave_space_for_others(ledger):
         assert api.post("/api/v1/batches", {"jobs": jobs(20_000)}, headers=other).status_code == 201
         for connection in held:
             connection.close()
+
+
+def unknown_token():
+    """A token with the right checksum, which no ledger knows."""
+    secret = os.urandom(32)
+    return "slt_" + secret.hex() + hashlib.sha256(b"slt_" + secret).digest()[:4].hex()
+
+
+class Flood:
+    """Requests with tokens that no ledger knows, as many as the server takes, while the block runs."""
+
+    def __init__(self, api, connections=8):
+        self.api, self.ends, self.answered = api, threading.Event(), 0
+        self.threads = [threading.Thread(target=self.send) for _ in range(connections)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ends.set()
+        for thread in self.threads:
+            thread.join()
+
+    def send(self):
+        with self.api.connect() as connection, connection.makefile("rb") as answers:
+            while not self.ends.is_set():
+                # Many at once, so that the server is busy and not this program.
+                connection.sendall(b"".join(
+                    f"GET /api/v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {unknown_token()}\r\n\r\n".encode()
+                    for _ in range(100)
+                ))
+                for _ in range(100):
+                    length = 0
+                    while (line := answers.readline()) != b"\r\n":
+                        assert line, "the connection was closed"
+                        if line.lower().startswith(b"content-length:"):
+                            length = int(line.split(b":")[1])
+                    answers.read(length)
+                    self.answered += 1
+
+
+def test_unknown_tokens_do_not_keep_valid_ones_out(ledger):
+    good = [token(ledger, "viewer", name=f"good-{number}") for number in range(10)]
+    # Just started, so it knows no token.
+    with CoordinatorProcess(ledger) as api, Flood(api) as flood:
+        end = time.monotonic() + 4 * SOON
+        while flood.answered < 1_000:
+            assert time.monotonic() < end, flood.answered
+            # The requests of other threads are counted.
+            time.sleep(0.01)
+        for headers in good:
+            assert in_time(api, "/api/v1/status", headers=headers).status_code == 200
+        assert in_time(api, "/api/v1/status", headers=good[0]).status_code == 200

@@ -43,7 +43,7 @@ struct GrantTests {
         "sluice_viewer": looking.union(["ledger_metrics", "oldest_snapshot_age"]),
         "sluice_face": [
             "ledger_time", "begin_tick", "do_chore", "shrink_chore", "take_unfinished", "finish", "fail",
-            "standing_fences", "find_token", "note_token_uses", "take_changes", "take_deliveries",
+            "standing_fences", "find_tokens", "note_token_uses", "take_changes", "take_deliveries",
             "record_delivery",
         ],
     ]

@@ -122,7 +122,7 @@ select r, o from unnest(array['sluice_worker']) r, unnest(array[
 -- not be.
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_face']) r, unnest(array[
-    'find_token', 'note_token_uses', 'record_delivery', 'take_changes', 'take_deliveries'
+    'find_tokens', 'note_token_uses', 'record_delivery', 'take_changes', 'take_deliveries'
 ]) o;
 
 select apply_permissions();

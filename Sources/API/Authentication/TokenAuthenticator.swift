@@ -1,3 +1,4 @@
+import HTTPServer
 import Ledger
 import Synchronization
 
@@ -21,6 +22,7 @@ actor TokenAuthenticator {
     private let ledger: JobLedger
     /// With connections that no request uses, so that requests cannot keep tokens from being looked up.
     private let lookUpLedger: JobLedger
+    private let lookUps: TokenLookUps
     /// For requests without a token; `nil` refuses them.
     private let unnamed: AuthenticatedCaller?
     private var known: [AccessToken: Known] = [:]
@@ -29,21 +31,17 @@ actor TokenAuthenticator {
     /// When each token was last used, for those whose last use is not written yet.
     private var used: [Int32: ContinuousClock.Instant] = [:]
     private var writing: Task<Void, Never>?
-    /// How many more tokens that are not known may be looked up, refilled with time.
-    private var lookUps = Double(burst)
-    private var refilledAt = ContinuousClock.now
 
     private static let memory: Duration = .seconds(5)
     /// How long the use of a known token may stay unwritten.
     private static let writingPause: Duration = .seconds(10)
     private static let knownLimit = 10_000
-    private static let burst = 50
-    private static let lookUpsPerSecond = 20.0
 
     /// Callers get copies of `ledger`, and tokens are looked up with `lookUpLedger`. `openRole` is the role of requests
     /// without a token.
     init(_ ledger: JobLedger, lookUps lookUpLedger: JobLedger, openRole: AccessRole?) throws {
         (self.ledger, self.lookUpLedger) = (ledger, lookUpLedger)
+        lookUps = TokenLookUps { try await lookUpLedger.find($0, within: .seconds(10)) }
         unnamed = try openRole.map { role in
             AuthenticatedCaller(
                 caller: Caller(name: "local", role: role, tenant: nil),
@@ -53,8 +51,8 @@ actor TokenAuthenticator {
     }
 
     /// Throws a `Problem` if the token is missing or not valid.
-    func caller(_ authorization: String?) async throws -> AuthenticatedCaller {
-        guard let authorization else {
+    func caller(_ head: RequestHead) async throws -> AuthenticatedCaller {
+        guard let authorization = head.field("authorization") else {
             guard let unnamed else { throw Problem(.noToken) }
             return unnamed
         }
@@ -76,18 +74,19 @@ actor TokenAuthenticator {
             return earlier.caller
         }
         if let underWay = lookUpsUnderWay[token] { return try await underWay.value }
-        // The limit is for unknown tokens, so guesses do not delay the holder of one that was valid some seconds ago.
-        if earlier == nil { try spendLookUp(now) }
-        let lookUp = Task { try await find(token, earlier, now) }
+        let lookUp = Task { try await find(token, earlier, from: head.network, now) }
         lookUpsUnderWay[token] = lookUp
         defer { lookUpsUnderWay[token] = nil }
         return try await lookUp.value
     }
 
-    private func find(_ token: AccessToken, _ earlier: Known?, _ now: ContinuousClock.Instant) async throws
-        -> AuthenticatedCaller
-    {
-        guard let record = try await lookUpLedger.find(token) else {
+    private func find(
+        _ token: AccessToken,
+        _ earlier: Known?,
+        from network: String,
+        _ now: ContinuousClock.Instant
+    ) async throws -> AuthenticatedCaller {
+        guard let record = try await lookUps.record(of: token, isKnown: earlier != nil, from: network) else {
             known[token] = nil
             throw Problem(.badToken, "the ledger does not know it")
         }
@@ -95,7 +94,6 @@ actor TokenAuthenticator {
             known[token] = nil
             throw Problem(.badToken, "it was revoked, or has expired")
         }
-        if earlier == nil { lookUps += 1 }
         let principal = try record.principal()
         // A copy of the ledger is kept while its principal stays the same, because copies do not share calls.
         let caller =
@@ -107,14 +105,6 @@ actor TokenAuthenticator {
         // The first use is written at once, and later ones together.
         if earlier == nil { await writeUses() } else { writeSoon() }
         return caller
-    }
-
-    private func spendLookUp(_ now: ContinuousClock.Instant) throws(Problem) {
-        let gained = (now - refilledAt) / .seconds(1) * Self.lookUpsPerSecond
-        lookUps = min(Double(Self.burst), lookUps + gained)
-        refilledAt = now
-        guard lookUps >= 1 else { throw Problem(.tooManyFailures) }
-        lookUps -= 1
     }
 
     /// Has the uses written after a pause, so that many tokens cost one statement.

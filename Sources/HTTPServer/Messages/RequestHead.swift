@@ -14,6 +14,8 @@ package struct RequestHead: Sendable, Hashable {
     /// The query's parameters in their order, decoded.
     package let query: [(name: String, value: String)]
     package let fields: [Field]
+    /// The network of the client; empty for a socket of this machine.
+    package var network = ""
 
     /// `nil` if the target cannot be decoded: a broken escape, bytes that are not UTF-8, a zero byte.
     package init?(method: String, target: String, fields: [Field]) {

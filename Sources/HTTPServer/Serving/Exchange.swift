@@ -56,8 +56,13 @@ struct Pace {
 /// A connection whose next request is awaited, on the server's thread.
 final class Visitor {
     let socket: Int32
+    /// Where it comes from: see `ClientNetwork`.
+    let network: String
     /// When the connection is cut; `nil` while a request is handled.
     var deadline: ContinuousClock.Instant?
 
-    init(socket: Int32, deadline: ContinuousClock.Instant) { (self.socket, self.deadline) = (socket, deadline) }
+    init(socket: Int32, deadline: ContinuousClock.Instant) {
+        (self.socket, self.deadline) = (socket, deadline)
+        network = ClientNetwork.text(of: socket)
+    }
 }

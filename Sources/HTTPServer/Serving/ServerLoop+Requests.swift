@@ -7,11 +7,12 @@ import System
 extension ServerLoop {
     /// The header is complete.
     func receive(_ exchange: Exchange, _ raw: RequestGuard.Raw) -> MHD_Result {
-        let head: RequestHead
+        var head: RequestHead
         switch RequestGuard.check(raw) {
         case .success(let checked): head = checked
         case .failure(let refusal): return refuse(exchange, refusal.status, refusal.why)
         }
+        head.network = visitor(exchange.connection)?.network ?? ""
         switch setup.service.receive(head) {
         case .answer(var answer):
             // The library closes the connection if an answer is queued before the request is complete.

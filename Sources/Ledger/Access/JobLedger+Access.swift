@@ -44,8 +44,19 @@ extension JobLedger {
     /// What the ledger knows of a token, in whatever state it is; `nil` if it does not know it. Only a member of
     /// `sluice_face` and the ledger's owner may ask.
     public func find(_ token: AccessToken, within limit: Duration? = nil) async throws -> TokenRecord? {
-        try await look("look up a token", within: limit) { connection in
-            try connection.first("select * from \(schema).find_token(\(token.hash))", TokenRecord.init(reading:))
+        try await find([token], within: limit)[0]
+    }
+
+    /// The same of many tokens, in their order.
+    public func find(_ tokens: [AccessToken], within limit: Duration? = nil) async throws -> [TokenRecord?] {
+        let hashes = tokens.map(\.hash)
+        return try await look("look up tokens", within: limit) { connection in
+            var found = [TokenRecord?](repeating: nil, count: hashes.count)
+            let rows = try connection.rows(
+                "select f.place, (f.facts).* from \(schema).find_tokens(\(hashes)) f"
+            ) { row in (place: try row["place"] as Int32, record: try TokenRecord(reading: row)) }
+            for row in rows where found.indices.contains(Int(row.place) - 1) { found[Int(row.place) - 1] = row.record }
+            return found
         }
     }
 
