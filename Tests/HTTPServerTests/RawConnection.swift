@@ -22,6 +22,13 @@ struct RawConnection: ~Copyable {
 
     deinit { close(socket) }
 
+    /// The caller must close the socket.
+    consuming func release() -> Int32 {
+        let released = socket
+        discard self
+        return released
+    }
+
     /// Sends all of the text, or as much as the server takes before it closes the connection.
     func send(_ text: String) {
         var rest = Array(text.utf8)[...]
@@ -43,4 +50,15 @@ struct RawConnection: ~Copyable {
             all += piece[..<count]
         }
     }
+}
+
+/// Connections that send nothing.
+final class IdleConnections: Sendable {
+    private let sockets: [Int32]
+
+    init(to path: String, count: Int) throws {
+        sockets = try (0..<count).map { _ in try RawConnection(to: path).release() }
+    }
+
+    func close() { for socket in sockets { Glibc.close(socket) } }
 }

@@ -208,6 +208,40 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    @Test func idleConnectionsMakeRoomAndBusyOnesStay() async throws {
+        var limits = ServerLimits()
+        limits.connections = 16
+        let (began, beginning) = AsyncStream<Void>.makeStream()
+        let (goesOn, going) = AsyncStream<Void>.makeStream()
+        let server = try server(limits) { head in
+            .run {
+                guard head.path[0] == "slow" else { return .text("quick", as: "text/plain") }
+                beginning.finish()
+                for await _ in goesOn {}
+                return .text("slow", as: "text/plain")
+            }
+        }
+        async let slow = exchange(request("GET", "/slow"))
+        for await _ in began {}
+        let path = path
+        let quick = request("GET", "/")
+        let (answer, time) = try await SeparateThread.run {
+            // Many times as many as there may be. Without room, the last ones would wait for half a minute.
+            let start = ContinuousClock.now
+            let idle = try IdleConnections(to: path, count: 200)
+            let connection = try RawConnection(to: path)
+            connection.send(quick)
+            let answer = connection.readToEnd()
+            idle.close()
+            return (answer, ContinuousClock.now - start)
+        }
+        #expect(body(answer) == "quick")
+        #expect(time < .seconds(25))
+        going.finish()
+        #expect(body(try await slow) == "slow")
+        await server.stop()
+    }
+
     @Test func aSocketInUseIsNotTaken() async throws {
         let first = try server { _ in .run { .text("first", as: "text/plain") } }
         #expect(throws: ListenError.self) { try server { _ in .run { HTTPAnswer(.ok) } } }

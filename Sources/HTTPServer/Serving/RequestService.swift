@@ -29,6 +29,8 @@ package enum BodyPermission: Sendable {
 package struct ServerLimits: Sendable {
     /// Connections at once. More wait until the system accepts them.
     package var connections = 12_000
+    /// So many of them are kept free: idle ones are cut before they are taken.
+    package var spareConnections: Int { max(2, connections / 8) }
     /// Bytes of all bodies that are being collected, and of those of one account.
     package var collectedBytes = 64 << 20
     package var collectedBytesPerAccount = 16 << 20

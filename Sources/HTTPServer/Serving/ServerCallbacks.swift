@@ -40,9 +40,9 @@ enum ServerCallbacks {
             let loop = loop(context)
             let socket = sluice_connection_socket(connection)
             if event == .CONNECTION_NOTIFY_STARTED {
-                loop.visitors[socket] = Visitor(socket: socket, deadline: .now + loop.limits.patience)
+                loop.add(Visitor(socket: socket, deadline: .now + loop.limits.patience))
             } else {
-                loop.visitors[socket] = nil
+                loop.remove(socket)
             }
         }
 
@@ -95,6 +95,6 @@ enum ServerCallbacks {
 
 extension ServerLoop {
     func visitor(_ connection: OpaquePointer?) -> Visitor? {
-        connection.flatMap { visitors[sluice_connection_socket($0)] }
+        connection.flatMap { visitor(at: sluice_connection_socket($0)) }
     }
 }

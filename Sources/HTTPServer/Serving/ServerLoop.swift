@@ -13,7 +13,11 @@ final class ServerLoop {
     private var daemons: [OpaquePointer] = []
     private var epoll: Int32 = -1
     var exchanges: [UInt64: Exchange] = [:]
-    var visitors: [Int32: Visitor] = [:]
+    private var visitors: [Int32: Visitor] = [:]
+    /// Connections that were cut, and that the library has not closed yet.
+    private var cutCount = 0
+    /// Whether a connection was closed when there were as many as there may be.
+    private var wasFull = false
     private var lastNumber: UInt64 = 0
     /// Bytes of all bodies that are being collected.
     var collectedBytes = 0
@@ -44,6 +48,8 @@ final class ServerLoop {
             guard watch(sluice_epoll_descriptor(daemon)) else { return nil }
         }
     }
+
+    func visitor(at socket: Int32) -> Visitor? { visitors[socket] }
 
     private func watch(_ descriptor: Int32) -> Bool {
         var event = epoll_event()
@@ -78,7 +84,10 @@ final class ServerLoop {
         var events = [epoll_event](repeating: epoll_event(), count: 16)
         var nextTick = ContinuousClock.now
         while true {
-            let wait = waitTime(until: nextTick)
+            // At its limit the library stops accepting, and begins again only in the run after the one that has closed
+            // connections.
+            let wait = wasFull ? 0 : waitTime(until: nextTick)
+            wasFull = false
             _ = epoll_wait(epoll, &events, Int32(events.count), Int32(clamping: wait))
             for message in server.takeMessages() { take(message) }
             for daemon in daemons { MHD_run(daemon) }
@@ -108,9 +117,51 @@ final class ServerLoop {
     private func cutLateVisitors(_ now: ContinuousClock.Instant) {
         for visitor in visitors.values {
             guard let deadline = visitor.deadline, deadline < now else { continue }
-            visitor.deadline = nil
-            // The library sees the end and closes it.
-            shutdown(visitor.socket, Int32(SHUT_RDWR))
+            cut(visitor)
+        }
+    }
+
+    private func cut(_ visitor: Visitor) {
+        visitor.deadline = nil
+        guard !visitor.isCut else { return }
+        visitor.isCut = true
+        cutCount += 1
+        // The library sees the end and closes it.
+        shutdown(visitor.socket, Int32(SHUT_RDWR))
+    }
+
+    func add(_ visitor: Visitor) {
+        remove(visitor.socket)
+        visitors[visitor.socket] = visitor
+        makeRoom()
+    }
+
+    func remove(_ socket: Int32) {
+        guard let visitor = visitors.removeValue(forKey: socket) else { return }
+        if visitor.isCut { cutCount -= 1 }
+        if visitors.count >= limits.connections - 1 { wasFull = true }
+    }
+
+    /// Cuts idle connections before there are as many as there may be, because then new ones would not even be accepted:
+    /// those of the network that has the most, the oldest first.
+    private func makeRoom() {
+        let excess = visitors.count - cutCount - (limits.connections - limits.spareConnections)
+        guard excess > 0 else { return }
+        // Several at once, so that this look at all connections is rare.
+        var left = excess + limits.spareConnections / 4
+        let networks = Dictionary(grouping: visitors.values.lazy.filter { !$0.isCut }, by: \.network).values
+        for members in networks.sorted(by: { $0.count > $1.count }) where left > 0 {
+            // With the time at which it would be cut anyway, which comes first for the oldest.
+            var idle: [(end: ContinuousClock.Instant, visitor: Visitor)] = []
+            for visitor in members {
+                if let end = visitor.deadline { idle.append((end, visitor)) }
+            }
+            idle.sort { $0.end < $1.end }
+            // At most half of them, so that other networks with many lose some as well.
+            for (_, visitor) in idle.prefix(min(left, max(1, members.count / 2))) {
+                cut(visitor)
+                left -= 1
+            }
         }
     }
 
