@@ -56,7 +56,12 @@ struct APIService: RequestService {
             guard head.bodyLength == 0 else {
                 return .answer(finished(Problem(.badBody, "this operation takes no body").answer))
             }
-            return .run { await answer(request) { try await run(request, try await caller(request)) } }
+            return .run {
+                await answer(request) {
+                    let caller = try await caller(request)
+                    return await watched(try await run(request, caller), caller)
+                }
+            }
         case .json(let schema): return collect(schema)
         case .jsonOrLines(let schema, _):
             guard let type = head.bodyType, ["application/x-ndjson", "application/jsonl"].contains(type) else {
@@ -79,7 +84,41 @@ struct APIService: RequestService {
     }
 
     private func stream(_ request: Request) -> Reception {
-        .stream { body in await answer(request) { try await run(request, try await caller(request), stream: body) } }
+        .stream { body in
+            await answer(request) {
+                let caller = try await caller(request)
+                let watch = await authenticator.watch(caller)
+                let work = Task { try await run(request, caller, stream: body) }
+                watch.whenOver { work.cancel() }
+                do {
+                    return try await withTaskCancellationHandler {
+                        try await work.value
+                    } onCancel: {
+                        work.cancel()
+                    }
+                } catch  where watch.isOver {
+                    var problem = Problem(.badToken, TokenAuthenticator.ended)
+                    problem.cutsBody = true
+                    throw problem
+                }
+            }
+        }
+    }
+
+    /// An answer that ends when its token does.
+    private func watched(_ answer: HTTPAnswer, _ caller: AuthenticatedCaller) async -> HTTPAnswer {
+        switch answer.body {
+        case .bytes: break
+        case .file(let feed):
+            let watch = await authenticator.watch(caller)
+            feed.keep(watch)
+            watch.whenOver { [weak feed] in feed?.stop() }
+        case .events(let channel):
+            let watch = await authenticator.watch(caller)
+            channel.keep(watch)
+            watch.whenOver { [weak channel] in channel?.end(droppingWhatWaits: true) }
+        }
+        return answer
     }
 
     /// Decides whether a JSON body is read: only after the token, and only if it can be of use.
@@ -91,7 +130,10 @@ struct APIService: RequestService {
                 throw Problem(.wrongType, "the body must be application/json, not \(type ?? "without a type")")
             }
             return .granted(account: caller.caller.account) { bytes in
-                await answer(request) { try await run(request, caller, body: try Self.body(bytes, schema)) }
+                await answer(request) {
+                    // The token may have ended while the body came.
+                    try await run(request, try await self.caller(request), body: try Self.body(bytes, schema))
+                }
             }
         } catch {
             return .refused(finished(problem(error).answer))

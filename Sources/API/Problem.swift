@@ -136,6 +136,8 @@ package struct Problem: Error, Sendable {
     var length: Int64?
     /// Seconds after which another try may succeed.
     var retryAfter: Int?
+    /// Whether the rest of a body is not even read.
+    var cutsBody = false
 
     package init(_ code: Code, _ detail: String? = nil, mistakes: [Schema.Mistake] = []) {
         (status, self.code, title) = (code.status, code.rawValue, code.title)
@@ -194,6 +196,7 @@ package struct Problem: Error, Sendable {
         // `try?`: text and numbers can always be written.
         var answer = (try? HTTPAnswer.json(body, status)) ?? HTTPAnswer(status)
         answer.fields = [("Content-Type", "application/problem+json")]
+        answer.cutsBody = cutsBody
         if status == .unauthorized { answer.fields.append(("WWW-Authenticate", "Bearer realm=\"sluice\"")) }
         if !methods.isEmpty { answer.fields.append(("Allow", methods.joined(separator: ", "))) }
         if let length { answer.fields.append(("Content-Range", "bytes */\(length)")) }

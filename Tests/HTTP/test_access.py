@@ -99,6 +99,49 @@ def test_forgets_a_revoked_token_within_seconds(ledger, guarded):
         time.sleep(0.2)
 
 
+def test_a_token_that_ends_ends_what_it_began(ledger, guarded):
+    """Streams of events, uploads and submissions that last end with their token, and leave nothing."""
+    ended, other = token(ledger, "submitter", name="ended"), token(ledger, "submitter", name="other")
+
+    def begin(caller, head, body=b""):
+        connection = guarded.connect()
+        fields = f"Host: 127.0.0.1:{guarded.port}\r\nAuthorization: {caller['authorization']}\r\n"
+        connection.sendall(f"{head[0]} HTTP/1.1\r\n{fields}{head[1]}\r\n".encode() + body)
+        return connection
+
+    # Otherwise the connection outlives the stream.
+    events = ("GET /api/v1/events?queues=true", "Connection: close\r\n")
+    upload = ("PUT /api/v1/files/in/late.wav", "Content-Length: 100000\r\n")
+    submission = ("POST /api/v1/batches", "Content-Type: application/x-ndjson\r\nContent-Length: 100000\r\n")
+    line = (json.dumps(jobs(1)[0]) + "\n").encode()
+    stays = begin(other, events)
+    began = [begin(ended, events), begin(ended, upload, b"x" * 1_000), begin(ended, submission, line)]
+    assert b"event: queue" in read_until(began[0], b"event: queue")
+    read_until(stays, b"event: queue")
+    ledger.run("tokens", "revoke", "ended")
+    for connection in began:
+        connection.settimeout(15)
+        try:
+            while connection.recv(65_536):
+                pass
+        except ConnectionError:
+            pass
+    assert not list((ledger.folder / "in").iterdir())
+    assert guarded.get("/api/v1/jobs", headers=other) == {"jobs": []}
+    # That of the other token goes on.
+    assert guarded.post("/api/v1/batches", {"queue": "later", "jobs": jobs(1)}, headers=other).status_code == 201
+    read_until(stays, b'"queue":"later"')
+
+
+def read_until(connection, text):
+    answer = b""
+    while text not in answer:
+        part = connection.recv(65_536)
+        assert part, answer
+        answer += part
+    return answer
+
+
 def test_the_use_of_a_token_is_recorded(ledger):
     def used(name):
         [row] = [json.loads(line) for line in ledger.run("tokens", "--json").splitlines() if f'"{name}"' in line]

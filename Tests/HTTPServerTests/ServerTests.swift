@@ -170,6 +170,57 @@ import Testing
         await server.stop()
     }
 
+    @Test func aFileThatIsStoppedEndsEarlyAlsoWhileItIsRead() async throws {
+        let ends = Latest(0)
+        let silence = AsyncStream<Void>.makeStream()
+        let server = try server { _ in
+            .run {
+                let (read, reading) = AsyncStream<Void>.makeStream()
+                let feed = FileFeed(0..<1_000_000) { _, _ in
+                    reading.finish()
+                    for await _ in silence.stream {}
+                    return []
+                } onEnd: {
+                    _ = ends.change { $0 += 1 }
+                }
+                Task {
+                    for await _ in read {}
+                    feed.stop()
+                }
+                return HTTPAnswer(.ok, body: .file(feed))
+            }
+        }
+        let answer = try await exchange(request("GET", "/"))
+        #expect(answer.contains("Content-Length: 1000000") && body(answer).isEmpty)
+        silence.continuation.finish()
+        await server.stop()
+        #expect(ends.value == 1)
+    }
+
+    @Test func aStreamMayEndWithoutWhatWaits() {
+        let channel = EventChannel()
+        channel.send("data: 1\n\n".utf8)
+        channel.end(droppingWhatWaits: true)
+        #expect(channel.space == EventChannel.capacity)
+    }
+
+    @Test func aBodyThatIsNoLongerWantedIsCut() async throws {
+        let server = try server { _ in
+            .stream { stream in
+                var pieces = stream.makeAsyncIterator()
+                // `try?`: the test is about what comes after.
+                _ = try? await pieces.next()
+                var answer = HTTPAnswer(.unauthorized)
+                answer.cutsBody = true
+                return answer
+            }
+        }
+        // The rest of the body never comes.
+        let answer = try await exchange("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nx")
+        #expect(answer.isEmpty)
+        await server.stop()
+    }
+
     @Test func eventsArriveUntilOneSideEnds() async throws {
         let server = try server { _ in
             .run {

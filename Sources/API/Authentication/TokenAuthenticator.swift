@@ -6,12 +6,14 @@ import Synchronization
 struct AuthenticatedCaller: Sendable {
     let caller: Caller
     let ledger: JobLedger
+    /// `nil` for a request without a token.
+    var token: AccessToken?
 }
 
 /// Finds the caller of a request by its token.
 ///
 /// Tokens are remembered for some seconds, so that requests do not ask the ledger each time. A revoked token is therefore
-/// accepted for that long.
+/// accepted for that long. Requests that last have their tokens looked up again and again.
 actor TokenAuthenticator {
     private struct Known {
         let caller: AuthenticatedCaller
@@ -31,8 +33,19 @@ actor TokenAuthenticator {
     /// When each token was last used, for those whose last use is not written yet.
     private var used: [Int32: ContinuousClock.Instant] = [:]
     private var writing: Task<Void, Never>?
+    /// Requests that last, by their tokens.
+    private var watched: [AccessToken: [WeakWatch]] = [:]
+    private var watching: Task<Void, Never>?
+
+    private struct WeakWatch {
+        weak var watch: TokenWatch?
+    }
 
     private static let memory: Duration = .seconds(5)
+    /// Between two looks at the tokens of requests that last.
+    private static let watchPause: Duration = .seconds(2)
+    /// Why a token is not accepted any more.
+    static let ended = "it was revoked, or has expired"
     /// How long the use of a known token may stay unwritten.
     private static let writingPause: Duration = .seconds(10)
     private static let knownLimit = 10_000
@@ -92,19 +105,48 @@ actor TokenAuthenticator {
         }
         guard record.state == .valid else {
             known[token] = nil
-            throw Problem(.badToken, "it was revoked, or has expired")
+            throw Problem(.badToken, Self.ended)
         }
         let principal = try record.principal()
         // A copy of the ledger is kept while its principal stays the same, because copies do not share calls.
         let caller =
             earlier.flatMap { $0.caller.caller == Caller(principal) ? $0.caller : nil }
-            ?? AuthenticatedCaller(caller: Caller(principal), ledger: ledger.acting(for: principal))
+            ?? AuthenticatedCaller(caller: Caller(principal), ledger: ledger.acting(for: principal), token: token)
         if known.count >= Self.knownLimit { known = known.filter { $0.value.until > now } }
         known[token] = Known(caller: caller, number: record.id, until: now + Self.memory)
         used[record.id] = now
         // The first use is written at once, and later ones together.
         if earlier == nil { await writeUses() } else { writeSoon() }
         return caller
+    }
+
+    /// Watches the token of a request that lasts, for as long as what it returns is referred to.
+    func watch(_ caller: AuthenticatedCaller) -> TokenWatch {
+        let watch = TokenWatch()
+        guard let token = caller.token else { return watch }
+        watched[token, default: []].append(WeakWatch(watch: watch))
+        if watching == nil { watching = Task { await lookAgain() } }
+        return watch
+    }
+
+    /// Looks at watched tokens for as long as there are any.
+    private func lookAgain() async {
+        while !watched.isEmpty, !Task.isCancelled {
+            // `try?`: the sleep ends early only because `stop` cancels it, and then the loop ends.
+            try? await Task.sleep(for: Self.watchPause, clock: .continuous)
+            watched = watched.mapValues { $0.filter { $0.watch != nil } }.filter { !$0.value.isEmpty }
+            let tokens = Array(watched.keys)
+            for start in stride(from: 0, to: tokens.count, by: 500) {
+                let group = Array(tokens[start..<min(start + 500, tokens.count)])
+                // `try?`: while the ledger does not answer, the tokens stay as they are. The next look asks again.
+                guard let records = try? await lookUpLedger.find(group, within: Self.watchPause) else { continue }
+                for (token, record) in zip(group, records) where record?.state != .valid {
+                    known[token] = nil
+                    for holder in watched.removeValue(forKey: token) ?? [] { holder.watch?.end() }
+                }
+            }
+        }
+        watching = nil
     }
 
     /// Has the uses written after a pause, so that many tokens cost one statement.
@@ -134,6 +176,7 @@ actor TokenAuthenticator {
 
     /// Writes what it remembers. Call it when no more requests come.
     func stop() async {
+        watching?.cancel()
         let last = writing
         last?.cancel()
         await last?.value

@@ -18,6 +18,7 @@ package final class EventChannel: Sendable {
     }
 
     private let state = Mutex(State())
+    private let kept = Mutex<(any Sendable)?>(nil)
     /// Called once, when the subscriber has gone.
     private let onEnd: @Sendable () -> Void
     private let onDrain: @Sendable () -> Void
@@ -47,10 +48,14 @@ package final class EventChannel: Sendable {
         wake?()
     }
 
-    /// Ends the stream after what waits.
-    package func end() {
+    /// Keeps an object for as long as the stream lasts.
+    package func keep(_ object: any Sendable) { kept.withLock { $0 = object } }
+
+    /// Ends the stream: after what waits, or without it.
+    package func end(droppingWhatWaits drops: Bool = false) {
         let wake = state.withLock { state -> (@Sendable () -> Void)? in
             state.isOver = true
+            if drops { state.waiting = [] }
             guard state.isResting else { return nil }
             state.isResting = false
             return state.wake
@@ -90,6 +95,7 @@ package final class EventChannel: Sendable {
             defer { (state.isOver, state.isClosed, state.wake) = (true, true, nil) }
             return !state.isClosed
         }
+        kept.withLock { $0 = nil }
         if isFirst { onEnd() }
     }
 }

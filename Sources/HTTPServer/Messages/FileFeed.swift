@@ -29,6 +29,7 @@ package final class FileFeed: Sendable {
     private let onEnd: @Sendable () -> Void
     private let end: Int64
     private let state: Mutex<State>
+    private let kept = Mutex<(any Sendable)?>(nil)
     private static let pieceBytes: Int64 = 256 << 10
 
     /// The length of the part.
@@ -47,6 +48,18 @@ package final class FileFeed: Sendable {
     }
 
     deinit { close() }
+
+    /// Keeps an object for as long as the answer is being sent.
+    package func keep(_ object: any Sendable) { kept.withLock { $0 = object } }
+
+    /// Ends the answer early.
+    package func stop() {
+        let wake = state.withLock { state in
+            (state.hasFailed, state.piece, state.taken) = (true, [], 0)
+            return state.wake
+        }
+        wake?()
+    }
 
     // MARK: - The server's side
 
@@ -88,7 +101,7 @@ package final class FileFeed: Sendable {
             let piece = try? await pieceAt(place, count)
             let wake = state.withLock { state in
                 state.isReading = false
-                if let piece, !piece.isEmpty {
+                if let piece, !piece.isEmpty, !state.hasFailed {
                     (state.piece, state.taken) = (piece, 0)
                     state.next = place + Int64(piece.count)
                 } else {

@@ -13,6 +13,8 @@ package struct HTTPAnswer: Sendable {
     package var body: Body
     /// Whether the connection is closed after the answer.
     package var closes = false
+    /// Whether the connection is cut if the body of the request has not arrived yet. The answer is lost then.
+    package var cutsBody = false
 
     package init(_ status: HTTPStatus, fields: [(name: String, value: String)] = [], body: Body = .bytes([])) {
         (self.status, self.fields, self.body) = (status, fields, body)

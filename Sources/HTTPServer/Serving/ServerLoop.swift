@@ -192,7 +192,10 @@ final class ServerLoop {
         switch message {
         case .answer(let number, let answer):
             guard let exchange = exchanges[number] else { return answer.drop() }
-            if case .streaming(let body) = exchange.phase { body.abandon() }
+            if case .streaming(let body) = exchange.phase {
+                body.abandon()
+                if answer.cutsBody, !exchange.isComplete, let visitor = visitor(exchange.connection) { cut(visitor) }
+            }
             exchange.phase = .answered(answer)
             resume(exchange)
         case .collect(let number, let account, let run):
