@@ -30,6 +30,8 @@ public final class APIServer: Sendable {
         public var addresses: [String]
         /// The role of requests without a token; `nil` refuses them.
         public var openRole: AccessRole?
+        /// Names of this coordinator, besides those of this machine, by which browsers reach it.
+        public var hosts: [String] = []
         /// Whether it may listen on addresses that other machines reach, without TLS.
         public var allowsInsecure = false
         public var version = ""
@@ -90,13 +92,20 @@ public final class APIServer: Sendable {
             hurry: runner.hurry,
             share: share
         )
-        authenticator = try TokenAuthenticator(ledger, lookUps: reserve, openRole: configuration.openRole)
+        let origins = OriginCheck(names: configuration.hosts)
+        authenticator = try TokenAuthenticator(
+            ledger,
+            lookUps: reserve,
+            openRole: configuration.openRole,
+            origins: origins
+        )
         server = try Server(
             addresses,
             environment: environment,
             service: APIService(
                 reserve,
                 authenticator,
+                origins,
                 operations: operations,
                 complain: complain
             )

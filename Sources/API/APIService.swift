@@ -8,6 +8,7 @@ import Storage
 struct APIService: RequestService {
     private let router: Router
     private let authenticator: TokenAuthenticator
+    private let origins: OriginCheck
     /// For operations without a caller.
     private let ledger: JobLedger
     private let complain: @Sendable (Failure) -> Void
@@ -17,10 +18,11 @@ struct APIService: RequestService {
     init(
         _ ledger: JobLedger,
         _ authenticator: TokenAuthenticator,
+        _ origins: OriginCheck,
         operations: [Operation],
         complain: @escaping @Sendable (Failure) -> Void
     ) {
-        (self.ledger, self.authenticator, self.complain) = (ledger, authenticator, complain)
+        (self.ledger, self.authenticator, self.origins, self.complain) = (ledger, authenticator, origins, complain)
         router = Router(operations)
     }
 
@@ -47,6 +49,13 @@ struct APIService: RequestService {
     }
 
     private func receive(_ head: RequestHead, _ operation: Operation, _ path: [String: String]) -> Reception {
+        do {
+            try origins.checkOrigin(head)
+        } catch {
+            let refusal = finished(error.answer)
+            // A short body is read to its end, so that the refusal is not lost.
+            return .collect(bodyLimit: Int(clamping: head.bodyLength)) { .refused(refusal) }
+        }
         let request = Request(head: head, operation: operation, path: path)
         func collect(_ schema: Schema) -> Reception {
             .collect(bodyLimit: Self.bodyLimit) { await permission(for: request, schema) }

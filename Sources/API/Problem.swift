@@ -12,6 +12,8 @@ package struct Problem: Error, Sendable {
         case badToken = "bad_token"
         case roleNotFit = "role_not_fit"
         case tenantNotFit = "tenant_not_fit"
+        case wrongHost = "wrong_host"
+        case foreignOrigin = "foreign_origin"
         case noSuchThing = "no_such_thing"
         case wrongMethod = "wrong_method"
         case wrongType = "wrong_type"
@@ -40,7 +42,8 @@ package struct Problem: Error, Sendable {
             switch self {
             case .badRequest, .badParameter, .badBody, .badPath, .badDestination: .badRequest
             case .noToken, .badToken: .unauthorized
-            case .roleNotFit, .tenantNotFit: .forbidden
+            case .roleNotFit, .tenantNotFit, .foreignOrigin: .forbidden
+            case .wrongHost: .misdirectedRequest
             case .noSuchThing, .notServed: .notFound
             case .wrongMethod: .methodNotAllowed
             case .wrongType: .unsupportedMediaType
@@ -68,6 +71,8 @@ package struct Problem: Error, Sendable {
             case .badToken: "the token is not valid"
             case .roleNotFit: "the token's role does not permit this"
             case .tenantNotFit: "this tells of the whole installation, which tenants do not see"
+            case .wrongHost: "without a token, the host must be a name of this coordinator"
+            case .foreignOrigin: "a page of another site has sent this"
             case .noSuchThing: "there is no such thing"
             case .wrongMethod: "the method does not fit the path"
             case .wrongType: "the body has a type that is not read here"
@@ -100,6 +105,8 @@ package struct Problem: Error, Sendable {
             case .badToken: "\"sluice tokens\" lists the valid ones"
             case .roleNotFit: "ask for a token with another role"
             case .tenantNotFit: "/api/v1/status tells a tenant how many workers are running"
+            case .wrongHost: "use localhost or a token; \"--host\" of the coordinator permits other names"
+            case .foreignOrigin: "\"--host\" of the coordinator names sites whose pages may"
             case .badParameter, .badBody, .noSuchThing, .wrongMethod, .wrongType: "/openapi.json describes all requests"
             case .bodyTooLarge: "jobs can also be submitted as JSON Lines, which may have any length"
             case .keyInUse: "use another Idempotency-Key for another request"

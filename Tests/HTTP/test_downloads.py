@@ -158,7 +158,7 @@ def test_serves_nothing_that_the_job_has_not_published(made):
 
 def test_a_replacement_in_the_middle_does_not_reach_the_client(made):
     with made.api.connect() as connection:
-        connection.sendall(f"GET {made.path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode())
+        connection.sendall(f"GET {made.path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         first = connection.recv(100)
         other = made.file.with_name("other")
         other.write_bytes(bytes(len(made.content)))
@@ -199,7 +199,7 @@ def begin(api, path, *fields):
     """Begins a download, and reads none of the file."""
     connection = api.connect()
     head = "".join(f"{field}\r\n" for field in fields)
-    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: a\r\n{head}\r\n".encode())
+    connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{head}\r\n".encode())
     return connection, connection.recv(12)
 
 
@@ -272,7 +272,7 @@ def test_slow_readers_need_little_memory_and_disturb_nobody(made):
     slow = []
     for _ in range(60):
         connection = made.api.connect()
-        connection.sendall(f"GET {made.path} HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+        connection.sendall(f"GET {made.path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         slow.append(connection)
     start = time.monotonic()
     assert made.get().content == made.content

@@ -145,7 +145,7 @@ def test_subscribers_that_leave_before_the_answer_keep_no_place(api):
     for _ in range(30):
         streams = [socket.create_connection(("127.0.0.1", api.port)) for _ in range(100)]
         for stream in streams:
-            stream.sendall(b"GET /api/v1/events?queues=true HTTP/1.1\r\nHost: x\r\n\r\n")
+            stream.sendall(b"GET /api/v1/events?queues=true HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for stream in streams:
             # Closing then resets the connection, which the server notices at once.
             stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -164,7 +164,7 @@ def test_one_caller_does_not_take_all_places(api):
 
 def test_head_gets_the_header_and_nothing_else(api):
     with api.connect() as connection:
-        connection.sendall(b"HEAD /api/v1/events?queues=true HTTP/1.1\r\nHost: a\r\n\r\n")
+        connection.sendall(b"HEAD /api/v1/events?queues=true HTTP/1.1\r\nHost: localhost\r\n\r\n")
         answer = b""
         while part := connection.recv(65_536):
             answer += part

@@ -264,7 +264,7 @@ def test_submits_nothing_of_a_body_that_breaks_off(api):
     with api.connect() as connection:
         body = lines(jobs(2_000)).encode()
         connection.sendall(
-            b"POST /api/v1/batches HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-ndjson\r\nContent-Length: "
+            b"POST /api/v1/batches HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: "
             + str(len(body) + 100).encode() + b"\r\n\r\n" + body
         )
     # The same connection of the ledger's pool is free again.

@@ -43,7 +43,7 @@ def put(api, path, content, **fields):
 
 
 def head(path, length, *fields):
-    lines = [f"PUT {PATH}{path} HTTP/1.1", "Host: a", f"Content-Length: {length}", *fields]
+    lines = [f"PUT {PATH}{path} HTTP/1.1", "Host: localhost", f"Content-Length: {length}", *fields]
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
@@ -172,7 +172,7 @@ def test_knows_only_the_roots_that_take_uploads(ledger):
         problem(api.ask("PUT", PATH + "b", content=b"x", headers={"content-range": "bytes 0-0/2"}), 400, "bad_parameter")
         problem(api.ask("PUT", PATH + "b", content=b"x", headers={"content-encoding": "gzip"}), 415, "wrong_type")
         with api.connect() as connection:
-            connection.sendall(f"PUT {PATH}b HTTP/1.1\r\nHost: a\r\n\r\n".encode())
+            connection.sendall(f"PUT {PATH}b HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             assert answers(connection, 1) == [411]
     with Coordinator(ledger, "--open-role", "submitter", *roots) as api:
         problem(api.ask("PUT", PATH + "c", content=b"x"), 404, "not_served")
@@ -390,7 +390,7 @@ BROWSERS = {
 def test_takes_what_a_browser_sends(api, ledger, name):
     """The bytes of `fetch(url, {method: "PUT", body: file})` on a page of the same origin: no browser is installed here."""
     content = os.urandom(300_000)
-    fields = [field.format(origin=api.url) for field in BROWSERS[name]]
+    fields = [field.format(origin="http://localhost") for field in BROWSERS[name]]
     with api.connect() as connection:
         connection.sendall(head("Aufnahme%20(1).wav", len(content), *fields))
         connection.sendall(content)
@@ -405,6 +405,7 @@ def test_pages_of_other_origins_are_not_let_in(api):
     )
     assert asked.status_code == 405
     answer = api.client.put(PATH + "a", content=b"x", headers={"origin": "http://evil"})
+    assert answer.status_code == 403 and answer.json()["code"] == "foreign_origin"
     assert not [name for one in [asked, answer] for name in one.headers if name.startswith("access-control-")]
 
 

@@ -27,6 +27,7 @@ actor TokenAuthenticator {
     private let lookUps: TokenLookUps
     /// For requests without a token; `nil` refuses them.
     private let unnamed: AuthenticatedCaller?
+    private let origins: OriginCheck
     private var known: [AccessToken: Known] = [:]
     /// Look-ups under way. Requests with the same token share one.
     private var lookUpsUnderWay: [AccessToken: Task<AuthenticatedCaller, any Error>] = [:]
@@ -52,7 +53,13 @@ actor TokenAuthenticator {
 
     /// Callers get copies of `ledger`, and tokens are looked up with `lookUpLedger`. `openRole` is the role of requests
     /// without a token.
-    init(_ ledger: JobLedger, lookUps lookUpLedger: JobLedger, openRole: AccessRole?) throws {
+    init(
+        _ ledger: JobLedger,
+        lookUps lookUpLedger: JobLedger,
+        openRole: AccessRole?,
+        origins: OriginCheck
+    ) throws {
+        self.origins = origins
         (self.ledger, self.lookUpLedger) = (ledger, lookUpLedger)
         lookUps = TokenLookUps { try await lookUpLedger.find($0, within: .seconds(10)) }
         unnamed = try openRole.map { role in
@@ -67,6 +74,7 @@ actor TokenAuthenticator {
     func caller(_ head: RequestHead) async throws -> AuthenticatedCaller {
         guard let authorization = head.field("authorization") else {
             guard let unnamed else { throw Problem(.noToken) }
+            try origins.checkHost(head)
             return unnamed
         }
         let words = authorization.split(separator: " ")

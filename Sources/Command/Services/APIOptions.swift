@@ -21,6 +21,13 @@ enum APIOptions {
         "serve requests without a token in this role; only on this machine",
         in: .work
     )
+    private static let host = Option<String>(
+        "host",
+        .text.named("NAME"),
+        "a name that browsers use for the HTTP API, besides localhost",
+        isRepeatable: true,
+        in: .work
+    )
     private static let insecure = Switch(
         "insecure-http",
         "listen where other machines can connect, though tokens then pass in clear text",
@@ -49,7 +56,7 @@ enum APIOptions {
     )
 
     static let forms = [
-        listen.form, openRole.form, insecure.form, uploads.form, mostUpload.form, downloads.form,
+        listen.form, openRole.form, host.form, insecure.form, uploads.form, mostUpload.form, downloads.form,
     ]
 
     /// Listens where --listen says; `nil` without it. `places` are the roots of this coordinator; `complain` gets what goes
@@ -64,13 +71,14 @@ enum APIOptions {
             guard invocation[openRole] == nil else {
                 throw UsageError("--open-role needs --listen", hint: "as in --listen 8080")
             }
-            for option in [uploads, downloads] where invocation[option] != nil {
+            for option in [host, uploads, downloads] where invocation[option] != nil {
                 throw UsageError("--\(option.form.name) needs --listen", hint: "as in --listen 8080")
             }
             return nil
         }
         var configuration = APIServer.Configuration(addresses: addresses)
         configuration.openRole = invocation[openRole]
+        configuration.hosts = invocation.all(host)
         configuration.allowsInsecure = invocation[insecure]
         configuration.version = Version.number
         configuration.libavcodec = Version.codecLibrary

@@ -19,6 +19,7 @@ package enum HTTPStatus: UInt32, Sendable {
     case contentTooLarge = 413
     case unsupportedMediaType = 415
     case rangeNotSatisfiable = 416
+    case misdirectedRequest = 421
     case unprocessableContent = 422
     case tooManyRequests = 429
     case internalError = 500
@@ -47,6 +48,7 @@ package enum HTTPStatus: UInt32, Sendable {
         case .contentTooLarge: "Content Too Large"
         case .unsupportedMediaType: "Unsupported Media Type"
         case .rangeNotSatisfiable: "Range Not Satisfiable"
+        case .misdirectedRequest: "Misdirected Request"
         case .unprocessableContent: "Unprocessable Content"
         case .tooManyRequests: "Too Many Requests"
         case .internalError: "Internal Server Error"
