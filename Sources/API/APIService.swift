@@ -13,7 +13,7 @@ struct APIService: RequestService {
     private let ledger: JobLedger
     private let complain: @Sendable (Failure) -> Void
     private let outages = OutageLines()
-    static let bodyLimit = 8 << 20
+    private let turns = BodyTurns()
 
     init(
         _ ledger: JobLedger,
@@ -58,7 +58,7 @@ struct APIService: RequestService {
         }
         let request = Request(head: head, operation: operation, path: path)
         func collect(_ schema: Schema) -> Reception {
-            .collect(bodyLimit: Self.bodyLimit) { await permission(for: request, schema) }
+            .collect(bodyLimit: operation.bodyLimit) { await permission(for: request, schema) }
         }
         switch operation.body {
         case .none:
@@ -105,7 +105,8 @@ struct APIService: RequestService {
                     } onCancel: {
                         work.cancel()
                     }
-                } catch  where watch.isOver {
+                } catch {
+                    guard watch.isOver else { throw error }
                     var problem = Problem(.badToken, TokenAuthenticator.ended)
                     problem.cutsBody = true
                     throw problem
@@ -141,7 +142,12 @@ struct APIService: RequestService {
             return .granted(account: caller.caller.account) { bytes in
                 await answer(request) {
                     // The token may have ended while the body came.
-                    try await run(request, try await self.caller(request), body: try Self.body(bytes, schema))
+                    let caller = try await self.caller(request)
+                    return try await turns.answer(bytes, of: caller.caller.account) { bytes in
+                        Self.body(bytes, schema)
+                    } run: { value in
+                        try await run(request, caller, body: value)
+                    }
                 }
             }
         } catch {
@@ -149,14 +155,13 @@ struct APIService: RequestService {
         }
     }
 
-    private static func body(_ bytes: [UInt8], _ schema: Schema) throws(Problem) -> JSONValue {
-        guard let value = JSONValue(json: bytes) else { throw Problem(.badBody, "the body is not JSON") }
+    private static func body(_ bytes: [UInt8], _ schema: Schema) -> Result<JSONValue, Problem> {
+        guard let value = JSONValue(json: bytes) else { return .failure(Problem(.badBody, "the body is not JSON")) }
         if let pointer = RepeatedMember.pointer(in: bytes) {
-            throw Problem(.badBody, mistakes: [.init(pointer: pointer, detail: "is given twice")])
+            return .failure(Problem(.badBody, mistakes: [.init(pointer: pointer, detail: "is given twice")]))
         }
         let mistakes = schema.mistakes(in: value)
-        guard mistakes.isEmpty else { throw Problem(.badBody, mistakes: mistakes) }
-        return value
+        return mistakes.isEmpty ? .success(value) : .failure(Problem(.badBody, mistakes: mistakes))
     }
 
     private func run(
@@ -239,6 +244,8 @@ struct APIService: RequestService {
                 complain(failure)
                 return Problem(.unexpected, "the ledger: \(failure.code)")
             }
+        // The client has left.
+        case is CancellationError: return Problem(.overloaded)
         case let error as StorageError:
             complain(error.failure)
             return Problem(error.failure, .internalError)

@@ -1,10 +1,13 @@
 """One caller that takes as much as it can get. Each test looks at what others are served meanwhile."""
 
+import contextlib
 import hashlib
 import os
 import re
 import threading
 import time
+
+import httpx
 
 from coordinators import Coordinator, CoordinatorProcess
 from test_access import token
@@ -181,3 +184,33 @@ def test_unknown_tokens_do_not_keep_valid_ones_out(ledger):
         for headers in good:
             assert in_time(api, "/api/v1/status", headers=headers).status_code == 200
         assert in_time(api, "/api/v1/status", headers=good[0]).status_code == 200
+
+
+def test_large_bodies_of_one_caller_do_not_hold_up_others(ledger):
+    def send():
+        # One that finds no more space may be cut while it sends.
+        with contextlib.suppress(httpx.TransportError):
+            fields = {**many, "content-type": "application/json"}
+            answers.append(api.client.post("/api/v1/earlier", content=body, headers=fields))
+
+    with CoordinatorProcess(ledger) as api:
+        many, other = token(ledger, "submitter", name="many"), token(ledger, "submitter", name="other")
+        # Six megabytes of values that take long to be read.
+        body = b'{"destinations": [' + b",".join(b'"a:%x"' % number for number in range(600_000)) + b"]}"
+        answers = []
+        threads = [threading.Thread(target=send) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        while any(thread.is_alive() for thread in threads):
+            assert in_time(api, "/api/v1/status", headers=other).status_code == 200
+            assert api.post("/api/v1/batches", {"jobs": jobs(1)}, headers=other).status_code == 201
+            # The pace of a client.
+            time.sleep(0.1)
+        # The caller's own wait for each other, or find no more space.
+        assert answers and {answer.status_code for answer in answers} <= {400, 503}
+
+
+def test_most_bodies_may_have_some_kilobytes(api):
+    for path, size in [("/api/v1/compatibility", 600_000), ("/api/v1/changes", 70_000), ("/api/v1/webhooks", 70_000)]:
+        answer = api.ask("POST", path, content=b" " * size, headers={"content-type": "application/json"})
+        problem(answer, 413, "body_too_large")

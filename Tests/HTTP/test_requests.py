@@ -160,7 +160,7 @@ def test_refuses_a_body_that_is_too_long_before_it_comes(api):
 
 def test_bounds_the_memory_of_all_bodies_together(separate):
     before, size = separate.resident(), 8 << 20
-    head = f"POST /api/v1/changes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
+    head = f"POST /api/v1/batches HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {size}\r\n\r\n"
     connections = [separate.connect() for _ in range(20)]
     for connection in connections:
         connection.sendall(head.encode())

@@ -61,6 +61,8 @@ package struct Operation: Sendable {
     package let access: Access
     package var parameters: [Parameter] = []
     package var body = Body.none
+    /// The most bytes of a JSON body. Most are some hundred bytes.
+    package var bodyLimit = 64 << 10
     /// The shape of the answer; `nil` for one that is not JSON.
     package var answer: Schema?
     package var status = HTTPStatus.ok

@@ -96,6 +96,7 @@ enum CommandOperations {
                     .may("digests", .truth, "also the digests of the outputs"),
                 ])
             ),
+            bodyLimit: 8 << 20,
             answer: Shapes.all("earlier", .orNothing(Shapes.earlier))
         ) { call in
             let members = call.body?.members ?? [:]

@@ -29,6 +29,8 @@ enum CompatibilityOperation {
                 .may("source", .text(0...10_000), "of no effect"), .may("bytes", .whole(), "of no effect"),
             ])
         ),
+        // With the chapters of a long book.
+        bodyLimit: 512 << 10,
         answer: Shapes.compatibility
     ) { call in
         let facts = try facts(call.body?.members ?? [:])

@@ -316,6 +316,7 @@ struct JobLines: AsyncSequence, Sendable {
     var presets: [NamedPreset] = []
     /// A line may be as long as a recipe.
     private static let longestLine = 256 << 10
+    private static let slice = 64 << 10
 
     func makeAsyncIterator() -> Iterator {
         Iterator(body: body.makeAsyncIterator(), maker: RequestMaker(rule, limits, presets), mayBeEmpty: mayBeEmpty)
@@ -328,6 +329,8 @@ struct JobLines: AsyncSequence, Sendable {
         private var place = 0
         private var isOver = false
         private var number = 0
+        /// About how many bytes were read since others had the thread.
+        private var unshared = 0
         private var maker: RequestMaker
         private let mayBeEmpty: Bool
 
@@ -338,6 +341,12 @@ struct JobLines: AsyncSequence, Sendable {
         mutating func next() async throws -> JobRequest? {
             while let line = try await nextLine() {
                 number += 1
+                // Tasks share few threads: a body that comes quickly leaves them to others now and then.
+                unshared += line.count + 256
+                if unshared > JobLines.slice {
+                    unshared = 0
+                    await Task.yield()
+                }
                 if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) { continue }
                 do throws(RequestMaker.Mistake) {
                     return try maker.make(JobLine(json: line))
