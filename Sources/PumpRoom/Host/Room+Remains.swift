@@ -42,7 +42,10 @@ extension Room {
             lastWords: lastWords.text,
             isRoomDeath: true,
             frames: sent.last?.frames,
-            cost: sent.cost(cpuMicroseconds: rest?.cpuMicroseconds ?? 0, peakBytes: rest?.peakBytes ?? 0),
+            cost: cost(
+                of: sent,
+                WireCost(cpuMicroseconds: rest?.cpuMicroseconds ?? 0, peakBytes: rest?.peakBytes ?? 0)
+            ),
             elapsed: sent.elapsed,
             quiet: sent.quiet
         )

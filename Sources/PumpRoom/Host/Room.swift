@@ -46,6 +46,7 @@ final class Room {
     /// Time for which it has had jobs and worked on none of them, since it last began one.
     private var idle = Duration.zero
     private var firstBytes: Int64?
+    private var account = ProcessorAccount()
     private var hasGrown = false
     /// Whether it was given a job that must be its last.
     private var hasLastJob = false
@@ -320,7 +321,9 @@ final class Room {
             guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
                 !inFlight.contains(where: \.hasBegun), inFlight[..<place].allSatisfy(\.isAbandoned)
             else { return "it began job \(job) out of turn" }
-            inFlight[place].begin(spent, cpuMicroseconds: child.cpuMicroseconds)
+            let counted = child.cpuMicroseconds
+            inFlight[place].begin(spent, cpuMicroseconds: counted)
+            account.begin(counted: counted, claimed: spent.cpuMicroseconds)
             if !inFlight[place].isAbandoned { inFlight[place].job.began() }
             idle = .zero
         case .progress(let job, let progress):
@@ -339,7 +342,7 @@ final class Room {
                 report.isCredible(within: inFlight[place].bounds)
             else { return "an impossible report of job \(job)" }
             let reports = inFlight[place].reports + [report.bounded]
-            var cost = inFlight[place].cost(spent)
+            var cost = cost(of: inFlight[place], spent)
             cost.process = child.id
             let answer: @Sendable () -> Void = { [cost] in finish(.done(reports, cost)) }
             guard inFlight[place].job.endsRoom else {
@@ -353,13 +356,13 @@ final class Room {
             guard let place = begun(job), case .measure(_, let finish) = inFlight[place].job.kind, spent.isCredible,
                 measure.isCredible(within: inFlight[place].bounds)
             else { return "an impossible measurement of job \(job)" }
-            end(place) { finish(.done(measure, $0.cost(spent))) }
+            end(place) { finish(.done(measure, cost(of: $0, spent))) }
         case .described(let job, let report, let spent):
             guard let place = begun(job), case .probe(let options, let finish) = inFlight[place].job.kind,
                 spent.isCredible, report.isCredible(within: inFlight[place].bounds), report.answers(options)
             else { return "an impossible description of job \(job)" }
             // The size of a message bounds the description, so it needs no shortening here.
-            end(place) { finish(.done(report, $0.cost(spent))) }
+            end(place) { finish(.done(report, cost(of: $0, spent))) }
         case .failed(let job, let failure, let spent):
             guard let place = inFlight.firstIndex(where: { $0.id == job }), spent.isCredible,
                 let failure = failure.credible,
@@ -367,7 +370,7 @@ final class Room {
                 inFlight[place].hasBegun || inFlight[place].isAbandoned,
                 failure.known != .cancelled || inFlight[place].stop != nil
             else { return "an impossible failure of job \(job)" }
-            end(place) { $0.job.fail($0.failure(failure, cost: $0.cost(spent))) }
+            end(place) { $0.job.fail($0.failure(failure, cost: cost(of: $0, spent))) }
         }
         return nil
     }
@@ -381,7 +384,26 @@ final class Room {
             endedCount += 1
             lookAtMemory()
         }
-        if !job.isAbandoned { finish(job) }
+        if !job.isAbandoned {
+            finish(job)
+        } else if job.hasBegun {
+            // Its caller has its answer, so no job is charged.
+            _ = account.charge(nil, counted: counted, elapsed: job.elapsed)
+        }
+    }
+
+    /// The kernel's count of its processor time, in microseconds; `nil` if it cannot be read.
+    private var counted: Int64? {
+        guard let rest else { return child.cpuMicroseconds }
+        return rest.end == .unknown ? nil : rest.cpuMicroseconds
+    }
+
+    /// What a job has cost. `spent` is what the room says that it has used in all.
+    func cost(of job: JobWatch, _ spent: WireCost) -> RoomCost {
+        var cost = job.cost(cpuMicroseconds: spent.cpuMicroseconds, peakBytes: spent.peakBytes)
+        let claimed = cost.cpu.map { Int64($0 / .microseconds(1)) }
+        cost.cpu = account.charge(claimed, counted: counted, elapsed: job.elapsed).map { .microseconds($0) }
+        return cost
     }
 
     private func lookAtMemory() {
@@ -404,10 +426,6 @@ extension SourceReport {
 }
 
 extension JobWatch {
-    fileprivate func cost(_ spent: WireCost) -> RoomCost {
-        cost(cpuMicroseconds: spent.cpuMicroseconds, peakBytes: spent.peakBytes)
-    }
-
     /// The room's failure, or the slot's reason if the room ended the job because of one of the slot's limits.
     fileprivate func failure(_ said: Failure, cost: RoomCost) -> RoomFailure {
         var failure = said

@@ -27,6 +27,23 @@ import Testing
         await slot.close()
     }
 
+    @Test(arguments: [
+        // A century, and nothing.
+        ("spent = {'cpuMicroseconds': 3155760000000000, 'peakBytes': 4096}", 0.0...60.0),
+        ("end = time.process_time() + 1\nwhile time.process_time() < end: pass", 0.8...60.0),
+    ])
+    func processorTimeIsWhatTheKernelCounts(_ lie: String, _ seconds: ClosedRange<Double>) async throws {
+        let slot = try slot("hello()\njob = begin()\n\(lie)\nconvert(job, report)")
+        guard case .done(_, let cost) = await SlotRun(try bench.short(), in: slot).outcome else {
+            Issue.record("the room was not believed")
+            return
+        }
+        let cpu = try #require(cost.cpu)
+        let spent: Double = cpu / .seconds(1)
+        #expect(seconds.contains(spent))
+        await slot.close()
+    }
+
     @Test func roomThatIsNotLockedIsNotUsedWhereItsLockIsRequired() async throws {
         let part = "level = {'sandbox': 'require', 'layers': ['seccomp'], 'missing': [], 'user': 1}"
         let slot = try slot("\(part)\nhello()\njob = begin()\nconvert(job, report)") { $0.sandbox = .require }
