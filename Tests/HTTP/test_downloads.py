@@ -172,13 +172,15 @@ def test_a_replacement_in_the_middle_does_not_reach_the_client(made):
 
 @contextlib.contextmanager
 def large(made, size=(5 << 30) + 3):
-    """Makes the second job's output a file with a hole, of which the ledger, its mark and its time say that the job has made
+    """Makes the second job's output a file with a hole, of which the ledger, its mark and its times say that the job has made
     it."""
     digest = bytes(range(32))
     file = made.ledger.folder / "out/deep/b.mp3"
     times = file.stat()
     saved, mark = file.read_bytes(), os.getxattr(file, "user.sluice")
-    old = made.ledger.query("select encode(digest, 'hex') || ' ' || size from sluice.finished where job = 2").split()
+    old = made.ledger.query(
+        "select encode(digest, 'hex') || ' ' || size || ' ' || extract(epoch from ended_at) from sluice.finished where job = 2"
+    ).split()
     made.ledger.query(f"update sluice.finished set size = {size}, digest = '\\x{digest.hex()}' where job = 2")
     try:
         with open(file, "r+b") as writing:
@@ -187,12 +189,19 @@ def large(made, size=(5 << 30) + 3):
             writing.write(b"the end")
         os.setxattr(file, "user.sluice", mark[:24] + struct.pack(">q", size) + digest)
         os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+        ended(made, "clock_timestamp() + interval '1 s'")
         yield "/api/v1/jobs/2/outputs/1", size, file
     finally:
         file.write_bytes(saved)
         os.setxattr(file, "user.sluice", mark)
         os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
         made.ledger.query(f"update sluice.finished set size = {old[1]}, digest = '\\x{old[0]}' where job = 2")
+        ended(made, f"to_timestamp({old[2]})")
+
+
+def ended(made, moment):
+    """Lets the ledger say that the second job ended then."""
+    made.ledger.query(f"update sluice.finished set ended_at = {moment} where job = 2")
 
 
 def begin(api, path, *fields):
@@ -224,6 +233,11 @@ def test_reads_all_of_a_large_file_whose_mark_or_time_tells_nothing(made):
         os.utime(file, (int(since), int(since)))
         problem(made.get(range="bytes=0-1", path=path), 409, "output_changed")
         problem(made.get(path=path), 409, "output_changed")
+    with large(made, 40 << 20) as (path, _, file):
+        # Another program forged it later, and set back the time that can be set.
+        ended(made, "clock_timestamp() - interval '5 s'")
+        problem(made.get(path=path), 409, "output_changed")
+        problem(made.get(range="bytes=0-1", path=path), 409, "output_changed")
     with large(made, 40 << 20) as (path, _, file):
         os.removexattr(file, "user.sluice")
         problem(made.get(path=path), 409, "output_changed")

@@ -9,6 +9,8 @@ package final class ServedFile: Sendable {
     package struct Version: Sendable, Hashable {
         let identity: FileIdentity
         package let byteCount: Int64
+        let owner: UInt32
+        /// In nanoseconds since 1970. Any program can set the first one, and none the second.
         let modifiedAt: Int64
         let changedAt: Int64
     }
@@ -39,20 +41,25 @@ package final class ServedFile: Sendable {
         let version = Version(
             identity: facts.identity,
             byteCount: facts.byteCount,
+            owner: facts.owner,
             modifiedAt: facts.modifiedAt,
-            changedAt: facts.changedAt
+            changedAt: facts.changedAtNanoseconds
         )
         return ServedFile(copy.release(), version, "\(location)")
     }
 
-    /// Whether the mark and the time of change of the file say that it is the output of `job` with this fingerprint,
-    /// unchanged since `publishedAt`, in seconds since 1970. Does not read its bytes. False also where the file system
-    /// keeps no marks, and where its clock is ahead of the ledger's by more than a publication takes.
+    /// Whether the mark, the owner and the times of change of the file say that it is the output of `job` with this
+    /// fingerprint, unchanged since `publishedAt`, in seconds since 1970. Does not read its bytes.
+    ///
+    /// A mark can be copied, and the time of the contents be set back, but not that of the last change. False also where
+    /// workers have another user than this process and are not root, where the file system keeps no marks, and where its
+    /// clock is ahead of the ledger's by more than a publication takes.
     package func isMarked(job: Int64, _ fingerprint: Fingerprint, publishedAt: Int64) -> Bool {
         descriptor.withLock { descriptor in
             guard case .mark(let mark) = OutputMark.read(from: descriptor) else { return false }
-            return mark.job == job && mark.fingerprint == fingerprint
-                && version.modifiedAt / 1_000_000_000 <= publishedAt
+            let isOfWorker = version.owner == geteuid() || version.owner == 0
+            let lastChange = max(version.modifiedAt, version.changedAt) / 1_000_000_000
+            return mark.job == job && mark.fingerprint == fingerprint && isOfWorker && lastChange <= publishedAt
         }
     }
 

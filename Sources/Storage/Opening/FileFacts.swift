@@ -31,6 +31,8 @@ package struct FileFacts {
     let group: UInt32
     /// When contents or metadata last changed, in seconds since 1970, by the clock of the file system.
     let changedAt: Int64
+    /// The same in nanoseconds.
+    let changedAtNanoseconds: Int64
     /// When the contents last changed, in nanoseconds since 1970, by the clock of the file system.
     package let modifiedAt: Int64
 
@@ -52,9 +54,14 @@ package struct FileFacts {
         mode = UInt32(raw.st_mode)
         group = raw.st_gid
         changedAt = Int64(raw.st_ctim.tv_sec)
+        changedAtNanoseconds = Self.nanoseconds(raw.st_ctim)
+        modifiedAt = Self.nanoseconds(raw.st_mtim)
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
         // Times beyond the year 2262 do not fit and all become the maximum.
-        let (nanoseconds, isTooFar) = Int64(raw.st_mtim.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
-        modifiedAt = isTooFar ? .max : nanoseconds &+ Int64(raw.st_mtim.tv_nsec)
+        let (nanoseconds, isTooFar) = Int64(time.tv_sec).multipliedReportingOverflow(by: 1_000_000_000)
+        return isTooFar ? .max : nanoseconds &+ Int64(time.tv_nsec)
     }
 
     var permissions: FilePermissions { FilePermissions(mode: mode & 0o777, group: group) }
