@@ -11,6 +11,7 @@ import socket
 import subprocess
 import threading
 import time
+import urllib.parse
 
 import pytest
 
@@ -98,6 +99,17 @@ def test_takes_a_file_whole_and_repeats_nothing(api, ledger):
     assert rows == [("token:local", 0, True), ("token:local", 3_000_000, False), ("token:local", 3_000_000, True)]
 
 
+@pytest.mark.parametrize("name", [
+    "\u05e9\u05d9\u05e8 (3)\u200f.wav", "C++\u200e \u05e9\u05d9\u05e2\u05d5\u05e8.wav",
+    "\u0663\u061c-\u0623\u063a\u0646\u064a\u0629.wav", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645.wav",
+])
+def test_takes_names_that_are_written_from_right_to_left(api, ledger, name):
+    """With the marks and joiners that ordinary text in Hebrew, Arabic and Persian has."""
+    assert put(api, urllib.parse.quote(name), b"x").status_code == 201
+    assert files(ledger.folder / "in") == [name]
+    assert api.get(PATH + urllib.parse.quote(name))["location"] == f"in:{name}"
+
+
 def test_tells_what_is_there(api, ledger):
     assert api.get("/api/v1/files") == {"uploads": ["in"], "downloads": [], "mostUploadBytes": 4 << 30}
     content = os.urandom(100_000)
@@ -143,7 +155,8 @@ def test_refuses_hostile_paths(api, ledger):
     hostile = [
         "../outside/a", "..%2Foutside%2Fa", "a/../../outside/a", "a/%2e%2e/b", "%2e%2e/outside/a", "./a", "a/./b", "a//b",
         "/etc/passwd", "%2Fetc%2Fpasswd", "a/", "%2F", "a%2F", ".", "..", "a%00b", "a%0ab", "a%1bb", "a%7fb", "%c2%85",
-        "%e2%80%a8", "%ff", "%c0%ae%c0%ae/a", "%", "%zz", "x" * 256, "/".join(["d"] * 33), ".a.sluice-1.part",
+        "%e2%80%a8", "a%e2%80%aevaw.jpg", "a%e2%81%a6b", "a/%e2%80%aab", "%ff", "%c0%ae%c0%ae/a", "%", "%zz", "x" * 256,
+        "/".join(["d"] * 33), ".a.sluice-1.part",
         "d/.a.sluice-1-1-00000000000000000000000000000000.attempt", "link/a", "inner/a", "plain/a",
     ]
     for path in hostile:

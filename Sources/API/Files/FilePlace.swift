@@ -13,6 +13,9 @@ package enum FilePlace {
             guard name.utf8.count <= Location.longestName else {
                 throw Problem(.badPath, "a part of it has more than \(Location.longestName) bytes")
             }
+            guard !name.unicodeScalars.contains(where: changesDirection) else {
+                throw Problem(.badPath, "a part of it has a control of the writing direction, such as U+202E")
+            }
             // Names that unfinished outputs have.
             guard name.utf8.first != UInt8(ascii: ".") || !name.contains(".sluice-") else {
                 throw Problem(.badPath, "names such as \(name) are for Sluice itself")
@@ -24,4 +27,14 @@ package enum FilePlace {
     }
 
     private static let mostNames = 32
+
+    /// Embeddings, overrides and isolates, with which a name is shown in another order than it is read: `gpj.wav` as
+    /// `vaw.jpg`. The marks U+061C, U+200E and U+200F are permitted: ordinary names in Arabic and Hebrew have them beside
+    /// digits and brackets, and they turn no letters around.
+    private static func changesDirection(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
 }
