@@ -114,7 +114,7 @@ public final class WebhookSender: Sendable {
         defer { count(-1, delivery) }
         let result = await send(delivery)
         if case .failure(let error) = result, error.kind == .stopped { return }
-        let (status, problem) = Self.facts(of: result)
+        let (status, problem) = Self.facts(of: result, isOfTenant: delivery.isOfTenant)
         do {
             let state = try await ledger.record(delivery, status: status, error: problem)
             if state == .dead { onEvent(.undeliverable(webhook: delivery.webhook, delivery: delivery.id)) }
@@ -173,8 +173,11 @@ public final class WebhookSender: Sendable {
     }
 
     /// What the ledger records of a result. It has nothing of what a receiver said, and no address that a name has:
-    /// owners of webhooks read it.
-    static func facts(of result: Result<WebAnswer, WebError>) -> (status: Int?, problem: String?) {
+    /// owners of webhooks read it. A tenant does not even learn which names have an address inside.
+    static func facts(
+        of result: Result<WebAnswer, WebError>,
+        isOfTenant: Bool
+    ) -> (status: Int?, problem: String?) {
         switch result {
         case .success(let answer):
             switch answer.status {
@@ -182,6 +185,8 @@ public final class WebhookSender: Sendable {
             case 300...399: (answer.status, "the answer is a redirect, which is not followed")
             default: (answer.status, "the answer has the status \(answer.status)")
             }
+        case .failure(let error) where isOfTenant && [.forbiddenAddress, .cannotResolve].contains(error.kind):
+            (nil, "this host has no address to which webhooks may go")
         case .failure(let error) where error.kind == .forbiddenAddress:
             (nil, "webhooks may not go to the address of this host")
         case .failure(let error): (nil, error.message)
