@@ -282,6 +282,30 @@ struct TenantSightTests {
         #expect(try await lab.ledger.status().jobs.cancelled == finished)
     }
 
+    @Test func aTenantLearnsWhichWorkerDidWhatOnlyIfItMay() async throws {
+        let lab = try await LedgerLab()
+        _ = try await lab.ledger.createTenant("radio")
+        let radio = try lab.ledger.acting(for: Principal(name: "ci", role: .submitter, tenant: "radio"))
+        let receipt = try await radio.submit(recipes: [LedgerLab.recipe("a")])
+        let worker = try await lab.worker("pump-1")
+        #expect(try await lab.claim(for: worker).count == 1)
+        func told(_ ledger: JobLedger) async throws -> [String?] {
+            let story = try #require(try await ledger.story(of: receipt.firstJob))
+            let attempt = try #require(story.attempts.first)
+            let listed = try await ledger.jobs(matching: JobFilter()).jobs.first
+            let names: [String?] = [story.summary.worker, listed?.worker, attempt.workerName]
+            return names + [attempt.host, attempt.build, attempt.libraries]
+        }
+        let all = try await told(lab.ledger)
+        let named: [String] = all.compactMap(\.self)
+        #expect(named.prefix(5) == ["pump-1", "pump-1", "pump-1", "h", "1.0"])
+        let hidden: [String] = try await told(radio).compactMap(\.self)
+        #expect(hidden == [])
+        try await lab.set("tenants_see_workers = true")
+        let shown = try await told(radio)
+        #expect(shown == all)
+    }
+
     @Test func noChangeReachesTheJobsOfAnother() async throws {
         let scene = try await Scene()
         let (lab, alpha, bravo) = (scene.lab, scene.alpha, scene.bravo)

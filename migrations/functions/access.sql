@@ -26,6 +26,14 @@ language sql stable parallel safe
 return case when coalesce(current_setting('sluice.acting_for', true), '') = '' then false
             else coalesce(starts_with(acting_for()::text, 'tenant:'), false) end;
 
+-- Whether the caller learns which worker did what. Tenants do so only where an operator permits it.
+create or replace function sees_workers() returns boolean
+language plpgsql stable security definer set search_path from current
+as $$
+begin
+    return not is_tenant() or (select s.tenants_see_workers from setting s);
+end $$;
+
 -- Whether the caller has a role: its login is a member, or it acts for another and has taken just this role.
 create or replace function caller_has(role_name text) returns boolean
 language sql stable parallel safe

@@ -24,6 +24,8 @@ language plpgsql stable security definer set search_path from current
     set enable_seqscan = off set enable_hashjoin = on set jit = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
+declare
+    shows_workers boolean := sees_workers();
 begin
     return query
         with found as materialized (
@@ -60,7 +62,7 @@ begin
             cross join lateral (select * from queue where queue.id = l.queue limit 1) q
         ), workers as materialized (
             select d.worker, k.name
-            from (select distinct s.worker from shown s) d
+            from (select distinct s.worker from shown s where shows_workers) d
             cross join lateral (select * from worker where worker.id = d.worker limit 1) k
         ), reports as materialized (
             select a.job, a.epoch, jsonb_build_object(
@@ -73,7 +75,8 @@ begin
             )) a
         )
         select s.job, told_state(s.state), s.batch, l.name, coalesce(s.last_priority, l.priority), s.source, s.at, s.attempts,
-               s.max_attempts, s.lost, s.room_deaths, s.code, s.class, s.stage, s.ready_at, k.name, s.slot, s.frames, s.frames_total, s.cancel_asked,
+               s.max_attempts, s.lost, s.room_deaths, s.code, s.class, s.stage, s.ready_at, k.name,
+               case when shows_workers then s.slot end, s.frames, s.frames_total, s.cancel_asked,
                s.digest, s.size, s.further, s.placement, s.has_remarks, s.retried_by, x.remarks,
                s.next, s.accepted_at, s.accepted_by
         from shown s left join lanes l on l.lane = s.lane left join workers k on k.worker = s.worker
@@ -104,6 +107,7 @@ as $$
 #variable_conflict use_column
 declare
     seen bigint[];
+    shows_workers boolean := sees_workers();
 begin
     -- According to the lock order, because this function reads two tables of spans: see 0002_tables.sql.
     perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
@@ -154,9 +158,9 @@ begin
                                                 where o.queue = q.id) then 'limit'
                        else 'line' end
                end,
-               f.code, f.class, f.stage, k.name, f.slot, f.frames, f.frames_total, f.cancel_asked, f.digest, f.size,
-               f.further, f.placement, f.has_remarks, j.retried_by, j.amendments is not null,
-               f.accepted_at, f.accepted_by
+               f.code, f.class, f.stage, case when shows_workers then k.name end, case when shows_workers then f.slot end,
+               f.frames, f.frames_total, f.cancel_asked, f.digest, f.size, f.further, f.placement, f.has_remarks, j.retried_by,
+               j.amendments is not null, f.accepted_at, f.accepted_by
         from found f
         join asked j on j.id = f.job
         cross join lateral (select * from batch where batch.id = j.batch limit 1) b
@@ -198,9 +202,11 @@ as $$
 #variable_conflict use_column
 declare
     seen bigint[] := visible(job_ids);
+    shows_workers boolean := sees_workers();
 begin
     return query
-        select a.job, a.epoch, a.outcome, a.started_at, a.ended_at, a.worker, w.name, w.host, w.build, a.slot, a.code, a.class,
+        select a.job, a.epoch, a.outcome, a.started_at, a.ended_at, a.worker, w.name, w.host, w.build,
+               case when shows_workers then a.slot end, a.code, a.class,
                a.stage, a.stream, a.position, a.frame, a.libav_name, a.libav_text, a.message, a.hint, a.last_words,
                a.frames_in, a.frames_out, a.audio_ms, a.cpu_ms, a.peak_bytes, a.report, w.libraries
         from (
@@ -213,7 +219,7 @@ begin
             select p.job, p.epoch, p.lease_id, p.worker, p.slot, p.started_at, null, null, null, null, null, null, null, null,
                    null, null, null, null, null, p.frames_in, p.frames_out, p.audio_ms, p.cpu_ms, p.peak_bytes, p.report
             from publishing p where p.job = any (seen)
-        ) a left join worker w on w.id = a.worker
+        ) a left join worker w on w.id = a.worker and shows_workers
         order by a.job, a.epoch;
 end $$;
 

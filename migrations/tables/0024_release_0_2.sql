@@ -251,7 +251,9 @@ alter table setting
     -- How long deliveries are kept after their end.
     add column keep_deliveries interval not null default '30 days' check (keep_deliveries >= '2 days'),
     -- Of one tenant, and of the presets that are for all.
-    add column presets_per_tenant integer not null default 200 check (presets_per_tenant >= 0);
+    add column presets_per_tenant integer not null default 200 check (presets_per_tenant >= 0),
+    -- Whether tenants learn which worker did what. Without it they learn how many there are.
+    add column tenants_see_workers boolean not null default false;
 
 -- MARK: Jobs
 
