@@ -62,7 +62,7 @@ struct UnitTests {
     @Test func unitsDifferOnlyWhereTheirServicesDo() throws {
         let own = [
             "Description", "Documentation", "ExecStart", "EnvironmentFile", "TimeoutStopSec", "LimitNOFILE",
-            "SystemCallFilter",
+            "SystemCallFilter", "OOMPolicy",
         ]
         func shared(_ name: String) throws -> [String] {
             try settings(name).filter { line in !own.contains { line.hasPrefix($0 + "=") } }
