@@ -318,16 +318,11 @@ struct ClaimingTests {
         let lifted = try await floor()
         #expect(lifted.floor == lifted.head && lifted.head > 0)
 
-        let submitter = try await Connection.open(lab.lab.configuration, until: .now + Lab.farTooLong)
-        try await submitter.run("submit", within: Lab.farTooLong) { connection in
-            try connection.execute(
-                "select pg_advisory_lock_shared('\(schema).lane'::regclass::oid::integer, id) from \(schema).lane"
-            )
+        try await lab.whileOpen(["select \(schema).hold_lanes(array(select id from \(schema).lane))"]) {
+            try await lab.age(by: .seconds(10))
+            #expect(try await lab.claim(100, for: worker).count == 100)
+            #expect(try await floor().floor == lifted.floor)
         }
-        try await lab.age(by: .seconds(10))
-        #expect(try await lab.claim(100, for: worker).count == 100)
-        #expect(try await floor().floor == lifted.floor)
-        await submitter.close()
 
         // A claim that is rolled back leaves the floor below the jobs that it returns.
         try await lab.lab.run { connection in
@@ -343,6 +338,31 @@ struct ClaimingTests {
             left += claims.count
         }
         #expect(left == 700)
+    }
+
+    /// Rows that are locked in a shared mode have no queue: the floor of a busy lane would never be raised.
+    @Test func submissionsWaitBehindWhatRaisesTheFloorOfTheirLane() async throws {
+        let lab = try await LedgerLab()
+        let schema = lab.schema
+        try await lab.submit(1)
+        try await lab.lab.run { connection in
+            // Opens the lane, which then has something to raise.
+            try connection.execute("select \(schema).raise_floors()")
+            try connection.execute("update \(schema).lane set floor = floor - 5")
+            // By itself it gives way after a moment.
+            try connection.execute("alter function \(schema).wait_for_lane set lock_timeout = '5min'")
+        }
+        let hold = "select \(schema).hold_lanes(array(select id from \(schema).lane))"
+        var raising: Task<Int, any Error>?
+        var holding: Task<Void, any Error>?
+        try await lab.whileOpen([hold]) {
+            raising = Task { try await lab.value("select affected from \(schema).raise_floors()") }
+            try await lab.lab.untilRunning("%raise_floors%", waitsFor: "relation")
+            holding = Task { try await lab.lab.run { _ = try $0.execute(Statement(stringLiteral: hold)) } }
+            try await lab.lab.untilRunning("%hold_lanes%", waitsFor: "relation")
+        }
+        #expect(try await raising?.value == 1)
+        try await holding?.value
     }
 
     @Test func delayedJobsComeWhenTheirTimeHasCome() async throws {

@@ -57,17 +57,11 @@ struct DelayedTests {
         try await wake()
         let first = try #require(try await from())
 
-        let other = try await Connection.open(lab.lab.configuration, until: .now + Lab.farTooLong)
-        try await other.run("put off", within: Lab.farTooLong) { connection in
-            try connection.execute("select pg_advisory_lock_shared('\(schema).delayed'::regclass::oid::integer, 0)")
+        try await lab.whileOpen(["select \(schema).hold_delayed()"]) {
+            try await lab.age(by: .seconds(10))
+            try await wake()
+            #expect(try await from() == first)
         }
-        try await lab.age(by: .seconds(10))
-        try await wake()
-        #expect(try await from() == first)
-        try await other.run("have put off", within: Lab.farTooLong) { connection in
-            try connection.execute("select pg_advisory_unlock_all()")
-        }
-        await other.close()
         try await lab.lab.run { connection in
             try connection.script("begin", changes: false)
             try connection.execute("select \(schema).wake_delayed(10)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// All functions take their locks in one order, documented in migrations/tables/0002_tables.sql, so no deadlocks occur.
+/// All functions take their locks in one order, documented in migrations/functions/locks.sql, so no deadlocks occur.
 @Suite(.serialized)
 struct LockOrderTests {
     /// Deadlocks and unexpected errors. Refusals that random calls may provoke do not count.

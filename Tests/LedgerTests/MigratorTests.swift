@@ -234,8 +234,9 @@ struct MigratorTests {
         }
         let done = try await withThrowingTaskGroup(of: [Migration].self) { group in
             for _ in 0..<8 { group.addTask { try await Migrator(configuration, migrations: migrations).run().applied } }
-            // One of them is in the middle of a migration, and the others wait for their turn.
-            try await lab.untilRunning("%", waitsFor: "advisory", sessions: 8)
+            // One of them is in the middle of a migration, and the others wait for its end or for their turn.
+            try await lab.untilRunning("%", waitsFor: "advisory")
+            try await lab.untilRunning("lock table %", waitsFor: "relation", sessions: 7)
             try await holder.run("open the gate", within: Lab.farTooLong) { holder in
                 _ = try holder.execute("select pg_advisory_unlock_all()")
             }

@@ -145,8 +145,8 @@ begin
     end if;
     if c.phase = 'running' then
         -- According to the lock order: retry_jobs() and accept_jobs() share both.
-        perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
-        perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+        lock table lock_finished in row share mode;
+        lock table lock_job in row share mode;
         if c.change = 'cancel' then
             jobs_before := array(
                 select f.job from find_jobs(narrowed(steerable(c.filter), '{delayed,waiting,running,publishing}'), c.behind, page) f

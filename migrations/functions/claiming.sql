@@ -69,8 +69,8 @@ declare
     fence uuid;
     taken integer;
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     select ledger_time(), overlay(gen_random_uuid()::text placing s.mark from 1) into t, fence from setting s;
     -- Locked until the commit, so that reap() cannot end this worker as lost and miss the jobs that it is about to take.
     select w.id, w.secret, w.abilities, w.wish, w.lease_until, w.claims_from, w.ended_at into me
@@ -226,9 +226,7 @@ begin
             if taken >= 50 then
                 for lane_id in select l.lane from unnest(here) l where l.lags loop
                     -- Not while a submission holds the lane.
-                    if pg_try_advisory_xact_lock('lane'::regclass::oid::integer, lane_id) then
-                        perform lift_floor(lane_id);
-                    end if;
+                    perform lift_floor(lane_id);
                 end loop;
             end if;
             -- Every later claim would look at the lanes that this claim has emptied, until housekeeping runs: thousands of lanes, if

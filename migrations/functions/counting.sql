@@ -181,7 +181,7 @@ language plpgsql security definer set search_path from current
 as $$
 begin
     if exists (select from tenant) then
-        perform pg_advisory_xact_lock('tenant_count'::regclass::oid::integer, 0);
+        lock table lock_tenant_count in exclusive mode;
     end if;
 end $$;
 

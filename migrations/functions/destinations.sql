@@ -26,8 +26,8 @@ declare
     more_outputs output_at[];
     outputs output_at[] := '{}';
 begin
-    -- According to the lock order, because this function reads two tables of spans: see 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- According to the lock order, because this function reads two tables of spans: see locks.sql.
+    perform share_job_lock();
     select array_agg(d.place), array_agg(d.location) into places, locations
     from unnest(destinations) with ordinality as d (location, place);
     for part in select * from span s order by s.first_id desc loop
@@ -92,8 +92,8 @@ declare
     part span;
     made job_at[] := '{}';
 begin
-    -- According to the lock order, because this function reads two tables of spans: see 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- According to the lock order, because this function reads two tables of spans: see locks.sql.
+    perform share_job_lock();
     for part in select * from span s order by s.first_id desc loop
         begin
             made := made || array(select j from jobs_at(places, destinations, part.first_id, part.next_id, null) j);

@@ -23,8 +23,8 @@ declare
     epochs integer[];
     leases uuid[];
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     select array_agg(f.job), array_agg(f.epoch), array_agg(f.lease_id) into ids, epochs, leases
     from jsonb_to_recordset(failures) as f (job bigint, epoch integer, lease_id uuid);
 
@@ -76,8 +76,8 @@ as $$
 declare
     held taken[];
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     held := take_out(release.jobs, release.epochs, release.lease_ids, false, ledger_time());
     perform end_attempts(array(
         select ending(k, 'released', release.reason, 'infrastructure', 'release', message => release.message, need => g.need,
@@ -224,7 +224,7 @@ begin
     if coalesce(cardinality(endings), 0) = 0 then
         return;
     end if;
-    -- Creates new lanes in lock order: see 0002_tables.sql.
+    -- Creates new lanes in lock order: see locks.sql.
     perform lane_for(n.share, n.priority, n.needs) from (
         select distinct l.share, l.priority, sorted_needs(l.needs || e.need) collate "C" as needs
         from unnest(endings) e join lane l on l.id = e.lane where e.need is not null

@@ -12,7 +12,7 @@
 -- about such batches only.
 --
 -- Locks: a row of `webhook`, then its notices and deliveries, then `meter_total`. These functions lock nothing else, and nothing locks
--- these tables while it holds something from the list in tables/0002_tables.sql that they wait for. Only a submission locks a row of
+-- these tables while it holds something from the list in locks.sql that they wait for. Only a submission locks a row of
 -- `webhook` while it holds something from that list; what has locked that row against it waits for nothing but notices and deliveries.
 
 -- A page of all of this. A ledger without webhooks pays for one look.

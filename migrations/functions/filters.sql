@@ -24,8 +24,8 @@ declare
     wrong text := (select k from jsonb_object_keys(filter) k where not k = any (known) limit 1);
     f job_search;
 begin
-    -- According to the lock order, because the caller reads several tables of spans: see 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- According to the lock order, because the caller reads several tables of spans: see locks.sql.
+    perform share_job_lock();
     if wrong is not null then
         raise exception 'a filter has no field "%"', wrong
             using errcode = 'invalid_parameter_value', hint = 'known: ' || array_to_string(known, ', ');

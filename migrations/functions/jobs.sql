@@ -109,8 +109,8 @@ declare
     seen bigint[];
     shows_workers boolean := sees_workers();
 begin
-    -- According to the lock order, because this function reads two tables of spans: see 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- According to the lock order, because this function reads two tables of spans: see locks.sql.
+    lock table lock_job in row share mode;
     seen := visible(job_ids);
     return query
         with asked as materialized (

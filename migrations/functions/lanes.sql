@@ -169,23 +169,22 @@ end $$;
 -- Keeps the floors of `lanes` unchanged until the transaction ends, so that no turn given out meanwhile ends up below them. Opens
 -- lanes that are closed.
 --
--- Must be called before the floors are read, in a separate statement. Writes nothing if a lane is open. Any number of transactions
--- may hold a lane.
+-- Must be called before the floors are read, in a separate statement. Any number of transactions may hold a lane.
 create or replace function hold_lanes(lanes integer[]) returns void
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
 as $$
 begin
-    perform pg_advisory_xact_lock_shared('lane'::regclass::oid::integer, l.id)
-    from (select distinct id from unnest(lanes) as given (id) where id is not null order by id) l;
+    perform share_lane_locks(lanes);
+    perform from lane l where l.id = any (lanes) order by l.id for key share;
     -- From here on no other transaction closes the lane.
     insert into opened (lane, share)
     select l.id, l.share from lane l
     where l.id = any (lanes) and not l.is_open and not exists (select from opened o where o.lane = l.id);
 end $$;
 
--- Raises the floor of a lane to its first job. The caller must hold the lane exclusively, by a lock that it took in an earlier
--- statement: rows that are not yet committed are invisible, and may have lower turns.
+-- Raises the floor of a lane to its first job, unless another transaction holds the lane: its rows are not yet committed, so they are
+-- invisible, and may have lower turns. Does not wait, because the caller may be a claim.
 create or replace function lift_floor(lane_id integer) returns boolean
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
@@ -195,11 +194,11 @@ declare
     own record;
     lifted bigint;
 begin
-    -- Housekeeping may have the lock. It has time to do this later, and the caller may be a claim.
-    select l.floor, l.tail into own from lane l where l.id = lane_id for no key update skip locked;
+    select l.floor, l.tail into own from lane l where l.id = lane_id for update skip locked;
     if not found then
         return false;
     end if;
+    -- In a statement after the lock, which sees what the last transaction that held the lane has committed.
     lifted := coalesce(
         (select w.turn from waiting w where w.lane = lane_id and w.turn >= own.floor order by w.turn, w.job limit 1),
         own.tail + 1
@@ -217,18 +216,16 @@ as $$
 declare
     -- Read after the locks are taken: rows that were not yet committed before are invisible to an earlier statement.
     held integer[] := array(
-        select given.id from unnest(lanes) as given (id)
-        where pg_try_advisory_xact_lock('lane'::regclass::oid::integer, given.id)
+        select l.id from lane l where l.id = any (lanes) for update skip locked
     );
     empty integer[];
 begin
-    -- Leaves out lanes and skips rows of `opened` that housekeeping has locked, without waiting for them.
     empty := array(
         select l.id from lane l
         where l.id = any (held)
           and (select w.job from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1) is null
-        for no key update skip locked
     );
+    -- Skips rows of `opened` that housekeeping has locked, without waiting for them.
     delete from opened where ctid = any (array(select o.ctid from opened o where o.lane = any (empty) for update skip locked));
     -- A lane whose row of `opened` housekeeping is deleting stays open. The next submission would see that row, add no other, and
     -- its jobs would be in a lane that no claim looks at.
@@ -240,9 +237,8 @@ end $$;
 -- above `after` that need either. `reached` is the last of them; null: there are no more.
 --
 -- Jobs of a submission that has not committed are invisible, and may belong below the floor. So this function waits for a lane that
--- a submission holds. It waits only briefly, because an unbroken run of small submissions could block it for ever, and then it
--- leaves the lane for the next round. It waits only for the first lane of a page, while it holds no other, because submissions and
--- claims may hold several.
+-- a submission holds. It waits only briefly, because submissions wait behind it, and then it leaves the lane for the next round. It
+-- waits only for the first lane of a page, while it holds no other, because submissions and claims may hold several.
 create or replace function raise_floors(page integer default 200, after bigint default 0, out affected integer, out reached bigint)
 language plpgsql security definer set search_path from current
     set enable_seqscan = off set enable_bitmapscan = off set jit = off
@@ -282,7 +278,8 @@ begin
           and (coalesce(h.turn, o.tail + 1) > o.floor or h.turn is null and o.moved_at < t - patience)
         order by o.id::bigint limit page
     loop
-        if not pg_try_advisory_xact_lock('lane'::regclass::oid::integer, l.id) then
+        perform from lane o where o.id = l.id for update skip locked;
+        if not found then
             if holds_others then
                 -- The next page begins with this lane. What happens before the first lane is the opening of lanes, and that is done.
                 reached := case when l.id > 1 then l.id - 1 else -1 end;
@@ -309,14 +306,18 @@ begin
     end if;
 end $$;
 
--- Takes a lane's lock exclusively until the transaction ends. Waits only briefly; false: another transaction holds it.
+-- Locks a lane's row until the transaction ends, against those that hold the lane. Waits only briefly; false: another transaction has
+-- it, or one of the other lanes with the same lock.
 --
 -- The limit is a setting of this function alone: raise_floors() may wait for a table, for instance while autovacuum shortens it.
 create or replace function wait_for_lane(lane_id integer) returns boolean
 language plpgsql security definer set search_path from current set lock_timeout = '20ms'
+    set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
 as $$
 begin
-    perform pg_advisory_xact_lock('lane'::regclass::oid::integer, lane_id);
+    -- Without it, each transaction that holds the lane next would be waited for in its turn.
+    execute format('lock table lock_lane_%s in exclusive mode', lane_id % 8);
+    perform from lane l where l.id = lane_id for update;
     return true;
 exception when lock_not_available then
     return false;
@@ -391,7 +392,7 @@ declare
     lifted timestamptz;
 begin
     -- Does nothing while a transaction adds jobs: they are still invisible, and may be due earlier.
-    if not pg_try_advisory_xact_lock('delayed'::regclass::oid::integer, 0) then
+    if not try_lock('lock_delayed') then
         return;
     end if;
     select * into own from delayed_floor f order by f.id desc limit 1;
@@ -415,7 +416,7 @@ begin
     if delayed_from() > ledger_time() + interval '1 s' then
         perform lift_delayed(ledger_time());
     end if;
-    perform pg_advisory_xact_lock_shared('delayed'::regclass::oid::integer, 0);
+    lock table lock_delayed in row share mode;
     return delayed_from();
 end $$;
 

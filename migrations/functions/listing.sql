@@ -307,8 +307,8 @@ as $$
 declare
     filter jsonb;
 begin
-    -- According to the lock order, because this function reads two tables of spans: see 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- According to the lock order, because this function reads two tables of spans: see locks.sql.
+    perform share_job_lock();
     if is_tenant() then
         filter := jsonb_strip_nulls(jsonb_build_object(
             'states', '["failed", "accepted"]'::jsonb, 'ended_from', since, 'queue', queue_name, 'batch', batch_id));

@@ -16,8 +16,8 @@ declare
     ended bigint[];
     newly_lost bigint;
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     if not exists (select from house where quiet_until > t) then
         -- A worker whose row is locked is beating or claiming at this moment.
         update worker w set ended_at = ledger_time(), end_reason = 'lost', holds_jobs = true
@@ -66,8 +66,8 @@ declare
     overdue record;
     held taken[];
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     affected := 0;
     if exists (select from house where quiet_until > t) then
         return;

@@ -33,7 +33,7 @@ begin
         raise exception 'there is no tenant "%"', left(tenant_name, 100)
             using errcode = 'no_data_found', hint = '"sluice tenants" lists them';
     end if;
-    perform pg_advisory_xact_lock('preset'::regclass::oid::integer, 0);
+    lock table lock_preset in exclusive mode;
 end $$;
 
 -- Gives a preset a new version, or creates it: for a tenant, or for all. Returns the version. One with the same recipe stays as it is, so

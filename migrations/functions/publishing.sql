@@ -28,8 +28,8 @@ declare
     moved bigint[];
     stopped taken[];
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     with given as materialized (
         select * from unnest(publish.jobs, publish.epochs, publish.lease_ids, publish.attempt_names, publish.digests,
                              publish.sizes, publish.frames_in, publish.frames_out, publish.audio_ms, publish.cpu_ms,
@@ -122,8 +122,8 @@ declare
     has_tenants boolean := exists (select from tenant);
     used lane_use[];
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     with given as materialized (
         select g.job, g.epoch, g.lease_id, nullif(g.placement::placement, 'published') as placement, g.outputs::jsonb as outputs
         from unnest(finish.jobs, finish.epochs, finish.lease_ids, finish.placements, finish.outputs)

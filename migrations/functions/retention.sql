@@ -3,7 +3,7 @@
 -- merged, so there are few. Spans do not depend on each other: a job that has waited since the first day keeps itself, and no newer job.
 --
 -- drop_old() counts a span in pages (`leaving`, `leaving_count`), drops it in one short transaction, and then corrects the counts of its
--- batches in pages again. Each page excludes retry_jobs(), which alone could bring a job of the span back, by an advisory lock.
+-- batches in pages again. Each page excludes retry_jobs(), which alone could bring a job of the span back, by `lock_finished`.
 
 -- Runs a page of dropping what ended longer ago than `setting.keep`. `affected` is the number of spans dropped, at most one in a
 -- round; `reached` is null at the end of the round.
@@ -22,7 +22,7 @@ declare
     l leaving;
 begin
     affected := 0;
-    perform pg_advisory_xact_lock('finished'::regclass::oid::integer, 0);
+    lock table lock_finished in exclusive mode;
     select * into l from leaving;
     if not found then
         -- Rows that fold_counts() is writing are left to the next round, because it takes these rows in no order.
@@ -171,7 +171,7 @@ begin
 
     -- From here on all callers wait for as long as it takes to drop three tables. If these locks are not available within the lock
     -- timeout, the drop is left to the next round, because callers would wait behind it.
-    perform pg_advisory_xact_lock('job'::regclass::oid::integer, 0);
+    lock table lock_job in exclusive mode;
     lock table only job, only attempt, only finished in access exclusive mode;
     if exists (select unnest(living_jobs(first, l.next_id, 2 * most)) except select unnest(living)) then
         raise exception 'jobs came into the span from % while it was to be dropped', l.first_id;

@@ -96,8 +96,8 @@ declare
     more job_at[];
     latest job_at[] := '{}';
 begin
-    -- According to the lock order, because this function reads two tables of spans: see 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- According to the lock order, because this function reads two tables of spans: see locks.sql.
+    perform share_job_lock();
     select array_agg(d.place), array_agg(d.location) into places, locations
     from unnest(sources) with ordinality as d (location, place);
     for part in select * from span s order by s.first_id desc loop

@@ -22,7 +22,7 @@ declare
     folded integer;
     served integer[];
 begin
-    if not pg_try_advisory_xact_lock('service'::regclass::oid::integer, 0) then
+    if not try_lock('lock_service') then
         return 0;
     end if;
     served := array(select distinct s.queue from service s where s.generation >= oldest and s.queue is not null);

@@ -15,8 +15,8 @@ as $$
 declare
     entered submitted[];
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     perform check_queue(submit_each.queue_name);
     if is_tenant() then
         perform check_submission(coalesce(jsonb_agg(r -> 'job'), '[]'), submit_each.job_priority,
@@ -121,7 +121,8 @@ begin
         raise exception 'some of these keys are taken' using errcode = 'unique_violation', hint = 'submit each job alone';
     end if;
 
-    perform pg_advisory_xact_lock_shared('lane'::regclass::oid::integer, given.lane);
+    perform share_lane_locks(array[given.lane]);
+    perform from lane l where l.id = given.lane for key share;
     -- From here on no other transaction closes the lane or raises its floor.
     select l.floor, l.is_open or exists (select from opened o where o.lane = l.id) as is_open,
            (select w.turn from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 1) as head,

@@ -30,7 +30,7 @@ begin
         return 0;
     end if;
     -- If two transactions make the same span, the second waits here, and then finds it made.
-    perform pg_advisory_xact_lock('span'::regclass::oid::integer, 0);
+    lock table lock_span in exclusive mode;
     -- number_ledger() changes this row. It waits for this transaction, or gives way to it.
     select (s.ledger_number::bigint << 43) | (last_id & ((1::bigint << 43) - 1)) into strict last_id from setting s for share;
     loop
@@ -132,8 +132,8 @@ declare
     rest bigint[] := ids;
     part span;
 begin
-    -- According to the lock order: see 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- According to the lock order: see locks.sql.
+    perform share_job_lock();
     place := 0;
     while cardinality(rest) > 0 loop
         select * into part from span s where s.first_id <= rest[1] order by s.first_id desc limit 1;

@@ -15,8 +15,8 @@ declare
     t timestamptz := ledger_time();
     ids bigint[];
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     select array_agg(f.job) filter (where f.job is not null), count(*) filter (where f.state <> 'publishing'),
            count(*) filter (where f.state = 'publishing'),
            (array_agg(f.next order by f.place desc))[1]
@@ -100,8 +100,8 @@ begin
             using errcode = 'invalid_parameter_value';
     end if;
     -- Excludes drop_old(), which counts and drops old jobs.
-    perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    lock table lock_finished in row share mode;
+    lock table lock_job in row share mode;
     if is_tenant() then
         perform hold_tenant();
     end if;
@@ -235,8 +235,8 @@ declare
     marked bigint[];
 begin
     -- Excludes drop_old(), which counts and drops old jobs.
-    perform pg_advisory_xact_lock_shared('finished'::regclass::oid::integer, 0);
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    lock table lock_finished in row share mode;
+    lock table lock_job in row share mode;
     select array_agg(f.job) filter (where f.job is not null), count(f.job), (array_agg(f.next order by f.place desc))[1]
     into ids, seen, next
     from find_jobs(narrowed(steerable(filter), array[before]), behind, page) with ordinality as f (job, state, next, place);
@@ -305,7 +305,7 @@ begin
     select array_agg(f.job) filter (where f.job is not null), count(f.job), (array_agg(f.next order by f.place desc))[1]
     into ids, seen, next
     from find_jobs(narrowed(steerable(filter), '{delayed,waiting}'), behind, page) with ordinality as f (job, state, next, place);
-    -- Locks jobs first, then creates lanes, then holds lanes: see 0002_tables.sql. Jobs that enter these tables meanwhile are left
+    -- Locks jobs first, then creates lanes, then holds lanes: see locks.sql. Jobs that enter these tables meanwhile are left
     -- alone.
     in_line := array(select w.job from waiting w where w.job = any (ids) order by w.job for update of w);
     put_off := array(select d.job from delayed d where d.job = any (ids) order by d.job for update of d);

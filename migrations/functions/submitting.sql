@@ -54,8 +54,8 @@ declare
     entered record;
     only_one submitted;
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     perform check_queue(submit.queue_name);
     if is_tenant() then
         perform hold_tenant();
@@ -191,7 +191,7 @@ begin
         select kind::text as kind,
                lane_for(the_share, submit.job_priority, k.needs) as lane_id
         from (
-            -- In lock order, because some lanes may be new: see 0002_tables.sql.
+            -- In lock order, because some lanes may be new: see locks.sql.
             select kind, sorted_needs(array(select jsonb_array_elements_text(kind -> 0)) || ('recipe:' || (kind ->> 1)))
                        collate "C" as needs
             from jsonb_array_elements(kinds) as k (kind) order by needs offset 0

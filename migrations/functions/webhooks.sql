@@ -100,7 +100,7 @@ begin
         raise exception 'a share of failures is from 1 to 100 percent' using errcode = 'invalid_parameter_value';
     end if;
     -- So that two callers do not pass the limits, or take a name, together.
-    perform pg_advisory_xact_lock('webhook'::regclass::oid::integer, 0);
+    lock table lock_webhook in exclusive mode;
     if (select count(*) from webhook w where w.removed_at is null) >= (select s.webhooks_allowed from setting s)
         or not steers_webhooks() and (select count(*) from webhook w where w.submitter = caller() and w.removed_at is null)
             >= (select s.webhooks_per_submitter from setting s)

@@ -183,8 +183,8 @@ create or replace function end_workers(worker_ids bigint[], reason text, t times
 language plpgsql security definer set search_path from current set jit = off
 as $$
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     update worker w set ended_at = t, end_reason = reason, holds_jobs = true
     where w.id = any (worker_ids) and w.ended_at is null;
     return give_back(worker_ids, reason, t, page);

@@ -44,6 +44,57 @@ select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace whe
 select pg_advisory_xact_lock('job'::regclass::oid::integer, 0);
 lock table setting in access exclusive mode;
 
+-- MARK: Locks
+
+-- What functions lock to wait for each other: see functions/locks.sql. The tables stay empty, and only the owner may lock them. The calls
+-- of release 0.1.0 used advisory locks; none of them is in the middle of its work, because this step has locked `setting`.
+create table lock_finished ();
+create table lock_job ();
+create table lock_span ();
+create table lock_delayed ();
+create table lock_service ();
+create table lock_tenant_count ();
+create table lock_webhook ();
+create table lock_preset ();
+-- A lane's is that of the remainder of its id.
+create table lock_lane_0 ();
+create table lock_lane_1 ();
+create table lock_lane_2 ();
+create table lock_lane_3 ();
+create table lock_lane_4 ();
+create table lock_lane_5 ();
+create table lock_lane_6 ();
+create table lock_lane_7 ();
+
+create or replace function write_jobs_of() returns trigger
+language plpgsql security definer set search_path from current
+as $$
+declare
+    queries text;
+begin
+    -- As in make_spans(): if two transactions write at the same time, the second waits.
+    lock table lock_span in exclusive mode;
+    -- From the newest span on, where most claimed jobs lie.
+    select string_agg(format(
+        'if highest >= %1$s then
+            return query select * from job_%1$s where id = any (ids);
+            if ids[1] >= %1$s then return; end if;
+            ids := array(select i from unnest(ids) i where i < %1$s order by i);
+            highest := ids[cardinality(ids)];
+        end if;', s.first_id), E'\n' order by s.first_id desc) into queries
+    from span s;
+    execute format(
+        'create or replace function jobs_of(ids bigint[]) returns setof job
+        language plpgsql stable security definer set search_path from current
+        as $body$
+        declare
+            highest bigint := ids[cardinality(ids)];
+        begin
+            %s
+        end $body$', queries);
+    return null;
+end $$;
+
 -- MARK: Functions and grants
 
 -- SHA-256 of the functions that the ledger got with this step, or since; null: it got none.
@@ -199,7 +250,7 @@ create index tenant_use_slice on tenant_use (slice);
 create type lane_use as (lane integer, cpu_ms numeric, bytes numeric);
 
 -- The jobs of a tenant, as of the last folding; `count_delta` holds the rest. In the lock order these rows come with the counts, after
--- batches. Two chores write them, each under the advisory lock `tenant_count`.
+-- batches. Two chores write them, each under `lock_tenant_count`.
 create table tenant_count (
     tenant text collate "C" not null,
     queue integer not null references queue,

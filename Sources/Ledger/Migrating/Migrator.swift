@@ -170,8 +170,7 @@ public struct Migrator: Sendable {
         // No limit that matters: a migration takes the time that it takes.
         return try await connection.run("migrate", within: .seconds(24 * 3_600)) { connection in
             try connection.transaction {
-                try connection.takeMigratorsTurn(schema, limit: turnLimit)
-                try connection.prepareForMigrations(schema, lockLimit: lockLimit)
+                try connection.takeMigratorsTurn(schema, limit: turnLimit, lockLimit: lockLimit)
                 let plan = try connection.migrationPlan(schema, migrations, functions, target)
                 guard !plan.isEmpty else { return nil }
                 var report = MigrationReport()
@@ -191,17 +190,26 @@ public struct Migrator: Sendable {
 }
 
 extension Connection {
-    /// Waits until no other transaction migrates this schema.
-    fileprivate func takeMigratorsTurn(_ schema: SchemaName, limit: Duration) throws {
+    /// Waits until no other transaction migrates this schema, and puts the schema first on the search path.
+    ///
+    /// Only the owner can lock the table of applied migrations. An advisory lock could be held by any login.
+    fileprivate func takeMigratorsTurn(_ schema: SchemaName, limit: Duration, lockLimit: Duration) throws {
         try setLocally("lock_timeout", limit)
-        try execute("select pg_advisory_xact_lock(hashtextextended('sluice migrates ' || \(schema.text), 0))")
+        try setLocally("statement_timeout", .zero)
+        do {
+            try createRecord(schema)
+        } catch var error as LedgerError where ["23505", "42P06", "42P07"].contains(error.sqlState) {
+            // Another transaction has created it meanwhile.
+            error.code = .ledgerContention
+            throw error
+        }
+        try execute("lock table \(schema).migration in exclusive mode")
+        try setLocally("lock_timeout", lockLimit)
+        try execute("set local search_path = \(schema), pg_temp")
     }
 
-    /// Creates the schema and its table of applied migrations where missing, and puts the schema first on the
-    /// search path.
-    fileprivate func prepareForMigrations(_ schema: SchemaName, lockLimit: Duration) throws {
-        try setLocally("lock_timeout", lockLimit)
-        try setLocally("statement_timeout", .zero)
+    /// Creates the schema and its table of applied migrations where missing.
+    private func createRecord(_ schema: SchemaName) throws {
         // `create schema if not exists` needs the right to create a schema even where it exists.
         let exists: Bool = try value("select exists (select from pg_namespace where nspname = \(schema.text))")
         if !exists { try execute("create schema \(schema)") }
@@ -222,7 +230,6 @@ extension Connection {
                 "comment on table \(schema).migration is 'The steps by which this schema was made, kept by sluice migrate.'"
             )
         }
-        try execute("set local search_path = \(schema), pg_temp")
     }
 
     fileprivate func setLocally(_ setting: String, _ duration: Duration) throws {
