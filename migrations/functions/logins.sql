@@ -1,6 +1,17 @@
 -- Logins of the database for people and services. A login is a member of roles of the ledger and gets no other right. Who creates or
 -- removes one needs the server's right to do so: these functions run with the caller's rights, and no role of the ledger may call them.
 
+-- The settings of a new login. They end what was forgotten: a program can set another time for itself, but not another size of its
+-- temporary files, which only a superuser may set.
+create or replace function login_limits(role_names text[]) returns text[]
+language sql stable set search_path from current
+as $$
+    select array['idle_in_transaction_session_timeout = ''5min''',
+                 format('statement_timeout = %L', case when role_names <@ '{sluice_viewer}' then '5min' else '1h' end)]
+        || case when (select r.rolsuper from pg_roles r where r.rolname = current_user) then array['temp_file_limit = ''4GB''']
+                else '{}' end
+$$;
+
 -- Creates a login with these roles of the ledger. `verifier` is what the server stores of a password, so that no log of statements
 -- shows one; without it, the server has to recognise the login in another way. False: there is a login or role with that name.
 create or replace function create_login(login_name text, role_names text[], verifier text default null) returns boolean
@@ -25,6 +36,9 @@ begin
     execute format('create role %I login', login_name) || coalesce(format(' password %L', verifier), '');
     foreach given in array role_names loop
         execute format('grant %I to %I', given, login_name);
+    end loop;
+    foreach given in array login_limits(role_names) loop
+        execute format('alter role %I set %s', login_name, given);
     end loop;
     perform note_audit('create_login', jsonb_build_object('login', login_name, 'roles', role_names), 1);
     return true;

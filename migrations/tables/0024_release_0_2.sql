@@ -37,6 +37,64 @@ begin
     end loop;
 end $$;
 
+-- What a new database permits to every login of the server, and what one login can use up for all: connections, temporary tables, large
+-- objects, and advisory locks, which fill the table of locks that all sessions share. It becomes the right of the roles and of those who
+-- administer the server. Only in a database that holds nothing but ledgers: others may rely on it elsewhere, and `sluice doctor` says
+-- what is open. A right that an administrator grants again stays, because this step is applied once.
+do $$
+declare
+    owner text := (select pg_get_userbyid(n.nspowner) from pg_namespace n where n.nspname = current_schema());
+    given text;
+begin
+    if current_database() in ('postgres', 'template1') or exists (
+        select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+          and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+          and not exists (select from pg_class l where l.relnamespace = n.oid and l.relname = 'permission')
+    ) then
+        return;
+    end if;
+    if (select pg_has_role(d.datdba, 'usage') from pg_database d where d.datname = current_database()) then
+        for given in
+            select r.rolname from pg_roles r
+            where r.rolname in ('sluice_worker', 'sluice_submitter', 'sluice_operator', 'sluice_viewer', 'sluice_face', owner,
+                                -- Monitoring and backups.
+                                'pg_read_all_stats', 'pg_read_all_data')
+               or r.rolcanlogin and r.rolreplication and not r.rolsuper
+        loop
+            execute format('grant connect on database %I to %I', current_database(), given);
+        end loop;
+        -- stage_jobs() makes a temporary table.
+        execute format('grant temporary on database %I to %I', current_database(), owner);
+        execute format('revoke connect, temporary on database %I from public', current_database());
+        -- A ledger in use: other programs may rely on the right.
+        given := array_to_string(array(
+            select quote_ident(r.rolname) from pg_roles r
+            where r.rolcanlogin and not has_database_privilege(r.oid, current_database(), 'connect') order by 1 limit 20
+        ), ', ');
+        if given <> '' and has_table_privilege('batch', 'select') then
+            if exists (select from batch) then
+                raise warning 'without a role of the ledger, these logins may no longer connect to this database: %', given
+                    using hint = format('if one must: grant connect on database %I to NAME', current_database());
+            end if;
+        end if;
+    end if;
+    if (select r.rolsuper from pg_roles r where r.rolname = current_user) then
+        for given in
+            select f.oid::regprocedure from pg_proc f
+            where f.pronamespace = 'pg_catalog'::regnamespace
+              and (f.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$' or f.proname in ('lo_create', 'lo_creat', 'lo_from_bytea'))
+        loop
+            execute format('revoke execute on function %s from public', given);
+            execute format('grant execute on function %s to %I', given, owner);
+        end loop;
+        -- As in new databases of PostgreSQL 15 and later.
+        if to_regnamespace('public') is not null then
+            revoke create on schema public from public;
+        end if;
+    end if;
+end $$;
+
 select set_config('role', pg_get_userbyid(nspowner), true) from pg_namespace where nspname = current_schema();
 
 -- The calls of workers and submitters hold this lock while they lock tables, each in another order. Nearly all other calls read `setting`

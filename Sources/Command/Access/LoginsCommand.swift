@@ -172,6 +172,7 @@ enum LoginsCommand {
     static func statements(_ name: String, _ roles: [LoginRole], hasPassword: Bool) -> [String] {
         ["create role \(quoted(name)) login;"]
             + roles.map { "grant \($0.databaseRole) to \(quoted(name));" }
+            + LoginRole.limits(of: roles).map { "alter role \(quoted(name)) set \($0);" }
             + (hasPassword ? ["\\password \(quoted(name))"] : [])
     }
 

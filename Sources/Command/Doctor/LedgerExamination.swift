@@ -26,6 +26,7 @@ struct LedgerExamination: Sendable {
             findings += Self.server(server)
             findings.append(try await schema())
             findings += role(server)
+            findings += Self.logins(try await ledger.openRights(), server)
             guard !server.isForOthersOnly else {
                 // It may not ask for the rest in its own name.
                 await ledger.close()
@@ -205,6 +206,53 @@ struct LedgerExamination: Sendable {
             ]
         }
         return [.ok("role", "\(report.user.printable): \(roles.joined(separator: ", "))")]
+    }
+
+    /// What one login could use up for all others.
+    private static func logins(_ rights: OpenRights, _ server: ServerReport) -> [Finding] {
+        guard rights.hasLogins else { return [.ok("logins", "none but those of administrators")] }
+        var findings: [Finding] = []
+        let remedy =
+            "unless another program uses this database, as an administrator: "
+            + rights.statements.joined(separator: "; ").printable
+        if !rights.strangers.isEmpty {
+            let names = rights.strangers.joined(separator: ", ").printable
+            findings.append(.warn("logins", "without a role of the ledger, and may connect: \(names)", remedy))
+        } else if !rights.isPublic.isEmpty {
+            let open = OpenRights.Right.allCases.filter(rights.isPublic.contains).map(words)
+            findings.append(.warn("logins", "each may \(open.joined(separator: ", "))", remedy))
+        } else {
+            findings.append(.ok("logins", "only those with a role may connect, and make no tables of their own"))
+        }
+        if let first = rights.unlimited.first {
+            findings.append(
+                .warn(
+                    "logins",
+                    "no limit for idle transactions: \(rights.unlimited.joined(separator: ", "))".printable,
+                    "alter role \(first) set idle_in_transaction_session_timeout = '5min'".printable
+                )
+            )
+        }
+        if server.maxPreparedTransactions > 0 {
+            findings.append(
+                .warn(
+                    "logins",
+                    "each may leave prepared transactions behind, which hold locks without a session",
+                    "set max_prepared_transactions = 0 in postgresql.conf, unless another program needs them"
+                )
+            )
+        }
+        return findings
+    }
+
+    private static func words(_ right: OpenRights.Right) -> String {
+        switch right {
+        case .connect: "connect"
+        case .temporary: "make temporary tables"
+        case .largeObjects: "make large objects"
+        case .advisoryLocks: "fill the server's table of locks with advisory locks"
+        case .tables: "make tables in the schema public"
+        }
     }
 
     // MARK: - Housekeeping and workers

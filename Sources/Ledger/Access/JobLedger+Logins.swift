@@ -10,6 +10,15 @@ public enum LoginRole: String, Sendable, Hashable, Codable, CaseIterable {
 
     /// The role of the database.
     public var databaseRole: String { "sluice_\(rawValue)" }
+
+    /// The settings of a new login with these roles, as `login_limits` in the ledger gives them, without that which only a
+    /// superuser may set.
+    public static func limits(of roles: [LoginRole]) -> [String] {
+        [
+            "idle_in_transaction_session_timeout = '5min'",
+            "statement_timeout = '\(roles.allSatisfy { $0 == .viewer } ? "5min" : "1h")'",
+        ]
+    }
 }
 
 /// A login of the database, and its roles of the ledger.

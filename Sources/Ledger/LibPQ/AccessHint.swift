@@ -16,7 +16,9 @@ enum AccessHint {
             "an administrator creates logins: sluice logins create \(user) --role submitter"
         // A migration does not create databases.
         case "3D000": "create the database, as with \"createdb NAME\", or correct its address"
-        case "42501": "an administrator runs: grant connect on database NAME to \(user)"
+        case "42501":
+            "an administrator gives \(user) a role, as with \"grant sluice_viewer to \(user)\", or runs: "
+                + "grant connect on database NAME to \(user)"
         default: nil
         }
     }

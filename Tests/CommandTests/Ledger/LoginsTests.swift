@@ -74,6 +74,8 @@ struct LoginsTests {
             run.outputText == """
                 create role "ada" login;
                 grant sluice_submitter to "ada";
+                alter role "ada" set idle_in_transaction_session_timeout = '5min';
+                alter role "ada" set statement_timeout = '1h';
                 \\password "ada"
 
                 """
