@@ -3,8 +3,13 @@
 /// It counts the blocks of 400 ms that reach -70 LUFS, by their loudness in steps of 0.1 LU, and sums the energies of each
 /// step. From such a sum, the gates of EBU R 128 can be computed for all tracks together.
 public struct AlbumMeasure: Sendable, Hashable, Codable {
-    /// The number of steps, from -70 to 50 LUFS. Louder blocks count in the last one.
+    /// The number of steps, from -70 to 50 LUFS.
     public static let stepCount = 1_200
+    /// The step of 24 LUFS. Louder blocks count as if they were in it. Full-scale samples stay below it even in 64 channels
+    /// (18 dB), all of them weighted as surround (1.5 dB) and high in pitch (4 dB); only floats beyond full scale reach it.
+    public static let loudestStep = 940
+    /// The highest true peak that counts, for the same reason.
+    public static let highestPeakDBTP = 24.0
     /// The loudness at which the first step begins, and the height of a step.
     public static let floorLUFS = -70.0
     public static let stepLU = 0.1

@@ -39,7 +39,7 @@ struct LoudnessWindows {
 
     func album(truePeakDBTP: Double?) -> AlbumMeasure {
         var album = momentary.album
-        album.truePeakDBTP = truePeakDBTP
+        album.truePeakDBTP = truePeakDBTP.map { min($0, AlbumMeasure.highestPeakDBTP) }
         return album
     }
 

@@ -356,7 +356,8 @@ final class Room {
             guard let place = begun(job), case .measure(_, let finish) = inFlight[place].job.kind, spent.isCredible,
                 measure.isCredible(within: inFlight[place].bounds)
             else { return "an impossible measurement of job \(job)" }
-            end(place) { finish(.done(measure, cost(of: $0, spent))) }
+            let weighed = measure.weighed(within: inFlight[place].bounds)
+            end(place) { finish(.done(weighed, cost(of: $0, spent))) }
         case .described(let job, let report, let spent):
             guard let place = begun(job), case .probe(let options, let finish) = inFlight[place].job.kind,
                 spent.isCredible, report.isCredible(within: inFlight[place].bounds), report.answers(options)

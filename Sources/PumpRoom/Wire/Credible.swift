@@ -103,7 +103,14 @@ extension Failure {
 extension TrackMeasure {
     /// Whether a job with these bounds can have measured this.
     func isCredible(within bounds: JobBounds) -> Bool {
-        report.isCredible && album.isCredible(within: bounds.seconds)
-            && (album.truePeakDBTP ?? 0).magnitude <= FigureBound.decibels
+        let peak = album.truePeakDBTP ?? 0
+        return report.isCredible && album.isCredible(within: bounds.seconds)
+            && peak >= -FigureBound.decibels && peak <= AlbumMeasure.highestPeakDBTP
+    }
+
+    /// The measure, which weighs no more in its album than sound of the source's size can: else one job would decide on
+    /// the level of all others by claiming a week of sound.
+    func weighed(within bounds: JobBounds) -> TrackMeasure {
+        TrackMeasure(report: report, album: album.weighing(atMost: bounds.audibleSeconds))
     }
 }

@@ -34,6 +34,8 @@ enum FigureBound {
 struct JobBounds {
     private(set) var frames = FigureBound.frames
     private(set) var seconds = FigureBound.seconds
+    /// The longest sound, other than silence, that a source of this size holds.
+    private(set) var audibleSeconds = FigureBound.seconds
     private(set) var outputBytes = FigureBound.bytes
 
     private static let slack = 8.0
@@ -42,6 +44,9 @@ struct JobBounds {
     private static let freeSeconds = 3_600.0
     private static let freeBytes = 256.0 * 1_048_576
     private static let highestRateHz = 768_000.0
+    /// Half a kilobit. AMR, which sends the noise of pauses in fewer bytes than other codecs here, needs 81. Tones without
+    /// any noise may need less, and then weigh less.
+    private static let bytesPerAudibleSecond = 64.0
     /// What a job may write between two checks of its budget.
     private static let unnoticedBytes: Int64 = 64 << 20
 
@@ -60,6 +65,7 @@ struct JobBounds {
             let most = Self.slack * decodedBytes + concealed * Self.highestRateHz
             if most < Double(frames) { frames = Int64(most) }
         }
+        if let byteCount { audibleSeconds = min(seconds, Double(max(0, byteCount)) / Self.bytesPerAudibleSecond) }
         if let bytes = limits.outputBytes, bytes < FigureBound.bytes - Self.unnoticedBytes {
             outputBytes = max(0, bytes) + Self.unnoticedBytes
         }
