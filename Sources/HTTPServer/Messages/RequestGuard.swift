@@ -10,14 +10,26 @@ package enum RequestGuard {
         package var target: String
         /// Names as they were sent.
         package var fields: [(name: [UInt8], value: [UInt8])]
+        /// Where all of this lay; `nil` if the library refuses by itself what only this shows.
+        package var layout: HeaderLayout?
 
-        package init(version: String, method: String, target: String, fields: [(name: [UInt8], value: [UInt8])]) {
+        package init(
+            version: String,
+            method: String,
+            target: String,
+            fields: [(name: [UInt8], value: [UInt8])],
+            layout: HeaderLayout? = nil
+        ) {
             (self.version, self.method, self.target, self.fields) = (version, method, target, fields)
+            self.layout = layout
         }
     }
 
     /// The head of a request that is beyond doubt, or the answer to one that is not. The connection must then be closed.
     package static func check(_ raw: Raw) -> Result<RequestHead, Refusal> {
+        guard raw.layout?.isExact ?? true else {
+            return .failure(Refusal("a line of the header does not end with CR LF, or holds a zero byte"))
+        }
         guard raw.version == "HTTP/1.1" else { return .failure(Refusal("only HTTP/1.1 is spoken here")) }
         guard !raw.method.isEmpty, raw.method.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })
         else { return .failure(Refusal("the method is not a word of capital letters")) }

@@ -59,12 +59,25 @@ enum ServerCallbacks {
             exchange.connection = connection
             if case .new = exchange.phase {
                 loop.visitor(connection)?.deadline = nil
-                let raw = RequestGuard.Raw(
+                let fields = fields(of: connection)
+                var raw = RequestGuard.Raw(
                     version: version.map { String(cString: $0) } ?? "",
                     method: method.map { String(cString: $0) } ?? "",
                     target: exchange.target,
-                    fields: fields(of: connection)
+                    fields: fields.map { (bytes($0.name), bytes($0.value)) }
                 )
+                if repairsLines, let method, let version {
+                    let count = sluice_header_size(connection)
+                    let header = UnsafeRawBufferPointer(start: method, count: count)
+                    raw.layout = HeaderLayout(
+                        method: part(bytes(method)),
+                        targetCount: exchange.target.utf8.count,
+                        version: part(bytes(version)),
+                        fields: fields.map { (part($0.name), part($0.value)) },
+                        byteCount: count,
+                        tail: Array(header.suffix(4))
+                    )
+                }
                 return loop.receive(exchange, raw)
             }
             if size.pointee > 0, let data {
@@ -75,21 +88,34 @@ enum ServerCallbacks {
             return loop.advance(exchange)
         }
 
-    /// The fields of the header as they were sent.
-    private static func fields(of connection: OpaquePointer) -> [(name: [UInt8], value: [UInt8])] {
-        var found: [(name: [UInt8], value: [UInt8])] = []
+    /// Whether the library ends lines at LF alone and values at a zero byte. Version 1 refuses both.
+    private static let repairsLines = MHD_get_version().map { String(cString: $0).hasPrefix("0.") } ?? false
+
+    private typealias Field = (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
+
+    /// The fields of the header as they were sent, in the memory of the connection.
+    private static func fields(of connection: OpaquePointer) -> [Field] {
+        var found: [Field] = []
         withUnsafeMutablePointer(to: &found) { found in
             let add: MHD_KeyValueIteratorN = { context, _, name, nameSize, value, valueSize in
-                func bytes(_ start: UnsafePointer<CChar>?, _ count: Int) -> [UInt8] {
-                    Array(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
-                }
-                context!.assumingMemoryBound(to: [(name: [UInt8], value: [UInt8])].self).pointee
-                    .append((bytes(name, nameSize), bytes(value, valueSize)))
+                let name = UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameSize)
+                let value = UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueSize)
+                context!.assumingMemoryBound(to: [Field].self).pointee.append((name, value))
                 return .YES
             }
             MHD_get_connection_values_n(connection, .HEADER_KIND, add, found)
         }
         return found
+    }
+
+    private static func bytes(_ text: UnsafePointer<CChar>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: text, count: strlen(text))
+    }
+
+    private static func bytes(_ part: UnsafeRawBufferPointer) -> [UInt8] { Array(part) }
+
+    private static func part(_ bytes: UnsafeRawBufferPointer) -> HeaderLayout.Part {
+        .init(start: Int(bitPattern: bytes.baseAddress), count: bytes.count)
     }
 }
 
