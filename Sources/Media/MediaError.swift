@@ -16,7 +16,8 @@ public struct MediaError: Error, Sendable, Hashable {
     public var position: MediaTime?
     /// The same position in frames of the source.
     public var frame: Int64?
-    /// libav's name for the error, without its prefix: `INVALIDDATA`, `ENOSPC`.
+    /// libav's name for the error, without its prefix: `INVALIDDATA`, `ENOSPC`. With `unable`, the word of
+    /// `SourceFormat` for what may not be read.
     public var libavName: String?
     /// libav's text for the error and the last line that it logged on this thread.
     public var libavText: String?

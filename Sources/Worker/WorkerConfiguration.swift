@@ -112,6 +112,7 @@ public struct WorkerConfiguration: Sendable, Hashable {
             longestPause: longestPause,
             roots: roots.map(\.name),
             codecs: codecs,
+            formats: room.formats ?? .all,
             libav: RoomLibraries.codecMajor,
             endsWhenIdle: endsWhenIdle,
             seed: .random(in: .min ... .max)

@@ -21,6 +21,8 @@ package struct WorkerSettings: Sendable, Hashable {
     package var roots: [String]
     /// The codecs that the worker can write.
     package var codecs: Set<Codec>
+    /// The formats of sources that the worker may read.
+    package var formats: Set<SourceFormat>
     /// The major version of libavcodec; `nil` if jobs cannot ask for it.
     package var libav: Int?
     /// Whether the worker ends once it holds no job and a claim has found none.
@@ -39,6 +41,7 @@ package struct WorkerSettings: Sendable, Hashable {
         longestPause: Duration,
         roots: [String],
         codecs: Set<Codec>,
+        formats: Set<SourceFormat> = [],
         libav: Int? = nil,
         endsWhenIdle: Bool = false,
         seed: UInt64
@@ -53,6 +56,7 @@ package struct WorkerSettings: Sendable, Hashable {
         self.longestPause = longestPause
         self.roots = roots
         self.codecs = codecs
+        self.formats = formats
         self.libav = libav
         self.endsWhenIdle = endsWhenIdle
         self.seed = seed

@@ -118,6 +118,7 @@ extension WorkerState {
     static func abilities(_ settings: WorkerSettings, absent: Set<String>) -> [String] {
         settings.roots.filter { !absent.contains($0) }.sorted().map(AbilityWord.root)
             + settings.codecs.filter { $0 != .copy }.map(AbilityWord.codec).sorted()
+            + settings.formats.words.map(AbilityWord.format).sorted()
             + [settings.libav].compactMap(\.self).map(AbilityWord.libav)
     }
 

@@ -55,6 +55,40 @@ struct AbilityTests {
         #expect(try lab.attempts() == ["completed": 1, "released unable": 1])
     }
 
+    /// Which format a source has shows only when it is opened.
+    @Test func sourceInAFormatThatTheWorkerLeavesOutGoesToAnother() async throws {
+        let lab = try await WorkerLab()
+        let sound = Signal.tone(440, rate: 8_000, frames: 8_000).pcm(.s16)
+        try FFmpeg.encode(sound, to: lab.path("in/song.flac"))
+        // The container alone may be read.
+        try FFmpeg.encode(sound, to: lab.path("in/film.mka"), ["-c:a", "flac"])
+        // Several words permit its container, and the next worker has another one of them than the first in the list.
+        try FFmpeg.encode(sound, to: lab.path("in/voice.ogg"), ["-c:a", "libopus"])
+        func recipe(_ name: String) -> Recipe {
+            Recipe(from: .init(location: "in:\(name)"), to: .init(location: "out:\(name).wav"))
+        }
+        let jobs = try await lab.submit([recipe("song.flac"), recipe("film.mka"), recipe("voice.ogg")])
+        let narrow = try lab.worker("--formats", "wav, mp3 matroska")
+        try await lab.wait("all are handed back") { try lab.attempts()["released unable"] == 3 }
+        for (job, word) in zip(jobs, ["flac", "flac", "vorbis|opus|speex"]) {
+            #expect(try await lab.ledger.story(of: job)?.missing == ["format:\(word)"])
+        }
+        // It does what it may.
+        try lab.addSource()
+        try await lab.submit([recipe("talk.wav")])
+        try await lab.wait(for: 1, "completed")
+        let able = try lab.worker("--formats", "flac,matroska,opus")
+        try await lab.wait(for: 4, "completed")
+        try await narrow.stopsWell()
+        try await able.stopsWell()
+        #expect(try lab.attempts() == ["completed": 4, "released unable": 3])
+    }
+
+    @Test func whatIsNoFormatIsRefused() throws {
+        let run = try Sluice.run(["worker", "--formats", "wav,exe"])
+        #expect(run.status == .exited(2) && run.errorText.contains("exe") && run.errorText.contains("musepack"))
+    }
+
     @Test func workersSayWhatTheirLibrariesWrite() async throws {
         let lab = try await WorkerLab()
         let worker = try lab.worker("--without-codec", "aac")
@@ -71,6 +105,8 @@ struct AbilityTests {
         )
         let roots: [String] = abilities.filter { $0.hasPrefix("root:") }
         #expect(roots == ["root:in", "root:out"])
+        let formats: Set<String> = Set(abilities.filter { $0.hasPrefix("format:") })
+        #expect(formats == Set(Set<SourceFormat>.all.words.map { "format:\($0)" }))
         try await worker.stopsWell()
     }
 }

@@ -316,7 +316,7 @@ struct LedgerExamination: Sendable {
                 .warn(
                     "queue \(line.queue.printable)",
                     "no worker can do jobs that need \(missing.joined(separator: ", ").printable), such as job \(line.example)",
-                    "start a worker with what is missing: root:NAME needs --root NAME=PATH, codec:NAME needs libav with that encoder, libav:N needs libavcodec N"
+                    "start a worker with what is missing: root:NAME needs --root NAME=PATH, codec:NAME needs libav with that encoder, libav:N needs libavcodec N, format:NAME a worker whose --formats permits it"
                 )
             )
         }

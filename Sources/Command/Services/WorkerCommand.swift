@@ -57,6 +57,27 @@ enum WorkerCommand {
         in: .work
     )
 
+    private static let formats = Option<Set<SourceFormat>>(
+        "formats",
+        ValueType(placeholder: "LIST", read: sourceFormats),
+        "read only these formats of sources; leave other jobs to other workers",
+        in: .work
+    )
+
+    @Sendable private static func sourceFormats(_ text: String) throws(Misfit) -> Set<SourceFormat> {
+        let words = text.split { $0 == "," || $0 == " " || $0 == "\t" }
+        guard !words.isEmpty else { throw Misfit(why: "names no format") }
+        var formats: Set<SourceFormat> = []
+        for word in words {
+            guard let format = SourceFormat(rawValue: String(word)) else {
+                let known = SourceFormat.allCases.map(\.rawValue).joined(separator: ", ")
+                throw Misfit(why: "has no format \"\(String(word).printable)\"; known: \(known)")
+            }
+            formats.insert(format)
+        }
+        return formats
+    }
+
     private static let sandbox = SettledOption<RoomSandbox>(
         "sandbox",
         .choice("HOW") { how in
@@ -150,7 +171,7 @@ enum WorkerCommand {
         options: [
             slots.form, queue.form, ServiceOptions.root.form, name.form, grace.form, outageLimit.form,
             untilIdle.form,
-            withoutCodec.form,
+            withoutCodec.form, formats.form,
             sandbox.form,
             jobTime.form, jobCPU.form,
             inFlight.form, jobsPerRoom.form, roomMemory.form, outputLimit.form,
@@ -203,6 +224,7 @@ enum WorkerCommand {
         configuration.outageLimit = invocation[outageLimit]
         configuration.endsWhenIdle = invocation[untilIdle]
         configuration.codecsToLeave = Set(invocation.all(withoutCodec))
+        configuration.room.formats = invocation[formats]
         configuration.room.sandbox = invocation[sandbox]
         limit(&configuration.room, invocation)
         configuration.room.inFlightLimit = invocation[inFlight]

@@ -270,8 +270,8 @@ extension FailureSection {
                 .infrastructure,
                 [.release],
                 "This worker cannot do the job; another one may.",
-                cause: "a codec, a root or a version that the worker lacks",
-                advice: "start a worker that has the missing root or codec"
+                cause: "a codec, a root, a version or a format of sources that the worker lacks",
+                advice: "start a worker that has the missing root, codec or format"
             ),
         ]
     )

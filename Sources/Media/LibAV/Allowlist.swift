@@ -1,38 +1,46 @@
 import CLibAV
+package import Conversion
+import Synchronization
 
 /// The demuxers and decoders that may read a source. No other libav demuxer or decoder is reachable.
 ///
-/// Debian's libav has about 350 demuxers, and some of them are playlists that open other files. The demuxers listed
-/// here each read one stream of bytes.
-enum Allowlist {
-    static let demuxers: [String] = [
-        "wav", "w64", "aiff", "caf", "au", "flac", "mp3", "aac", "ogg", "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm",
-        "mpegts", "asf", "ape", "mpc", "mpc8", "tta", "dsf", "amr", "amrnb", "amrwb", "ac3", "eac3", "dts", "gsm", "wv",
-        "avi", "flv", "voc", "rm", "nistsphere", "ircam", "sox", "mpeg", "truehd", "mlp", "mmf", "qcp", "iff", "bit",
-        "oma",
-        // Headerless PCM: opened by name only, never found by probing.
-        "u8", "s8", "s16le", "s16be", "s24le", "s24be", "s32le", "s32be", "f32le", "f32be", "f64le", "f64be", "mulaw",
-        "alaw",
-    ]
+/// Debian's libav has about 350 demuxers, and some of them are playlists that open other files. Those of `SourceFormat`
+/// each read one stream of bytes. A process may permit fewer.
+package enum Allowlist {
+    /// What is permitted, in the forms in which it is asked for.
+    private struct Lists {
+        let demuxers: Set<String>
+        let decoders: Set<String>
+        let demuxerList: String
+        let decoderList: String
 
-    static let decoders: [String] = [
-        "pcm_u8", "pcm_s8", "pcm_s16le", "pcm_s16be", "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_s32be", "pcm_f32le",
-        "pcm_f32be", "pcm_f64le", "pcm_f64be", "pcm_mulaw", "pcm_alaw", "pcm_bluray", "pcm_dvd", "pcm_lxf",
-        "pcm_u16le", "pcm_u16be", "pcm_u24le", "pcm_u24be", "pcm_u32le", "pcm_u32be", "pcm_s16le_planar",
-        "pcm_s8_planar",
-        "adpcm_ima_wav", "adpcm_ms", "adpcm_ima_qt", "g722", "g726",
-        "flac", "alac", "aac", "aac_latm", "mp3float", "mp2float", "mp1float", "vorbis", "opus", "wavpack",
-        "wmav1", "wmav2", "wmapro", "wmalossless", "wmavoice", "ape", "mpc7", "mpc8", "tta",
-        "dsd_lsbf", "dsd_msbf", "dsd_lsbf_planar", "dsd_msbf_planar", "amrnb", "amrwb", "ac3", "eac3", "dca", "gsm",
-        "gsm_ms", "libspeex", "adpcm_swf", "adpcm_yamaha", "nellymoser", "real_144",
-        "truehd", "mlp", "mace3", "mace6", "qcelp", "g729", "atrac3", "cook", "real_288", "sipr",
-    ]
+        init(_ formats: Set<SourceFormat>) {
+            demuxers = Set(formats.demuxers)
+            decoders = Set(formats.decoders)
+            demuxerList = formats.demuxers.joined(separator: ",")
+            decoderList = formats.decoders.joined(separator: ",")
+        }
+    }
 
-    static let demuxerList = demuxers.joined(separator: ",")
-    static let decoderList = decoders.joined(separator: ",")
+    private static let lists = Mutex(Lists(.all))
+
+    /// Permits only these formats from now on. Call it before anything is read.
+    package static func narrow(to formats: Set<SourceFormat>) { lists.withLock { $0 = Lists(formats) } }
+
+    static var demuxers: [String] { Set<SourceFormat>.all.demuxers }
+    static var decoders: [String] { Set<SourceFormat>.all.decoders }
+
+    static var demuxerList: String { lists.withLock { $0.demuxerList } }
+    static var decoderList: String { lists.withLock { $0.decoderList } }
 
     /// Whether a demuxer is allowed, given libav's full name for it. That name may list several formats.
-    static func allows(demuxer name: String) -> Bool { demuxers.contains(name) }
+    static func allows(demuxer name: String) -> Bool { lists.withLock { $0.demuxers.contains(name) } }
+
+    /// The word for the formats of which one would have to be permitted for this demuxer; `nil` if it is allowed, or if no
+    /// format has it.
+    static func withheld(demuxer name: String) -> String? {
+        allows(demuxer: name) ? nil : SourceFormat.word(forDemuxer: name)
+    }
 }
 
 extension Allowlist {
@@ -45,14 +53,36 @@ extension Allowlist {
     ///
     /// libav's default decoder is not always allowed: its default for MP2 computes in integers.
     static func decoder(of codec: AVCodecID) -> UnsafePointer<AVCodec>? {
+        let permitted = lists.withLock { $0.decoders }
+        return decoder(of: codec) { permitted.contains($0) }
+    }
+
+    /// The same for a codec, given libav's name.
+    static func withheld(codec name: String) -> String? {
+        guard let codec = avcodec_descriptor_get_by_name(name)?.pointee.id, decoder(of: codec) == nil,
+            let withheld = decoder(of: codec, where: decoders.contains)
+        else { return nil }
+        return SourceFormat.word(forDecoder: String(cString: withheld.pointee.name))
+    }
+
+    private static func decoder(of codec: AVCodecID, where isAllowed: (String) -> Bool) -> UnsafePointer<AVCodec>? {
         var state: UnsafeMutableRawPointer?
         while let candidate = av_codec_iterate(&state) {
             if candidate.pointee.id == codec, av_codec_is_decoder(candidate) != 0,
-                decoders.contains(String(cString: candidate.pointee.name))
+                isAllowed(String(cString: candidate.pointee.name))
             {
                 return candidate
             }
         }
         return nil
+    }
+}
+
+extension MediaError {
+    /// The formats that may be read here do not include any of those that `word` names.
+    static func withheld(_ word: String, at stage: Failure.Stage) -> MediaError {
+        var error = MediaError(.unable, at: stage, "this is \(word), which may not be read here")
+        error.libavName = word
+        return error
     }
 }

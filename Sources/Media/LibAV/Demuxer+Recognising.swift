@@ -21,7 +21,7 @@ extension Demuxer {
         var format: UnsafePointer<AVInputFormat>?
         let result = av_probe_input_buffer2(source.context, &format, nameHint ?? "", nil, 0, 1 << 20)
         // libav misidentifies a handful of raw AAC frames.
-        if result < 25, ADTSSync.isStream(source), let adts = av_find_input_format("aac") { return adts }
+        if result < 25, ADTSSync.isStream(source) { return try find("aac") }
         if source.isOverTime { throw overTime(nil) }
         if result < 0 || format == nil {
             if let name = head.flatMap({ ContainerRegistry.demuxer(recognising: $0) }) { return try find(name) }
@@ -39,6 +39,7 @@ extension Demuxer {
             )
         }
         let name = String(cString: format!.pointee.name)
+        if let format = Allowlist.withheld(demuxer: name) { throw MediaError.withheld(format, at: .open) }
         guard Allowlist.allows(demuxer: name) else { throw notAllowed(name) }
         return format!
     }

@@ -343,6 +343,9 @@ extension Demuxer {
         guard let format = av_find_input_format(name) else {
             throw MediaError(.unknownContainer, at: .open, "\(name) cannot be read")
         }
+        if let withheld = Allowlist.withheld(demuxer: String(cString: format.pointee.name)) {
+            throw MediaError.withheld(withheld, at: .open)
+        }
         return format
     }
 

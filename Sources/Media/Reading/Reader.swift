@@ -234,7 +234,8 @@ extension Reader {
     private static let mostChannels = 64
 
     private static func unsupported(_ track: Track) -> MediaError {
-        MediaError(
+        if let format = Allowlist.withheld(codec: track.codecName) { return .withheld(format, at: .probe) }
+        return MediaError(
             .unsupportedCodec,
             at: .probe,
             track.hasUnknownCodec

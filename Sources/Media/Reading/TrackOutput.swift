@@ -82,6 +82,7 @@ public final class TrackOutput {
         do {
             return try Decoder.open(demuxer.streams[track.index])
         } catch let error as LibAVError {
+            if let format = Allowlist.withheld(codec: track.codecName) { throw MediaError.withheld(format, at: .open) }
             throw MediaError(
                 error,
                 .unsupportedCodec,

@@ -61,7 +61,8 @@ public enum Verifier {
 
     /// Whether the error ended the verification and says nothing about the output.
     private static func ends(_ code: FailureCode) -> Bool {
-        [.cancelled, .decodedSecondsExceeded, .cpuExceeded].contains(code)
+        // An output that may not be read here is not at fault.
+        [.cancelled, .decodedSecondsExceeded, .cpuExceeded, .unable].contains(code)
     }
 
     private static func decode(

@@ -21,6 +21,7 @@ public enum RoomProcess {
         // The slot's first message holds the rules for the lock. Until it arrives, the process has read no
         // untrusted data and has one thread.
         let rules = RequestLoop.hearRules(on: socket)
+        if let formats = rules.formats { Allowlist.narrow(to: formats) }
         let loop = RequestLoop(socket: socket)
         let level = RoomLock.close(rules) { loop.startThreads() }
         loop.open(level)

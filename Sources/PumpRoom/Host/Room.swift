@@ -369,7 +369,8 @@ final class Room {
                 let failure = failure.credible,
                 (1...max(1, inFlight[place].job.outputCount)).contains(failure.output ?? 1),
                 inFlight[place].hasBegun || inFlight[place].isAbandoned,
-                failure.known != .cancelled || inFlight[place].stop != nil
+                failure.known != .cancelled || inFlight[place].stop != nil,
+                failure.known != .unable || configuration.withholds(failure.libavName)
             else { return "an impossible failure of job \(job)" }
             end(place) { $0.job.fail($0.failure(failure, cost: cost(of: $0, spent))) }
         }

@@ -14,6 +14,8 @@ public struct RoomConfiguration: Sendable, Hashable {
     public var memoryLimitBytes: Int64 = 1 << 30
     /// Processor time over the life of a room, after which it ends. Jobs have limits of their own.
     public var cpuLimit = Duration.seconds(7 * 86_400)
+    /// The formats that may be read; `nil` for all. Others fail with `unable`, which has the word for them.
+    public var formats: Set<SourceFormat>?
     /// The largest size of any output, whatever its recipe says.
     public var outputLimitBytes: Int64 = 1 << 40
     /// Seconds of processor time for opening a source, even where no other limit is set.
@@ -84,8 +86,15 @@ public struct RoomConfiguration: Sendable, Hashable {
             memoryBytes: memoryLimitBytes,
             cpuSeconds: cpuLimit.components.seconds,
             // Higher than the job's own limit, so that the job reports the excess before the kernel does.
-            fileBytes: outputLimitBytes + Self.unnoticedBytes
+            fileBytes: outputLimitBytes + Self.unnoticedBytes,
+            formats: formats
         )
+    }
+
+    /// Whether its rooms may not read what has this word in `SourceFormat`.
+    func withholds(_ word: String?) -> Bool {
+        guard let formats, let word else { return false }
+        return Set<SourceFormat>.all.words.contains(word) && !formats.words.contains(word)
     }
 
     /// The limits of a job whose recipe asks for `wanted`.

@@ -1,3 +1,5 @@
+import Conversion
+
 /// How complete a room's lock must be.
 public enum RoomSandbox: String, Sendable, Hashable, Codable, CaseIterable {
     /// The slot does not use a room whose lock lacks a layer: the start fails with the code `sandbox_unavailable`.
@@ -17,4 +19,6 @@ struct RoomRules: Codable, Hashable {
     var cpuSeconds: Int64 = 7 * 86_400
     /// The largest size of any file that the room writes.
     var fileBytes: Int64 = 1 << 40
+    /// The formats that may be read; `nil` for all.
+    var formats: Set<SourceFormat>?
 }

@@ -95,7 +95,7 @@ extension Failure {
     /// All codes with which a conversion can fail inside a room.
     private static let codesOfConversions = Set(
         [FailureSection.sources, .damage, .requests, .conversion, .limits].flatMap(\.entries).map(\.code)
-    ).subtracting([.deadlineExceeded, .tooSlow]).union([.unexpected])
+    ).subtracting([.deadlineExceeded, .tooSlow]).union([.unexpected, .unable])
 
     private static let stagesOfConversions: Set<Stage> = [.open, .probe, .decode, .resample, .encode, .write, .finish]
 }

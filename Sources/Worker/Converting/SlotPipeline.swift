@@ -145,6 +145,11 @@ struct SlotPipeline: Sendable {
 
     /// Removes the output and finds out whether the storage is to blame.
     func diagnosed(_ report: AttemptFailure, _ job: HeldJob, _ prepared: PreparedJob) async -> PipelineResult {
+        // The slot believes this only of a format that the worker may not read.
+        if report.failure.known == .unable, let format = report.failure.libavName {
+            prepared.discard()
+            return .handedBack(HandBack(.unable, need: AbilityWord.format(format)))
+        }
         let roots = prepared.sourceRoots + prepared.locations.map(\.root)
         return PipelineResult(await services.storage.diagnose(report, job.claim, roots) { prepared.discardNow() })
     }

@@ -103,6 +103,8 @@ import Testing
         "fail(job, 'room_start', kind='infrastructure')",
         "fail(job, 'corrupt_stream', stage='nowhere')",
         "fail(job + 1, 'corrupt_stream')",
+        // Its slot permits all formats.
+        "fail(job, 'unable', libavName='ape')",
         // Numbers beyond what the job's source, its budget or any sound allows.
         "progress(job, 2**63 - 1)",
         "progress(job, 2**40)",
