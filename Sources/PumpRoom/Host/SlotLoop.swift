@@ -12,7 +12,7 @@ final class SlotLoop {
 
     private let keeper: RoomKeeper
     private let pollDescriptor: Int32
-    private let configuration: RoomConfiguration
+    private var configuration: RoomConfiguration
     private let origin: RoomOrigin
     private let coder = WireCoder()
     /// The first message to each room.
@@ -215,6 +215,8 @@ final class SlotLoop {
         if let current, let level = current.level, levelOf != current.child.id {
             levelOf = current.child.id
             keeper.note(level)
+            // The kernel has all layers, so a later room that lacks one is not used.
+            if level.isComplete, configuration.sandbox == .bestEffort { configuration.sandbox = .require }
         }
         for room in rooms { room.enforceLimits() }
         for room in rooms where room.isOver { remove(room) }

@@ -54,6 +54,21 @@ import Testing
         await slot.close()
     }
 
+    @Test func lockThatOneRoomHasIsRequiredOfLaterOnes() async throws {
+        let layers = RoomLevel.Layer.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        let script = """
+            level = {'sandbox': 'best-effort', 'layers': [\(layers)], 'missing': [], 'user': 1}
+            if os.path.getsize(starts) > 1: level['layers'] = ['seccomp']
+            hello()
+            job = begin(); convert(job, report)
+            """
+        let slot = try slot(script) { $0.jobsPerRoom = 1 }
+        #expect(await SlotRun(try bench.short(), in: slot).isConverted)
+        let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
+        #expect(failure.failure.code == "sandbox_unavailable")
+        await slot.close()
+    }
+
     @Test func partOfALockIsWarnedOfOnce() async throws {
         let part = """
             level = {'sandbox': 'best-effort', 'layers': ['seccomp'], 'user': 1,
