@@ -81,7 +81,7 @@ fuzz-files: ## convert 10,000 corrupt files in sandboxed rooms
 
 build: ## build the command for release
 	@scripts/prepare build
-	swift build -c release --product sluice --static-swift-stdlib
+	swift build -c release --product sluice --static-swift-stdlib -Xlinker -z -Xlinker now
 
 install: build ## install the command, its manual pages and completions under PREFIX
 	scripts/install .build/release/sluice $(DESTDIR)$(PREFIX)
