@@ -32,8 +32,8 @@ declare
     given bytea := decode(record_scan.sound, 'hex');
     known scan_result;
 begin
-    -- Must come first: see the lock order in 0002_tables.sql.
-    perform pg_advisory_xact_lock_shared('job'::regclass::oid::integer, 0);
+    -- Must come first: see the lock order in locks.sql.
+    lock table lock_job in row share mode;
     select r.batch into its_batch from running r
     where r.job = fenced_job and r.epoch = fenced_epoch and r.lease_id = fenced_lease for share;
     if not found then
