@@ -178,6 +178,9 @@ def test_finds_outputs_and_their_makers(api):
     found = api.post("/api/v1/makers", {"outputs": [other, ours]}).json()
     assert found == {"makers": [[], [{"job": batch["firstJob"], "state": "waiting"}]]}
     assert len(api.post("/api/v1/makers", {"outputs": [other] * 1_000}).json()["makers"]) == 1_000
+    # A longer body than most may be.
+    long = {name: f"out:{'folder/' * 100}{name}.flac" for name in ["destination", "first"]}
+    assert api.post("/api/v1/makers", {"outputs": [long] * 1_000}).json()["makers"] == [[]] * 1_000
     for body in [{}, {"outputs": [other] * 1_001}, {"outputs": [{"destination": "out:a.flac"}]}]:
         problem(api.post("/api/v1/makers", body), 400, "bad_body")
 

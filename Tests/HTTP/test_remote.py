@@ -528,6 +528,14 @@ def test_bounds_the_destinations_of_a_request(api):
     assert api.post("/api/v1/earlier", asked).json()["earlier"] == [None] * 20_000
 
 
+def test_bounds_the_sources_of_a_request(api):
+    asked = {"sources": ["in:a.flac"] * 20_001}
+    refused = api.post("/api/v1/scans", asked)
+    assert refused.status_code == 400 and refused.json()["errors"][0]["pointer"] == "/sources"
+    asked["sources"].pop()
+    assert api.post("/api/v1/scans", asked).json()["scans"] == [None] * 20_000
+
+
 def test_an_attempt_is_submitted_once(api):
     line = '{"source": "in:a.wav", "output": "out:a.flac", "stamp": {"bytes": 3, "modified": -1}}\n'
     lines_type = {"content-type": "application/x-ndjson"}

@@ -131,6 +131,7 @@ enum CommandOperations {
                     )
                 ])
             ),
+            bodyLimit: 8 << 20,
             answer: Shapes.all("makers", .list(Shapes.maker))
         ) { call in
             let outputs = (call.body?.members?["outputs"]?.items ?? []).map { item in
@@ -150,6 +151,7 @@ enum CommandOperations {
             body: .json(
                 .object([.must("sources", .list(.text(1...4_096)), "root, colon and path of each; 20,000 at most")])
             ),
+            bodyLimit: 8 << 20,
             answer: Shapes.all("scans", .orNothing(Shapes.earlierScan))
         ) { call in
             let sources = call.body?.members?["sources"]?.items?.compactMap(\.text) ?? []
