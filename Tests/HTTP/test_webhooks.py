@@ -502,7 +502,7 @@ def test_a_tenant_gets_its_own_webhooks_and_reaches_nothing_inside(ledger, recei
         assert delivered["id"] == begun["delivery"] and delivered["status"] == 200
         until(lambda: api.get(f"/api/v1/deliveries?webhook={made.json()['id']}", headers=acme)["deliveries"][0].get("error"))
         [failed] = api.get(f"/api/v1/deliveries?webhook={made.json()['id']}", headers=acme)["deliveries"]
-        # As of a name that nobody knows.
+        # As of a name without an address.
         assert failed["error"] == "this host has no address to which webhooks may go"
         assert api.ask("DELETE", path, headers=acme).json()["url"] == receiver.url()
         assert [one["id"] for one in api.get(hooks, headers=acme)["webhooks"]] == [own["id"]]
