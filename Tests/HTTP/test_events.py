@@ -15,9 +15,9 @@ from test_operations import jobs, problem
 class Stream:
     """One subscriber."""
 
-    def __init__(self, api, query):
+    def __init__(self, api, query, headers={}):
         self.connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=PATIENCE)
-        self.connection.request("GET", f"/api/v1/events?{query}")
+        self.connection.request("GET", f"/api/v1/events?{query}", headers=headers)
         self.answer = self.connection.getresponse()
         assert self.answer.status == 200, self.answer.read()
 

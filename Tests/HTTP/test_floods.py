@@ -11,6 +11,7 @@ import httpx
 
 from coordinators import Coordinator, CoordinatorProcess
 from test_access import token
+from test_events import Stream
 from test_operations import jobs, lines, problem
 
 # What one caller may keep others waiting. A machine that runs all tests at once is slow.
@@ -73,6 +74,52 @@ def test_one_caller_has_so_many_submissions_at_once(ledger):
         assert api.ask("POST", "/api/v1/batches", content=lines(jobs(1)), headers={**other, **headers}).status_code == 201
         for connection in streams:
             connection.close()
+
+
+@contextlib.contextmanager
+def repeated(count, act):
+    """`act` again and again, `count` at one time."""
+    is_over = threading.Event()
+
+    def repeat():
+        while not is_over.is_set():
+            act()
+
+    threads = [threading.Thread(target=repeat) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_a_caller_whose_share_is_used_up_does_not_hold_up_the_events_of_others(ledger):
+    recipe = {"version": 1, "sources": [{"location": "{source}"}], "outputs": [
+        {"location": "{stem}.mp3", "format": {"container": "mp3"}}]}
+    with Coordinator(ledger) as api:
+        busy, other = token(ledger, "operator", name="busy"), token(ledger, "submitter", name="other")
+
+        def wait_for_the_lock():
+            api.ask("PUT", "/api/v1/presets/house", json={"recipe": recipe}, headers=busy)
+
+        receipt = api.post("/api/v1/batches", {"jobs": jobs(4)}, headers=other).json()
+        query = f"batch={receipt['batch']}"
+        waiting, watched = Stream(api, query, busy), Stream(api, query, other)
+        assert waiting.next()[0] == watched.next()[0] == "batch"
+        with ledger.hold("lock table sluice.preset") as holder, repeated(16, wait_for_the_lock):
+            start = time.monotonic()
+            for number in range(4):
+                change = {"change": "cancel", "filter": {"id": [receipt["firstJob"] + number]}}
+                assert api.post("/api/v1/changes", change, headers=other).status_code == 200
+                watched.until(lambda batch: batch["jobs"]["cancelled"] > number)
+            # The other one's look at the ledger ends after 5 seconds.
+            assert time.monotonic() - start < 2 * SOON
+            holder.stdin.close()
+        for stream in (waiting, watched):
+            stream.close()
 
 
 def begin_body(api, length, sent, fields=""):

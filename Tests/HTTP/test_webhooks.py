@@ -11,7 +11,7 @@ import time
 import pytest
 
 from coordinators import Coordinator, CoordinatorProcess
-from ledgers import Server, postgres_program
+from ledgers import Server
 from receivers import Receiver, check
 from terminal import HOUSE, PATIENCE, SLUICE, environment
 from test_access import token
@@ -273,14 +273,7 @@ def test_a_coordinator_that_dies_loses_no_delivery(ledger, receiver):
 
     def hold(handler):
         # The record of the answer needs this row.
-        psql = subprocess.Popen(
-            [postgres_program("psql"), "--quiet", "--no-align", "--tuples-only", ledger.server.url.format(ledger.name)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        psql.stdin.write("begin; select 'held' from sluice.webhook for update;\n")
-        psql.stdin.flush()
-        assert psql.stdout.readline() == "held\n"
-        holder.append(psql)
+        holder.append(ledger.hold("select from sluice.webhook for update"))
         handler.reply(200)
 
     def hang(handler):

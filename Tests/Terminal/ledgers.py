@@ -94,6 +94,17 @@ class Ledger:
                 [str(SLUICE), *words], cwd=self.folder, env=environment(**self.variables), stdout=log, stderr=log
             )
 
+    def hold(self, statement):
+        """A session of the database with what `statement` has locked, until its input ends."""
+        command = [postgres_program("psql"), "--quiet", "--no-align", "--tuples-only", self.server.url.format(self.name)]
+        psql = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        psql.stdin.write(f"begin; {statement}; select 'held';\n")
+        psql.stdin.flush()
+        # The statement may have rows of its own.
+        while (line := psql.stdout.readline()) != "held\n":
+            assert line, "the session has ended"
+        return psql
+
     def query(self, statement):
         return self.server.query(statement, self.name)
 

@@ -108,18 +108,19 @@ actor EventHub {
         var queues = QueueChanges()
         /// Whether a subscriber waits for its first events.
         var hasNew = true
+        var round = 0
     }
 
     private var circles: [Caller: Circle] = [:]
     private var lastNumber: UInt64 = 0
-    private var ticking: Task<Void, Never>?
+    /// One for each caller, so that none waits for what another asks of the ledger.
+    private var ticking: [Caller: Task<Void, Never>] = [:]
     private let period: Duration
     private static let most = 4_000
     /// Of one caller, so that others get their turn.
     private static let mostOfOne = 1_000
     /// Rounds between signs of life. A connection whose client has gone is noticed only when something is sent.
     private static let roundsBetweenPings = 15
-    private var round = 0
 
     init(period: Duration = .seconds(1)) { self.period = period }
 
@@ -140,7 +141,7 @@ actor EventHub {
         circle.subscribers[number] = Subscriber(channel: channel, wishes: wishes)
         circle.hasNew = true
         circles[caller] = circle
-        if ticking == nil { ticking = Task { await self.tick() } }
+        if ticking[caller] == nil { ticking[caller] = Task { await self.tick(caller) } }
         return channel
     }
 
@@ -149,19 +150,19 @@ actor EventHub {
         if circles[caller]?.subscribers.isEmpty == true { circles[caller] = nil }
     }
 
-    /// Runs as long as there are subscribers.
-    private func tick() async {
-        while !circles.isEmpty, !Task.isCancelled {
-            round += 1
-            for caller in circles.keys { await serve(caller) }
+    /// Runs as long as the caller has subscribers.
+    private func tick(_ caller: Caller) async {
+        while circles[caller] != nil, !Task.isCancelled {
+            circles[caller]?.round += 1
+            await serve(caller)
             // Cancelled when the server stops.
             try? await Task.sleep(for: period)
         }
-        ticking = nil
+        ticking[caller] = nil
     }
 
     func stop() {
-        ticking?.cancel()
+        for task in ticking.values { task.cancel() }
         for circle in circles.values { for subscriber in circle.subscribers.values { subscriber.channel.end() } }
     }
 
@@ -189,7 +190,7 @@ actor EventHub {
         circles[caller]?.events = events
         circles[caller]?.counts = counts
         circles[caller]?.queues = queues
-        let pings = round % Self.roundsBetweenPings == 0
+        let pings = (circles[caller]?.round ?? 0) % Self.roundsBetweenPings == 0
         for (number, subscriber) in circles[caller]?.subscribers ?? [:] {
             subscriber.pages = 0
             sendChanges(to: caller, number, pings: pings)
