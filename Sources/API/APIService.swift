@@ -264,6 +264,8 @@ struct APIService: RequestService {
         case .ledgerConnectionLost: "the connection to the database broke; the log of the coordinator says more"
         case .ledgerTimedOut: "the database did not answer in time"
         case .ledgerReadOnly: "the database takes no changes at present"
+        // Of this process: that its connections, or its space for submissions, are in use.
+        case .ledgerExhausted where error.sqlState == nil: error.detail
         case .ledgerExhausted: "the database has no room for this at present; the log of the coordinator says more"
         case .ledgerPermissionDenied where isOfOwnLogin(error):
             "the database refuses the login of the coordinator; the log of the coordinator says more"
