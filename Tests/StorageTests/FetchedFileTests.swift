@@ -73,12 +73,14 @@ struct FetchedFileTests {
     }
 
     @Test func otherBytesGetNoName() throws {
-        var file: FetchedFile? = try opened("talk.flac")
+        let file = try opened("talk.flac")
         let other = [UInt8](repeating: 1, count: bytes.count)
-        #expect(other.withUnsafeBytes { file?.write($0) } == true)
-        #expect(try file?.publish() == .wrongDigest)
-        file = nil
+        #expect(other.withUnsafeBytes { file.write($0) })
+        #expect(try file.publish() == .wrongDigest)
+        // Also while a thread still holds the file.
+        file.leave()
         #expect(try names() == [])
+        withExtendedLifetime(file) {}
     }
 
     @Test func moreBytesThanTheFileHasAreRefused() throws {

@@ -254,6 +254,7 @@ struct OutputFetching: Sendable {
         case .kept: return .kept
         case .opened(let opened): file = opened
         }
+        defer { file.leave() }
         begin(file.byteCount)
         // What an earlier fetch left may be damaged: then all of it is fetched once more.
         for _ in 0..<2 {

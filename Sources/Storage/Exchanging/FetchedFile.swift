@@ -52,12 +52,7 @@ package final class FetchedFile: Sendable {
         (self.fingerprint, self.policy) = (fingerprint, policy)
     }
 
-    deinit {
-        // A failure cannot be reported from here; the next fetch uses or removes what stays.
-        let state = state.withLock { $0 }
-        if !state.isPublished, state.byteCount == 0 { unlinkat(folder.descriptor, hidden, 0) }
-        close(state.descriptor)
-    }
+    deinit { close(state.withLock { $0.descriptor }) }
 
     /// Opens the hidden file of `location`, with what an earlier fetch left there. Creates missing folders, which stay.
     ///
@@ -179,6 +174,16 @@ package final class FetchedFile: Sendable {
             state.isPublished = true
             try folder.flush(holding: name)
             return .published
+        }
+    }
+
+    /// Leaves what has arrived to the next fetch, and no empty file. For the end of a fetch: a thread may hold this object
+    /// for longer, even until the process ends.
+    package func leave() {
+        state.withLock { state in
+            guard !state.isPublished, state.byteCount == 0 else { return }
+            // A failure changes nothing for the caller, and the next fetch uses the file.
+            unlinkat(folder.descriptor, hidden, 0)
         }
     }
 
