@@ -23,7 +23,8 @@ help: ## list these commands
 
 demo: ## build and run the demonstration; ARGS=formats, damage or edits shows more
 	@scripts/prepare build demo
-	swift run -c release demo $(ARGS)
+	scripts/build -c release --product demo
+	.build/release/demo $(ARGS)
 
 # The words after `make check` are modules.
 ifeq (check,$(firstword $(MAKECMDGOALS)))
@@ -37,12 +38,12 @@ check: ## build and run the quick tests, in a few minutes; make check Ledger run
 
 test: ## build and run all tests
 	@scripts/prepare build test drill demo python
-	swift build --build-tests
+	scripts/build --build-tests
 	@scripts/run-tests
 
 test-postgres: ## run the ledger's tests on PostgreSQL 17 and 18
 	@scripts/prepare build test postgres
-	swift build --build-tests
+	scripts/build --build-tests
 	@scripts/test-postgres 17 18
 
 test-trixie: ## build and test in a new Debian 13, with libav 7.1; ARGS="ledger rest" runs only these kinds of tests
@@ -51,18 +52,18 @@ test-trixie: ## build and test in a new Debian 13, with libav 7.1; ARGS="ledger 
 
 test-upgrade: ## build the last release, and run it beside this build on one ledger
 	@scripts/prepare build test python
-	swift build --product sluice
+	scripts/build --product sluice
 	@scripts/test-upgrade
 
 faults: ## run the fault tests with five times as many faults as make test: 15 minutes
 	@scripts/prepare build test
-	swift build --build-tests
+	scripts/build --build-tests
 	SLUICE_FAULT_SCALE=5 swift test --skip-build --disable-xctest --no-parallel --filter '^FaultTests\.' | tee .build/faults.log
 	@grep -h '^faults: ' .build/faults.log | sed 's/^faults: //'
 
 drill: ## let 200 faults happen to a cluster of many machines: 20 minutes, as root; ARGS="--seed 7 --faults 20" repeats others
 	@scripts/prepare build drill
-	swift build -c release --product sluice
+	scripts/build -c release --product sluice
 	SLUICE_TEST_PROGRAMS=.build/release python3 -B Tests/Drill/drill.py $(ARGS)
 
 fuzz: ## fuzz the text parsers and the pump room, guided by coverage; ARGS=600 runs each for ten minutes instead of one
@@ -71,17 +72,17 @@ fuzz: ## fuzz the text parsers and the pump room, guided by coverage; ARGS=600 r
 
 fuzz-api: ## make requests from the description of the HTTP API; ARGS=5000 makes as many for each operation instead of 500
 	@scripts/prepare build test python
-	swift build --build-tests
+	scripts/build --build-tests
 	SLUICE_API_EXAMPLES=$(or $(ARGS),500) .build/python/bin/python -m pytest -p no:cacheprovider Tests/HTTP/test_schema.py
 
 fuzz-files: ## convert 10,000 corrupt files in sandboxed rooms
 	@scripts/prepare build test
-	swift build --build-tests
+	scripts/build --build-tests
 	SLUICE_FUZZ_FILES=10000 swift test --skip-build --disable-xctest --filter '^PumpRoomTests\.CorruptionTests'
 
 build: ## build the command for release
 	@scripts/prepare build
-	swift build -c release --product sluice --static-swift-stdlib -Xlinker -z -Xlinker now
+	scripts/build -c release --product sluice --static-swift-stdlib -Xlinker -z -Xlinker now
 
 install: build ## install the command, its manual pages and completions under PREFIX
 	scripts/install .build/release/sluice $(DESTDIR)$(PREFIX)
@@ -109,7 +110,7 @@ test-image: build ## make a container image and run it with a separate file syst
 lint: ## check layout and documentation comments, and build with warnings as errors
 	@scripts/prepare build
 	swift format lint --strict --recursive --parallel Sources Tests Plugins Demo Benches Package.swift
-	SLUICE_STRICT=1 swift build --build-tests --scratch-path $(strict_folder)
+	SLUICE_STRICT=1 scripts/build --build-tests --scratch-path $(strict_folder)
 
 format: ## format the code in place
 	@scripts/prepare
@@ -118,7 +119,7 @@ format: ## format the code in place
 docs: ## build the documentation of the Media library and of the value types in its API
 	@scripts/prepare build
 	mkdir -p $(docs_folder)/symbols
-	swift build --scratch-path $(docs_folder) --target Media \
+	scripts/build --scratch-path $(docs_folder) --target Media \
 		-Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc $(CURDIR)/$(docs_folder)/symbols
 	$(DOCC) convert $(wildcard Sources/Media/Media.docc) --additional-symbol-graph-dir $(docs_folder)/symbols \
 		--warnings-as-errors --fallback-display-name Media --output-path $(docs_folder)/Media.doccarchive
@@ -127,19 +128,19 @@ docs: ## build the documentation of the Media library and of the value types in 
 bench: ## run the benchmarks, with a release build
 	@scripts/prepare build bench
 	@$(MAKE) --silent -C Benches/floor
-	swift build -c release --product bench-ours --static-swift-stdlib
-	swift build -c release --product sluice --static-swift-stdlib
-	swift build -c release --product poisoned-sluice --static-swift-stdlib
-	swift build -c release --product test-program --static-swift-stdlib
-	swift build -c release --product bench
+	scripts/build -c release --product bench-ours --static-swift-stdlib
+	scripts/build -c release --product sluice --static-swift-stdlib
+	scripts/build -c release --product poisoned-sluice --static-swift-stdlib
+	scripts/build -c release --product test-program --static-swift-stdlib
+	scripts/build -c release --product bench
 	.build/release/bench $(ARGS)
 
 bench-scale: ## measure a ledger with ten million jobs, and one with a long transaction: 20 minutes, 20 GB of disk
 	@scripts/prepare build bench
-	swift build -c release --product bench
+	scripts/build -c release --product bench
 	.build/release/bench scale held $(ARGS)
 
 bench-fleet: ## measure a thousand simulated workers on one ledger, and the backup of a large one: 12 minutes, 10 GB of memory
 	@scripts/prepare build bench
-	swift build -c release --product bench
+	scripts/build -c release --product bench
 	.build/release/bench fleet backup $(ARGS)
