@@ -316,7 +316,7 @@ struct JobLines: AsyncSequence, Sendable {
     var presets: [NamedPreset] = []
     /// A line may be as long as a recipe.
     private static let longestLine = 256 << 10
-    private static let slice = 64 << 10
+    private static let slice = 16 << 10
 
     func makeAsyncIterator() -> Iterator {
         Iterator(body: body.makeAsyncIterator(), maker: RequestMaker(rule, limits, presets), mayBeEmpty: mayBeEmpty)
