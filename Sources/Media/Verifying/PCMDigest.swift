@@ -19,8 +19,8 @@ public final class PCMDigest {
     /// Only the upper `bits` of 32-bit samples count: an encoder of that depth drops the bits below.
     init(bits: Int = 32) {
         kept = (1..<32).contains(bits) ? ~0 << UInt32(32 - bits) : ~0
-        // Every build of libavutil has it: no option leaves it out.
-        guard let sum = MessageDigest(.md5) else { fatalError("libavutil has no MD5") }
+        // Every libavutil has it, so memory is lacking. Allocations of Swift end the process then, too.
+        guard let sum = MessageDigest(.md5) else { fatalError("no memory for an MD5") }
         self.sum = sum
     }
 

@@ -19,8 +19,8 @@ final class SoundDigester {
         codec = track.codecName
         bitDepth = track.bitDepth
         coversPackets = !track.isLossless || track.isFloat && !track.codec.packets.isPCM
-        // Every build of libavutil has it: no option leaves it out.
-        guard let sum = MessageDigest(.sha256) else { fatalError("libavutil has no SHA-256") }
+        // Every libavutil has it, so memory is lacking. Allocations of Swift end the process then, too.
+        guard let sum = MessageDigest(.sha256) else { fatalError("no memory for a SHA-256") }
         self.sum = sum
     }
 
