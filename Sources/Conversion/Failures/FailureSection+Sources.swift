@@ -157,8 +157,8 @@ extension FailureSection {
                 [.open, .decode],
                 """
                 A range lies before the one that was just read, or is repeated or reversed, and the source is a pipe or \
-                can only be read from its start. Or it is an MP4 in a pipe whose index lies behind its sound. The \
-                message says why.
+                can only be read from its start. Or it is an MP4 or CAF in a pipe whose index lies behind its sound. \
+                The message says why.
                 """,
                 cause: "MP4 in a pipe, descending ranges, codecs whose packets depend on all packets before them",
                 advice: "read from a file, or give the ranges in ascending order"

@@ -46,17 +46,17 @@ struct ADTSHeader {
 enum ADTSSync {
     /// Whether `source` holds only ADTS frames, apart from tags before and after them.
     static func isStream(_ source: ByteSource) -> Bool {
-        guard let size = source.size else { return false }
-        var place = TagBlocks.end(in: source, before: size)
+        var place = TagBlocks.end(in: source, before: source.size ?? .max)
         var frames = 0
         // More frames than libav itself needs to recognise the format.
-        while frames < 16, place < size, let head = source.bytes(at: place, count: 7),
+        while frames < 16, let head = source.bytes(at: place, count: 7),
             let length = frameLength(head[...])
         {
             place += Int64(length)
             frames += 1
         }
-        return frames == 16 || frames > 0 && (place == size || source.bytes(at: place, count: 3) == Array("TAG".utf8))
+        return frames == 16
+            || frames > 0 && (source.ends(at: place) || source.bytes(at: place, count: 3) == Array("TAG".utf8))
     }
 
     /// Length in bytes of the frame whose header starts `bytes`.

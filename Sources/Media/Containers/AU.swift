@@ -20,7 +20,7 @@ struct AU: ContainerRules {
     /// The file ends where the sound would begin. The header states no sound, or that the sound ends with the file:
     /// SoX and `patch` write that.
     func provesEmpty(_ source: ByteSource) -> Bool {
-        guard let size = source.size, let head = source.bytes(at: 0, count: 12), head.count == 12,
+        guard let size = source.endSize, let head = source.bytes(at: 0, count: 12), head.count == 12,
             head.starts(with: Array(".snd".utf8)), bigEndian(head[4..<8]) == size
         else { return false }
         return [0, 0xFFFF_FFFF].contains(bigEndian(head[8..<12]))

@@ -17,7 +17,7 @@ struct Chunks {
     static let most = 1000
 
     /// The first chunk with this name: where its content begins, and the size that it states. In a pipe, only chunks
-    /// at the start are found.
+    /// in the first 64 KiB are found.
     func first(_ name: String, in source: ByteSource) -> (place: Int64, size: Int64)? {
         var found: (place: Int64, size: Int64)?
         each(in: source) { other, place, size in
@@ -32,7 +32,7 @@ struct Chunks {
     func each(in source: ByteSource, from start: Int64? = nil, _ visit: (ArraySlice<UInt8>, Int64, Int64) -> Bool) {
         var place = start ?? self.start
         for _ in 0..<Self.most {
-            guard let head = source.headBytes(at: place, count: 4 + sizeBytes), head.count == 4 + sizeBytes else {
+            guard let head = source.bytes(at: place, count: 4 + sizeBytes), head.count == 4 + sizeBytes else {
                 return
             }
             let size = sizesAreBig ? bigEndian(head[4...]) : littleEndian(head[4...])
@@ -44,7 +44,7 @@ struct Chunks {
 
     /// Whether a file that is one chunk is shorter than that chunk. `false` if the size was never filled in.
     func areCut(_ source: ByteSource) -> Bool {
-        guard let head = source.headBytes(at: 0, count: 8), head.count == 8 else { return false }
+        guard let head = source.bytes(at: 0, count: 8), head.count == 8 else { return false }
         let stated = sizesAreBig ? bigEndian(head[4...]) : littleEndian(head[4...])
         return StreamedHeader.isPlaceholder(stated) ? false : Chunks.end(stated + 8, isBehind: source)
     }
@@ -52,7 +52,7 @@ struct Chunks {
     /// Whether the chunks end exactly where the source does, and all have names that can be read. Samples that follow a
     /// header with an unset size do not look like that, not even digital silence.
     func fill(_ source: ByteSource) -> Bool {
-        guard let end = source.size else { return false }
+        guard let end = source.endSize else { return false }
         var place = start
         for _ in 0..<Self.most {
             // Some writers omit the byte that pads the last chunk.
@@ -70,7 +70,7 @@ struct Chunks {
 
     /// Whether a file that is one chunk ends exactly where its own size says, and the chunks in it do, too.
     func areComplete(in source: ByteSource) -> Bool {
-        guard let size = source.size, let head = source.bytes(at: 0, count: 8), head.count == 8 else { return false }
+        guard let size = source.endSize, let head = source.bytes(at: 0, count: 8), head.count == 8 else { return false }
         return (sizesAreBig ? bigEndian(head[4...]) : littleEndian(head[4...])) + 8 == size && fill(source)
     }
 

@@ -9,7 +9,9 @@ enum HiddenFrames {
     /// As many packets as libav asks about by itself, or a single one, which it always does. `place` is where the sound
     /// begins, if that is known.
     static func packetsThatTellTheCodec(of place: Int64?, in source: ByteSource) -> Int {
-        guard let place, let start = source.bytes(at: place, count: searched), !mayBegin(in: start) else { return 32 }
+        // A pipe may be slow, and must not be waited for.
+        guard source.isSeekable, let place, let start = source.bytes(at: place, count: searched), !mayBegin(in: start)
+        else { return 32 }
         return 1
     }
 

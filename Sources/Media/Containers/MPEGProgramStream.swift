@@ -14,7 +14,7 @@ private enum MPEGProgramEnd {
 
     /// Whether the source ends inside a packet. A source may end behind any packet: the mark of the end is optional.
     static func isCut(_ source: ByteSource) -> Bool {
-        guard let size = source.size, size > 0 else { return false }
+        guard let size = source.endSize, size > 0 else { return false }
         let start = max(0, size - tailBytes)
         guard let tail = source.bytes(at: start, count: Int(size - start)), Int64(tail.count) == size - start else {
             return false

@@ -26,7 +26,7 @@ private enum MPEGTransportEnd {
     /// Whether the source ends inside the last packet of the stream that the transport calls `programID`. `false` if
     /// the end holds anything else than packets of the transport, or the start of no packet.
     static func isCut(_ source: ByteSource, programID: Int64) -> Bool {
-        guard let size = source.size, size > 0 else { return false }
+        guard let size = source.endSize, size > 0 else { return false }
         let start = max(0, size - tailBytes)
         guard let tail = source.bytes(at: start, count: Int(size - start)), Int64(tail.count) == size - start,
             let (first, stride) = grid(of: tail)

@@ -29,8 +29,8 @@ struct W64: ContainerRules {
     /// The right size of a frame, where the header states a wrong one.
     private func alignmentPatches(in source: ByteSource) -> [SourcePatch] {
         let place = Self.firstChunk + Self.headBytes
-        guard source.headBytes(at: Self.firstChunk, count: 4)?.elementsEqual("fmt ".utf8) == true,
-            let format = source.headBytes(at: place, count: 40), let right = WAVHeader.alignment(of: format)
+        guard source.bytes(at: Self.firstChunk, count: 4)?.elementsEqual("fmt ".utf8) == true,
+            let format = source.bytes(at: place, count: 40), let right = WAVHeader.alignment(of: format)
         else { return [] }
         return [SourcePatch(place: place + 12, bytes: right)]
     }
@@ -43,14 +43,14 @@ struct W64: ContainerRules {
 
     /// The data chunk then holds nothing, and it ends the file exactly where the file's own size says.
     func provesEmpty(_ source: ByteSource) -> Bool {
-        guard let size = source.size, let head = source.bytes(at: 16, count: 8), littleEndian(head) == size,
+        guard let size = source.endSize, let head = source.bytes(at: 16, count: 8), littleEndian(head) == size,
             let data = dataChunk(in: source)
         else { return false }
         return data.size == Self.headBytes && data.place + Self.headBytes == size
     }
 
     func pcmWidth(in source: ByteSource) -> PCMWidth? {
-        let format = source.headBytes(at: Self.firstChunk, count: Int(Self.headBytes) + 2)
+        let format = source.bytes(at: Self.firstChunk, count: Int(Self.headBytes) + 2)
         return PCMWidth(marksIntegers: format?.starts(with: "fmt ".utf8) == true && format?.suffix(2) == [0xFE, 0xFF])
     }
 
@@ -77,7 +77,7 @@ struct W64: ContainerRules {
     private func dataChunk(in source: ByteSource) -> (place: Int64, size: Int64)? {
         var place = Self.firstChunk
         for _ in 0..<Chunks.most {
-            guard let head = source.headBytes(at: place, count: Int(Self.headBytes)), head.count == Int(Self.headBytes)
+            guard let head = source.bytes(at: place, count: Int(Self.headBytes)), head.count == Int(Self.headBytes)
             else { return nil }
             let size = littleEndian(head[16..<24])
             if head.starts(with: Array("data".utf8)) { return (place, size) }

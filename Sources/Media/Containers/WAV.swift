@@ -60,7 +60,7 @@ struct WAV: ContainerRules {
         // Zero and all ones mean that the size was not known when the header was written.
         if size == 0 || size >= 0xFFFF_FFFF - 1 {
             guard let wide = Self.chunks(of: demuxer.source).first("ds64", in: demuxer.source)?.place,
-                let sizes = demuxer.source.headBytes(at: wide, count: 16), sizes.count == 16
+                let sizes = demuxer.source.bytes(at: wide, count: 16), sizes.count == 16
             else { return nil }
             size = littleEndian(sizes[8..<16])
             guard !StreamedHeader.isWidePlaceholder(size) else { return nil }

@@ -13,7 +13,7 @@ struct WAVHeader {
     /// `nil` if there is no header, or if it is too far from the start of a pipe.
     init?(_ source: ByteSource) {
         let chunks = Self.chunks(of: source)
-        guard let found = chunks.first("fmt ", in: source), let format = source.headBytes(at: found.place, count: 40),
+        guard let found = chunks.first("fmt ", in: source), let format = source.bytes(at: found.place, count: 40),
             format.count >= 16
         else { return nil }
         self.source = source
@@ -24,7 +24,7 @@ struct WAVHeader {
     }
 
     static func chunks(of source: ByteSource) -> Chunks {
-        source.headBytes(at: 0, count: 4)?.elementsEqual("RIFX".utf8) == true ? .rifx : .riff
+        source.bytes(at: 0, count: 4)?.elementsEqual("RIFX".utf8) == true ? .rifx : .riff
     }
 
     var isExtensible: Bool { number(0, 2) == 0xFFFE }
@@ -65,7 +65,7 @@ struct WAVHeader {
     private var turned: [SourcePatch] {
         var patches = [SourcePatch(place: 0, bytes: Array("RIFF".utf8))]
         func turn(_ place: Int64, _ count: Int) {
-            guard let bytes = source.headBytes(at: place, count: count), bytes.count == count else { return }
+            guard let bytes = source.bytes(at: place, count: count), bytes.count == count else { return }
             patches.append(SourcePatch(place: place, bytes: bytes.reversed()))
         }
         turn(4, 4)

@@ -3,6 +3,11 @@ import Conversion
 import Glibc
 import System
 
+/// Sees the bytes of a pipe once, in order, while they are read.
+protocol PassingBytes: AnyObject {
+    func pass(_ bytes: UnsafeBufferPointer<UInt8>)
+}
+
 /// Gives libav the bytes of one open descriptor. A demuxer has no other input.
 ///
 /// The caller owns the descriptor and keeps it open for as long as the source lives. A regular file is read with
@@ -60,12 +65,14 @@ final class ByteSource {
 
     private static let bufferBytes = 64 * 1024
 
-    /// The first bytes that libav has read of a pipe, for headers that it does not expose.
-    private var head: [UInt8] = []
-    private static let headLimit = 64 * 1024
-    /// The last bytes of a pipe.
-    private var tail: [UInt8] = []
-    private static let tailLimit = 2 * OggPages.greatestPage
+    /// What was read of a pipe, by libav or ahead of it.
+    private var pipe = PipeBuffer()
+    /// Whether the end of a pipe was met.
+    private var pipeHasEnded = false
+    /// Sees the bytes of the pipe, in order; `nil` if nothing asked for them.
+    private(set) var onlooker: (any PassingBytes)?
+    /// Whether libav reads the pipe, which then keeps what libav has yet to read.
+    private var libAVReads = true
 
     init(descriptor: Int32, stop: StopSignal) throws {
         var status = stat()
@@ -116,47 +123,100 @@ final class ByteSource {
             return SLUICE_AVERROR_INVALIDDATA
         }
         let count = isOpen ? count : min(count, Int(Self.openingBytes - readBytes))
+        let got = isSeekable ? readFile(into: bytes, upTo: count) : readPipe(into: bytes, upTo: count)
+        if got > 0 {
+            for patch in patches { patch.apply(to: .init(start: bytes, count: got), at: offset) }
+            offset += Int64(got)
+            progress.bytes += Int64(got)
+            return Int32(got)
+        }
+        if got == 0 {
+            progress.isExhausted = true
+            passOverTheRest()
+            return SLUICE_AVERROR_EOF
+        }
+        return Int32(got)
+    }
+
+    /// Returns zero at the end, and a negative error.
+    private func readFile(into bytes: UnsafeMutablePointer<UInt8>, upTo count: Int) -> Int {
         while !stop.isStopped {
-            if !isSeekable {
-                var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                let ready = poll(&waiting, 1, 20)
-                if ready == 0 || (ready < 0 && errno == EINTR) { continue }
-            }
-            let got =
-                isSeekable
-                ? pread(descriptor, bytes, count, off_t(offset)) : Glibc.read(descriptor, bytes, count)
-            if got > 0 {
-                keepEnds(bytes, got)
-                for patch in patches { patch.apply(to: .init(start: bytes, count: got), at: offset) }
-                offset += Int64(got)
-                progress.bytes += Int64(got)
-                return Int32(got)
-            }
-            if got == 0 {
-                progress.isExhausted = true
-                passOverTheRest()
-                return SLUICE_AVERROR_EOF
+            let got = pread(descriptor, bytes, count, off_t(offset))
+            if got >= 0 { return got }
+            if errno == EINTR || errno == EAGAIN { continue }
+            if failure == nil { failure = errno }
+            return -Int(errno)
+        }
+        return Int(SLUICE_AVERROR_EXIT)
+    }
+
+    // MARK: Pipes
+
+    /// The same. What was read ahead comes first.
+    private func readPipe(into bytes: UnsafeMutablePointer<UInt8>, upTo count: Int) -> Int {
+        let ahead = pipe.copy(offset, into: UnsafeMutableRawBufferPointer(start: bytes, count: count))
+        return ahead > 0 ? ahead : receive(into: bytes, upTo: count)
+    }
+
+    /// Waits for bytes of a pipe and keeps them.
+    private func receive(into bytes: UnsafeMutablePointer<UInt8>, upTo count: Int) -> Int {
+        guard !pipeHasEnded else { return 0 }
+        while !stop.isStopped {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let ready = poll(&waiting, 1, 20)
+            if ready == 0 || (ready < 0 && errno == EINTR) { continue }
+            let got = Glibc.read(descriptor, bytes, count)
+            if got >= 0 {
+                onlooker?.pass(UnsafeBufferPointer(start: bytes, count: got))
+                pipe.append(UnsafeBufferPointer(start: bytes, count: got), keeping: libAVReads ? offset : .max)
+                pipeHasEnded = got == 0
+                return got
             }
             if errno == EINTR || errno == EAGAIN { continue }
             if failure == nil { failure = errno }
-            return -errno
+            return -Int(errno)
         }
-        return SLUICE_AVERROR_EXIT
+        return Int(SLUICE_AVERROR_EXIT)
+    }
+
+    /// Reads a pipe ahead of libav, up to `end`. `false` if it ends before that, or fails.
+    @discardableResult
+    private func readAhead(to end: Int64) -> Bool {
+        guard pipe.end < end else { return true }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.bufferBytes) { buffer in
+            while let start = buffer.baseAddress, pipe.end < end {
+                if receive(into: start, upTo: buffer.count) <= 0 { return false }
+            }
+            return true
+        }
+    }
+
+    /// Gives up what was read of a pipe before `place`, apart from its first and newest bytes.
+    func forget(before place: Int64) { pipe.forget(before: place) }
+
+    /// Shows `onlooker` all bytes of a pipe. Call it before the container is open, while all that was read is kept.
+    func follow(with onlooker: any PassingBytes) {
+        guard !isSeekable else { return }
+        pipe.withKept(onlooker.pass)
+        self.onlooker = onlooker
+    }
+
+    /// Notes that libav reads no more of the source.
+    func takeOver() { libAVReads = false }
+
+    /// Reads the rest of a pipe, if anything is left of it. Call it when libav reads no more.
+    func readToEnd() {
+        guard !isSeekable else { return }
+        takeOver()
+        forget(before: .max)
+        while readAhead(to: pipe.end + 1) {}
+        if pipeHasEnded { progress.isExhausted = true }
     }
 
     /// Whether `place` was read from a pipe and is no longer in libav's buffer.
     func hasPassed(_ place: Int64?) -> Bool {
         guard !isSeekable, let place, let context, let end = context.pointee.buf_end else { return false }
         return place < context.pointee.pos - Int64(end - context.pointee.buffer)
-    }
-
-    private func keepEnds(_ bytes: UnsafePointer<UInt8>, _ count: Int) {
-        guard !isSeekable else { return }
-        let fresh = UnsafeBufferPointer(start: bytes, count: count)
-        if head.count < Self.headLimit { head.append(contentsOf: fresh.prefix(Self.headLimit - head.count)) }
-        tail.append(contentsOf: fresh)
-        // Not at each read, because what is kept moves.
-        if tail.count > 2 * Self.tailLimit { tail.removeFirst(tail.count - Self.tailLimit) }
     }
 
     /// Moves libav to the end of its buffer, when it meets the end of the source.
@@ -222,44 +282,49 @@ final class ByteSource {
         self.progress = progress
     }
 
-    /// Fills `buffer` from an offset in a regular file and returns the number of bytes read;
-    /// zero at the end and on failure.
+    /// Fills `buffer` from an offset and returns the number of bytes read; fewer than fit in only at the end and on
+    /// failure. Of a pipe, what was given up is missing, and what was not yet read is waited for.
     ///
     /// A failure is kept in `failure`.
     func read(into buffer: UnsafeMutableRawBufferPointer, at place: Int64) -> Int {
-        guard isSeekable, place >= 0 else { return 0 }
+        guard place >= 0 else { return 0 }
+        guard isSeekable else {
+            if !readAhead(to: place.addingSaturated(Int64(buffer.count))), pipeHasEnded { progress.isExhausted = true }
+            return pipe.copy(place, into: buffer)
+        }
         let got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(place))
         if got < 0, failure == nil { failure = errno }
         return max(0, got)
     }
 
-    /// Reads bytes at an offset in a regular file, for the few headers that libav does not expose.
+    /// Bytes of the source: of a pipe, once its end was met.
+    var endSize: Int64? { size ?? (pipeHasEnded ? pipe.end : nil) }
+
+    /// Whether the source ends at `place`. Of a pipe, a byte behind it is waited for.
+    func ends(at place: Int64) -> Bool {
+        if !isSeekable { readAhead(to: place + 1) }
+        return endSize == place
+    }
+
+    /// Reads bytes at an offset, for the few headers that libav does not expose. Of a pipe, it gives the first 64 KiB,
+    /// the newest mebibyte, and what was not given up, and waits for bytes that do not lie far ahead.
     ///
-    /// Returns fewer bytes at the end of the file; `nil` for a pipe, past the end, and on failure.
+    /// Returns fewer bytes at the end of the source; `nil` past it, for other places of a pipe, and on failure.
     func bytes(at place: Int64, count: Int) -> [UInt8]? {
-        guard isSeekable, place >= 0, count > 0 else { return nil }
-        if let window, count <= window.reach { return window.bytes(at: place, count: count, of: descriptor) }
+        guard place >= 0, count > 0 else { return nil }
+        if isSeekable, let window, count <= window.reach {
+            return window.bytes(at: place, count: count, of: descriptor)
+        }
+        let end = place.addingSaturated(Int64(count))
+        if !isSeekable, end <= Int64(PipeBuffer.headLimit) || place <= pipe.end && count <= PipeBuffer.headLimit {
+            readAhead(to: end)
+        }
         var bytes = [UInt8](repeating: 0, count: count)
-        let got = pread(descriptor, &bytes, count, off_t(place))
+        let got =
+            isSeekable
+            ? pread(descriptor, &bytes, count, off_t(place))
+            : bytes.withUnsafeMutableBytes { pipe.copy(place, into: $0) }
         guard got > 0 else { return nil }
         return Array(bytes.prefix(got))
-    }
-
-    /// Bytes of the source: of a pipe, once its end was read.
-    var endSize: Int64? { size ?? (isExhausted ? readBytes : nil) }
-
-    /// The same for the end of a source, and for the last 128 KiB that libav has read of a pipe.
-    func endBytes(at place: Int64, count: Int) -> [UInt8]? {
-        if isSeekable { return bytes(at: place, count: count) }
-        let start = readBytes - Int64(tail.count)
-        guard place >= start, place < readBytes, count > 0 else { return nil }
-        return Array(tail[Int(place - start)...].prefix(count))
-    }
-
-    /// The same for headers, and for what libav has read so far of the first 64 KiB of a pipe.
-    func headBytes(at place: Int64, count: Int) -> [UInt8]? {
-        if isSeekable { return bytes(at: place, count: count) }
-        guard place >= 0, place < head.count, count > 0 else { return nil }
-        return Array(head[Int(place)...].prefix(count))
     }
 }

@@ -392,6 +392,8 @@ extension Demuxer {
         }
         if error.lastWords?.contains("max_streams") == true { return tooManyStreams(name) }
         if source.isOverBudget, !source.isSeekable, rules.movie != nil { return indexBehind(name) }
+        let lacksTable = error.lastWords?.contains("packet table") == true
+        if lacksTable, !source.isSeekable { return indexBehind(name, hint: "read it from a file") }
         if source.isOverBudget { return overBudget(error, source, name) }
         if !isRecognised(source, as: name) {
             return MediaError(error, .unknownContainer, at: .open, "only the file name suggests that this is \(name)")
@@ -404,12 +406,15 @@ extension Demuxer {
         return MediaError(.openSecondsExceeded, at: .open, "opening \(file) exceeded its limit of processor time")
     }
 
-    private static func indexBehind(_ name: String) -> MediaError {
+    private static func indexBehind(
+        _ name: String,
+        hint: String = "read it from a file, or write it with its index in front: ffmpeg -movflags +faststart"
+    ) -> MediaError {
         MediaError(
             .sourceNotSeekable,
             at: .open,
             "this \(name.prefix { $0 != "," }) file has its index behind its sound, so it cannot be read from a pipe",
-            hint: "read it from a file, or write it with its index in front: ffmpeg -movflags +faststart"
+            hint: hint
         )
     }
 

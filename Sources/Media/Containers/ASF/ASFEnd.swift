@@ -11,9 +11,9 @@ enum ASFEnd {
 
     /// Where the Data Object begins, and the size that it states.
     private static func data(in source: ByteSource) -> (place: Int64, length: Int64)? {
-        guard let head = source.headBytes(at: 16, count: 8), head.count == 8 else { return nil }
+        guard let head = source.bytes(at: 16, count: 8), head.count == 8 else { return nil }
         let place = littleEndian(head)
-        guard place > 0, let object = source.headBytes(at: place, count: 24), object.count == 24,
+        guard place > 0, let object = source.bytes(at: place, count: 24), object.count == 24,
             object.starts(with: dataObject)
         else { return nil }
         return (place, littleEndian(object[16...]))
@@ -21,7 +21,7 @@ enum ASFEnd {
 
     /// The time of the first packet in milliseconds; `nil` if it cannot be read.
     static func start(of source: ByteSource) -> Int64? {
-        guard let place = data(in: source)?.place, let packet = source.headBytes(at: place + 50, count: 40),
+        guard let place = data(in: source)?.place, let packet = source.bytes(at: place + 50, count: 40),
             packet.count == 40
         else { return nil }
         // Data for error correction comes first, then flags that say how many bytes three lengths before the time have.

@@ -15,8 +15,9 @@ final class FrameWalk {
 
     let syntax: FrameSyntax
     private let source: ByteSource
-    /// The limit for the end of the last frame. Tags at the end of the file lie behind it.
-    let end: Int64
+    /// The limit for the end of the last frame. Tags at the end of the file lie behind it. The greatest number until the
+    /// end of a pipe was met.
+    private(set) var end: Int64
     private var place: Int64 = 0
     private var kind: UInt32?
     private var window: [UInt8]
@@ -34,17 +35,17 @@ final class FrameWalk {
         set { (place, kind) = (newValue.place, newValue.kind) }
     }
 
-    private static let windowBytes = 64 * 1024
+    /// A pipe may be slow, and the window waits until it is full.
+    private static func windowBytes(_ source: ByteSource) -> Int { source.isSeekable ? 64 * 1024 : 16 * 1024 }
     /// The most bytes that may precede the first frame; libav searches no further either.
     private static let greatestLead: Int64 = 64 * 1024
 
-    /// `nil` if the source has no known size or holds no frame.
+    /// `nil` if the source holds no frame. libav must have read nothing of a pipe, or all of that be kept.
     init?(_ source: ByteSource, _ syntax: FrameSyntax) {
-        guard let size = source.size else { return nil }
         self.source = source
         self.syntax = syntax
-        end = TagBlocks.soundEnd(of: source, size: size)
-        window = [UInt8](repeating: 0, count: Self.windowBytes)
+        end = source.size.map { TagBlocks.soundEnd(of: source, size: $0) } ?? .max
+        window = [UInt8](repeating: 0, count: Self.windowBytes(source))
         skipTags()
         // Bytes before the first frame were never part of the stream: a recording may begin anywhere.
         guard let first = nextStart(from: place, upTo: place + Self.greatestLead) else { return nil }
@@ -54,16 +55,31 @@ final class FrameWalk {
     /// A separate walk from the place of `other`, for looking ahead.
     init(ahead other: FrameWalk) {
         (source, syntax, end, place, kind) = (other.source, other.syntax, other.end, other.place, other.kind)
-        window = [UInt8](repeating: 0, count: Self.windowBytes)
+        window = [UInt8](repeating: 0, count: Self.windowBytes(source))
     }
+
+    /// Gives up what was read of a pipe, apart from what is near the place of the walk.
+    func forgetPassed() { source.forget(before: place - Int64(PipeBuffer.headLimit)) }
+
+    /// Whether a walk ahead of this one can read all of the source.
+    var canReturn: Bool { source.isSeekable }
+
+    private var knowsEnd: Bool { end < .max }
+
+    /// The bytes of the source; `nil` until the end of a pipe was met.
+    var sourceBytes: Int64? { source.endSize }
 
     func next() -> Step {
         skipTags()
+        learnEnd(at: place)
         guard place < end else { return .ended }
         guard let header = header(at: place), kind == nil || header.kind == kind || isChain(at: place, 3) else {
-            return junk(upTo: nextStart(from: place + 1) ?? end, beginsFrame: false)
+            let next = nextStart(from: place + 1) ?? end
+            // A pipe that was stopped has no end.
+            return next < .max ? junk(upTo: next, beginsFrame: false) : .ended
         }
         let following = place + Int64(header.bytes)
+        learnEnd(at: following)
         if following > end {
             if let other = nextStart(from: place + 1) { return junk(upTo: other, beginsFrame: true) }
             defer { place = end }
@@ -116,7 +132,9 @@ final class FrameWalk {
         while candidate < bytes.upperBound {
             if mayBeTag(at: candidate), let length = TagBlocks.length(in: source, at: candidate, before: end) {
                 let behind = candidate + length
-                if behind == end || isChain(at: behind, 2) { return candidate }
+                learnEnd(at: behind)
+                // The end of a pipe that was met only now excludes the tag.
+                if behind == end || candidate >= end || isChain(at: behind, 2) { return candidate }
             }
             candidate += 1
         }
@@ -137,11 +155,12 @@ final class FrameWalk {
 
     /// The first place from `start` on where a frame certainly begins.
     private func nextStart(from start: Int64, upTo limit: Int64 = .max) -> Int64? {
-        let end = min(end, limit)
         var candidate = start
         let first = syntax.firstByte
-        while candidate < end, !source.stop.isStopped {
+        // Filling the window may show the end of a pipe.
+        while candidate < min(end, limit), !source.stop.isStopped {
             guard fill(candidate) else { return nil }
+            let end = min(end, limit)
             var offset = Int(candidate - windowStart)
             let last = min(windowCount, Int(min(end - windowStart, Int64(Int32.max))))
             window.withUnsafeBufferPointer { while offset < last, $0[offset] != first { offset += 1 } }
@@ -161,6 +180,7 @@ final class FrameWalk {
         var place = start
         var kind: UInt32?
         for number in 0..<count {
+            learnEnd(at: place)
             if place == end, kind != nil { return true }
             guard let header = header(at: place), kind == nil || header.kind == kind else {
                 return kind != nil && mayBeTag(at: place)
@@ -168,6 +188,7 @@ final class FrameWalk {
             }
             kind = header.kind
             place += Int64(header.bytes)
+            learnEnd(at: place)
             // A frame that the end cuts off confirms only the frames before it.
             if place > end { return number > 0 && kind == self.kind }
         }
@@ -175,6 +196,7 @@ final class FrameWalk {
     }
 
     private func isBoundary(_ place: Int64, after header: FrameHeader) -> Bool {
+        learnEnd(at: place)
         if place == end { return true }
         if let other = self.header(at: place), other.kind == header.kind { return true }
         if mayBeTag(at: place), TagBlocks.length(in: source, at: place, before: end) != nil { return true }
@@ -207,6 +229,13 @@ final class FrameWalk {
         }
         windowStart = place
         windowCount = window.withUnsafeMutableBytes { source.read(into: $0, at: place) }
+        if windowCount < window.count, !knowsEnd {
+            // Without a size, reading has failed or was stopped.
+            end = source.endSize.map { TagBlocks.soundEnd(of: source, size: $0) } ?? place + Int64(windowCount)
+        }
         return windowCount > 0
     }
+
+    /// Meets the end of a pipe, if it lies at or before `place`.
+    private func learnEnd(at place: Int64) { if !knowsEnd { _ = fill(place) } }
 }

@@ -52,7 +52,7 @@ final class FramedPackets {
         var estimate: Int64
     }
 
-    /// `nil` if libav must split the stream: for pipes, which cannot seek.
+    /// `nil` if libav must split the stream, because no frame is found.
     init?(_ source: ByteSource, _ stream: InputStream, _ syntax: FrameSyntax) {
         guard let walk = FrameWalk(source, syntax) else { return nil }
         let begin = walk.next()
@@ -63,11 +63,13 @@ final class FramedPackets {
         header =
             syntax.hasInfoFrames
             ? MP3Header(source, at: place, bytes: first.bytes, framesPerFrame: first.frames) : nil
+        source.takeOver()
     }
 
     /// Fills `packet`; returns `false` at the end. After each call, `takeLoss` returns what
     /// was missing before the packet.
     func read(into packet: inout Packet) throws -> Bool {
+        walk.forgetPassed()
         while true {
             switch now.held ?? walk.next() {
             case .frame(let place, let first):
@@ -195,7 +197,9 @@ final class FramedPackets {
     /// Whether the stream is undamaged and one MPEG frame shorter than its header says: alphas of LAME 3.94 count
     /// the info frame itself.
     var headerCountsItself: Bool {
-        guard let header, header.hasAllBytes, !now.hasLoss, now.partialFrameBytes == nil else { return false }
+        guard let header, let end = walk.sourceBytes, header.hasAllBytes(ofSourceOf: end), !now.hasLoss,
+            now.partialFrameBytes == nil
+        else { return false }
         return header.frames - now.frames == framesPerPacket
     }
 
@@ -214,9 +218,10 @@ final class FramedPackets {
         }
     }
 
-    /// Scans the rest of the source once, to calculate from the header's count how many frames the damage cost.
+    /// Scans the rest of the source once, to calculate from the header's count how many frames the damage cost. A pipe
+    /// cannot be scanned.
     private func countMissing(behind first: Int64) -> Missing? {
-        guard let total = header?.frames else { return nil }
+        guard let total = header?.frames, walk.canReturn else { return nil }
         let ahead = FrameWalk(ahead: walk)
         var (present, estimate, pieces) = (Int64(0), first, Int64(1))
         while true {

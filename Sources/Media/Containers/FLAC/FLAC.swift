@@ -23,7 +23,7 @@ struct FLAC: ContainerRules, NumberedRules {
 
     /// A total of zero also means that the length was not known. Only the MD5 shows that the encoder had no samples.
     func provesEmpty(_ source: ByteSource) -> Bool {
-        guard let size = source.size, let start = source.bytes(at: 0, count: 42), start.count == 42,
+        guard let start = source.bytes(at: 0, count: 42), start.count == 42,
             start.starts(with: "fLaC".utf8), start[4] & 0x7F == 0, start[21] & 0x0F == 0,
             start[22..<26].allSatisfy({ $0 == 0 }), start[26...].elementsEqual(Self.digestOfNothing)
         else { return false }
@@ -31,7 +31,7 @@ struct FLAC: ContainerRules, NumberedRules {
         for _ in 0..<Chunks.most {
             guard let head = source.bytes(at: place, count: 4), head.count == 4 else { return false }
             place += 4 + bigEndian(head[1...])
-            if head[0] & 0x80 != 0 { return place == size }
+            if head[0] & 0x80 != 0 { return source.ends(at: place) }
         }
         return false
     }

@@ -6,10 +6,11 @@ struct MP3Header {
     let priming: Int
     /// Where padding begins, on the same count as `frames`; `nil` if the encoder states none.
     let soundEnd: Int64?
-    /// Whether the file is much longer than the header states.
+    /// Whether the file is much longer than the header states. `false` for a pipe, whose length is not known.
     let isJoined: Bool
-    /// Whether the file has all the bytes that the header counts; `false` if the header counts none.
-    let hasAllBytes: Bool
+    /// Where the header begins, and the bytes that it counts from there on; zero if it counts none.
+    private let place: Int64
+    private let countedBytes: Int64
 
     /// The frames between priming and padding, and their tolerance.
     var facts: ContainerFacts {
@@ -25,6 +26,9 @@ struct MP3Header {
             soundFrames: max(0, soundEnd - Int64(priming))
         )
     }
+
+    /// Whether a source of `bytes` has all those that the header counts; `false` if it counts none.
+    func hasAllBytes(ofSourceOf bytes: Int64) -> Bool { countedBytes > 0 && bytes - place >= countedBytes }
 
     /// Whether the frame that begins with `head` is such a header and holds no sound. Needs at least 40 bytes.
     static func isInfo(_ head: UnsafeRawBufferPointer) -> Bool {
@@ -43,11 +47,12 @@ struct MP3Header {
             frame.withUnsafeBytes(MP3Header.isInfo)
         else { return nil }
         let info = 4 + MP3Header.sideBytes(frame[1], frame[3])
+        self.place = place
         let rest = source.size.map { $0 - place } ?? 0
         if frame[36..<40].elementsEqual("VBRI".utf8) {
             let counted = bigEndian(frame[46..<50])
             isJoined = counted > 0 && rest - counted > counted / 16
-            hasAllBytes = counted > 0 && rest >= counted
+            countedBytes = counted
             let count = bigEndian(frame[50..<54])
             guard count > 0 else { return nil }
             (frames, priming, soundEnd) = (count * Int64(framesPerFrame), 0, nil)
@@ -59,7 +64,7 @@ struct MP3Header {
         guard count > 0 else { return nil }
         let counted = flags & 2 != 0 ? bigEndian(frame[(info + 12)..<(info + 16)]) : 0
         isJoined = counted > 0 && rest - counted > counted / 16
-        hasAllBytes = counted > 0 && rest >= counted
+        countedBytes = counted
         frames = count * Int64(framesPerFrame)
         // After the fields for frames, bytes, TOC and quality, as far as they are present.
         let tail = info + 12 + (flags & 2 != 0 ? 4 : 0) + (flags & 4 != 0 ? 100 : 0) + (flags & 8 != 0 ? 4 : 0)

@@ -8,7 +8,7 @@ struct MatroskaElement {
 
     /// The element at `place`; `nil` if none begins there.
     init?(_ source: ByteSource, at place: Int64) {
-        guard let head = source.headBytes(at: place, count: 12), let first = head.first, first != 0 else { return nil }
+        guard let head = source.bytes(at: place, count: 12), let first = head.first, first != 0 else { return nil }
         let idBytes = first.leadingZeroBitCount + 1
         guard idBytes <= 4, head.count > idBytes, head[idBytes] != 0 else { return nil }
         id = head[..<idBytes].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

@@ -16,7 +16,7 @@ enum MatroskaStart {
             // A checksum may come first.
             let time = part?.id == 0xBF ? part?.end.flatMap { MatroskaElement(source, at: $0) } : part
             if let time, time.id == timestamp, let end = time.end, (1...8).contains(end - time.body),
-                let bytes = source.headBytes(at: time.body, count: Int(end - time.body)),
+                let bytes = source.bytes(at: time.body, count: Int(end - time.body)),
                 bytes.count == Int(end - time.body)
             {
                 ticks = Plausible.ticks(bigEndian(bytes))

@@ -40,7 +40,7 @@ struct Ogg: ContainerRules, PagedRules {
 
     var paged: (any PagedRules)? { self }
 
-    func pages(of source: ByteSource) -> OggPages? { OggPages(source) }
+    func pages(of source: ByteSource) -> OggPages { OggPages(source) }
 
     func provesEmpty(_ source: ByteSource) -> Bool { OggEnd.isOfEmptyStream(source) }
 

@@ -11,10 +11,10 @@ struct OggEnd {
             (lastPage, isAfterPacket) = (nil, false)
             return
         }
-        let pages = OggPages(endOf: source)
+        let pages = OggPages(source)
         let count = Int(min(size, Int64(2 * OggPages.greatestPage)))
         let start = size - Int64(count)
-        let tail = source.endBytes(at: start, count: count) ?? []
+        let tail = source.bytes(at: start, count: count) ?? []
         var place = tail.count - 27
         while place >= 0 {
             if tail[place] == 0x4F, tail[place + 1] == 0x67, let page = pages.goodPage(at: start + Int64(place)) {
@@ -39,7 +39,7 @@ struct OggEnd {
             place += 27 + Int64(head[26]) + head[27..<(27 + Int(head[26]))].reduce(0) { $0 + Int64($1) }
             // Another link of a chained stream may follow.
             if head[5] & 0x04 != 0 {
-                return (1...Plausible.frames).contains(granule) && place == source.size ? granule : nil
+                return (1...Plausible.frames).contains(granule) && source.ends(at: place) ? granule : nil
             }
             if granule > 0 { return nil }
         }
@@ -49,14 +49,15 @@ struct OggEnd {
     /// Whether all pages of the source are good, belong to one stream and count no frame, and the last of them ends both
     /// the stream and the source.
     static func isOfEmptyStream(_ source: ByteSource) -> Bool {
-        guard let pages = OggPages(source), let first = pages.goodPage(at: 0) else { return false }
+        let pages = OggPages(source)
+        guard let first = pages.goodPage(at: 0) else { return false }
         var place: Int64 = 0
         for number in 0..<UInt32(1000) {
             guard let page = pages.goodPage(at: place), page.serial == first.serial, page.number == number,
                 page.granule == 0 || page.granule == -1
             else { return false }
             place += Int64(page.bytes)
-            if page.endsStream { return page.granule == 0 && !page.isOpen && place == source.size }
+            if page.endsStream { return page.granule == 0 && !page.isOpen && source.ends(at: place) }
         }
         return false
     }
@@ -71,7 +72,7 @@ struct OggEnd {
 
     /// Whether the source is a single stream from its first page to its last, and the last is marked as such.
     static func isOfFirstStream(_ source: ByteSource) -> Bool {
-        guard let first = OggPages(source)?.goodPage(at: 0), let last = OggEnd(of: source).lastPage else {
+        guard let first = OggPages(source).goodPage(at: 0), let last = OggEnd(of: source).lastPage else {
             return false
         }
         return last.endsStream && first.serial == last.serial

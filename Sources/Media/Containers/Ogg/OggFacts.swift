@@ -22,20 +22,21 @@ enum OggFacts {
     /// A stream whose first page does not begin at zero, as in recordings of broadcasts: see `OggStart`.
     static func excerpt(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
         let codec = stream.codec
-        guard demuxer.streams.count == 1, let pages = OggPages(demuxer.source),
-            let start = pages.startOfSound(PacketLength(stream), stream),
+        guard demuxer.streams.count == 1,
+            let start = OggPages(demuxer.source).startOfSound(PacketLength(stream), stream),
             start.frame > 0 || codec.startInOgg == .belowZero
         else { return nil }
-        let last = OggEnd(of: demuxer.source).lastPage
-        guard codec.startInOgg != .subtracted, let last, last.serial == start.serial else {
-            return ContainerFacts(isOpenEnded: codec.startInOgg != .subtracted, isExcerpt: true)
-        }
+        let end = OggEnd(of: demuxer.source).lastPage
+        let last = end?.serial == start.serial ? end : nil
         if codec.startInOgg == .belowZero {
-            // libav drops neither the look-ahead nor the padding.
+            // libav drops neither the look-ahead nor the padding. Of a pipe, the last page comes too late.
             let priming = Int(max(0, -start.frame))
-            guard last.endsStream else { return ContainerFacts(primingFrames: priming, isOpenEnded: true) }
+            guard let last, last.endsStream else { return ContainerFacts(primingFrames: priming, isOpenEnded: true) }
             let sound = last.granule - max(0, start.frame)
             return ContainerFacts(primingFrames: priming, soundFrames: sound, isCutAtLength: true)
+        }
+        guard codec.startInOgg != .subtracted, let last else {
+            return ContainerFacts(isOpenEnded: codec.startInOgg != .subtracted, isExcerpt: true)
         }
         let preSkip = Int64(codec.preSkip(of: stream) ?? 0)
         let sound = last.granule - start.frame - preSkip

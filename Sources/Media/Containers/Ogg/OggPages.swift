@@ -8,14 +8,7 @@ final class OggPages {
     static let greatestPage = 27 + 255 + 255 * 255
     private static let streamLimit = 256
 
-    /// `nil` for a source that cannot seek.
-    init?(_ source: ByteSource) {
-        guard source.isSeekable else { return nil }
-        self.source = source
-    }
-
-    /// For single pages, which may lie at the end of a pipe.
-    init(endOf source: ByteSource) { self.source = source }
+    init(_ source: ByteSource) { self.source = source }
 
     /// Whether a page that ends a stream was read.
     var hasEnded: Bool { state.lastPages.contains { $0.value.endsStream } }
@@ -80,6 +73,7 @@ final class OggPages {
             }
             state.place += Int64(page.bytes)
         }
+        source.forget(before: state.place)
         return arrival
     }
 
@@ -174,10 +168,11 @@ final class OggPages {
         )
     }
 
-    /// Reads up to `count` bytes into the buffer, and returns how many there were.
+    /// Reads up to `count` bytes into the buffer, and returns how many there were. A pipe has only what it keeps, and
+    /// what follows that.
     private func read(_ count: Int, at place: Int64) -> Int {
         guard source.isSeekable else {
-            let bytes = source.endBytes(at: place, count: count) ?? []
+            let bytes = source.bytes(at: place, count: count) ?? []
             buffer.replaceSubrange(..<bytes.count, with: bytes)
             return bytes.count
         }

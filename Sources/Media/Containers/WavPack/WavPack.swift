@@ -6,7 +6,7 @@ struct WavPack: ContainerRules, BlockRules {
 
     /// libav decodes the first block while it opens the file.
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] {
-        guard let block = source.headBytes(at: 0, count: 64 * 1024),
+        guard let block = source.bytes(at: 0, count: 64 * 1024),
             let (place, bytes) = block.withUnsafeBytes(WavPackBlock.naming)
         else { return [] }
         return [SourcePatch(place: Int64(place), bytes: bytes)]

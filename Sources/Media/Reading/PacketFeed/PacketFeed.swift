@@ -50,6 +50,8 @@ struct PacketFeed: ~Copyable {
             track.isCutAtLength
             ? track.length.exactFrames : track.endsWithItsPackets ? nil : rules.soundEnd(of: track, stream)
         pages = rules.paged?.pages(of: demuxer.source)
+        // Of a pipe, opening kept everything.
+        if pages == nil, demuxer.framed == nil { demuxer.source.forget(before: .max) }
         counts = FrameCount(
             PacketLength(codec.length(of: stream)),
             codec.durations(of: stream),
