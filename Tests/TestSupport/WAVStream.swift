@@ -5,15 +5,19 @@ extension WAVFile {
     /// Starts writing a WAV of `frames` frames (endless if `nil`) to `descriptor`, and closes that at the end.
     ///
     /// Memory use stays constant. The samples repeat `WAVStream.loop(...)`. The header says 0xFFFFFFFF if the size
-    /// does not fit 32 bits. The stream ends when the reader closes the pipe.
+    /// does not fit 32 bits, or the size that it is given. The stream ends when the reader closes the pipe.
     public static func stream(
         frames: Int?,
         rate: Int = 44_100,
         channels: Int = 2,
         format: PCM.SampleFormat = .s16,
+        claiming size: UInt32? = nil,
         to descriptor: Int32
     ) -> WAVStream {
-        WAVStream(frames: frames, rate: rate, channels: channels, format: format, descriptor: descriptor)
+        let options = Options(claimedDataSize: size)
+        let header = header(rate: rate, channels: channels, format: format, frames: frames, options: options)
+        let loop = WAVStream.loop(rate: rate, channels: channels, format: format)
+        return WAVStream(header: header, loop: loop, frames: frames, descriptor: descriptor)
     }
 }
 
@@ -27,9 +31,7 @@ public final class WAVStream: Sendable {
     private let state = Mutex(State())
     private let done = DispatchSemaphore(value: 0)
 
-    fileprivate init(frames: Int?, rate: Int, channels: Int, format: PCM.SampleFormat, descriptor: Int32) {
-        let header = WAVFile.header(rate: rate, channels: channels, format: format, frames: frames)
-        let loop = Self.loop(rate: rate, channels: channels, format: format)
+    fileprivate init(header: [UInt8], loop: PCM, frames: Int?, descriptor: Int32) {
         Thread.detachNewThread { [self] in
             run(header: header, loop: loop, frames: frames, descriptor: descriptor)
         }

@@ -46,6 +46,20 @@ struct OutcomeTests {
         #expect(try Bytes.read(lab.path("in/same.wav")) == before)
     }
 
+    /// A recorder died after it had counted half of three seconds.
+    @Test func soundThatTheHeaderDoesNotCountFailsTheJob() async throws {
+        let lab = try await WorkerLab()
+        let sound = Signal.noise(seed: 3, rate: 8_000, frames: 24_000).pcm(.s16)
+        try WAVFile.write(sound, to: lab.path("in/half.wav"), options: .init(claimedDataSize: 24_000))
+        let jobs = try await lab.submit([WorkerLab.recipe("in:half.wav", to: "out:half.flac")])
+        let worker = try lab.worker()
+        try await lab.wait(for: 1, "failed")
+        try await worker.stopsWell()
+        let failure = try #require(try await lab.ledger.story(of: jobs[0])?.attempts.last?.failure)
+        #expect(failure.known == .uncountedSound && failure.kind == .permanent && failure.frame == 12_000)
+        #expect(try lab.outputs() == [])
+    }
+
     @Test func failuresAreRecordedWithCodeClassAndStage() async throws {
         let lab = try await WorkerLab()
         try Bytes.write(Array("not a sound\n".utf8), to: lab.path("in/text.wav"))

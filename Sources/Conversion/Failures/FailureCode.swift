@@ -21,6 +21,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     case truncated
     case implausibleLength = "implausible_length"
     case timelineGap = "timeline_gap"
+    case uncountedSound = "uncounted_sound"
 
     // Scans.
     case damageFound = "damage_found"
@@ -181,5 +182,5 @@ extension FailureCode {
     public var advice: String? { entry.advice }
 
     /// Whether `--on-damage` decides if a conversion fails with this code.
-    public var isDamage: Bool { [.truncated, .corruptStream, .timelineGap].contains(self) }
+    public var isDamage: Bool { [.truncated, .corruptStream, .timelineGap, .uncountedSound].contains(self) }
 }

@@ -24,6 +24,8 @@ public struct Remark: Sendable, Hashable, Codable {
         case partialFrame = "partial_frame"
         /// The source's header states no usable length, so all the sound in the file was converted.
         case headerLengthIgnored = "header_length_ignored"
+        /// Bytes that are neither chunks nor tags follow the sound that the source's header counts.
+        case uncountedBytes = "uncounted_bytes"
         /// Limiting true peaks kept the output from the loudness that was asked for.
         case loudnessMissed = "loudness_missed"
         /// The source is too quiet or too short to measure its loudness, so its level was kept.
@@ -38,8 +40,8 @@ public struct Remark: Sendable, Hashable, Codable {
         public var isLoss: Bool {
             switch self {
             case .channelsMixed, .layoutLost, .samplesClipped, .depthReduced, .tags, .tagValues, .chapters, .cover: true
-            case .layoutAssumed, .partialFrame, .headerLengthIgnored, .loudnessMissed, .loudnessUnmeasured,
-                .peaksLimited, .silenceTrimmed:
+            case .layoutAssumed, .partialFrame, .headerLengthIgnored, .uncountedBytes, .loudnessMissed,
+                .loudnessUnmeasured, .peaksLimited, .silenceTrimmed:
                 false
             }
         }
@@ -71,6 +73,7 @@ public struct Remark: Sendable, Hashable, Codable {
         case .cover: "cover lost"
         case .partialFrame: "partial last frame left out"
         case .headerLengthIgnored: "length not in the header"
+        case .uncountedBytes: counted("byte", "behind the sound")
         case .loudnessMissed: "loudness not reached"
         case .loudnessUnmeasured: "loudness not measured"
         case .peaksLimited: "peaks limited"

@@ -7,26 +7,37 @@ struct AIFF: ContainerRules {
             && [Array("AIFF".utf8), Array("AIFC".utf8)].contains(Array(head[8...]))
     }
 
-    /// Another chunk (COMM) states the number of frames, and libav reads no more than that.
-    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
-        guard let sound = Chunks.iff.first("SSND", in: source), StreamedHeader.isPlaceholder(sound.size),
-            let common = Chunks.iff.first("COMM", in: source)?.place,
-            let shape = source.bytes(at: common, count: 22), shape.count >= 18,
-            let offset = source.bytes(at: sound.place, count: 4), offset.count == 4
+    /// The sound chunk begins with two numbers of four bytes. The first of them counts bytes before the sound.
+    private static let numberBytes: Int64 = 8
+
+    func soundCount(in source: ByteSource) -> SoundCount? {
+        guard let sound = Chunks.iff.first("SSND", in: source), let offset = source.bytes(at: sound.place, count: 4),
+            offset.count == 4
         else { return nil }
+        let besides = Self.numberBytes + bigEndian(offset)
+        guard sound.size <= Self.numberBytes || besides <= sound.size else { return nil }
+        return SoundCount(place: sound.place + besides, stated: sound.size, besides: besides, chunks: .iff)
+    }
+
+    /// Another chunk (COMM) states the number of frames, and libav reads no more than that. What its numbers cannot
+    /// express is read without libav.
+    func restating(_ count: SoundCount, as bytes: Int64?, in source: ByteSource) -> [SourcePatch] {
+        guard let common = Chunks.iff.first("COMM", in: source)?.place,
+            let shape = source.bytes(at: common, count: 22), shape.count >= 18
+        else { return [] }
         let (channels, bits) = (bigEndian(shape[0..<2]), bigEndian(shape[6..<8]))
         let isIMA = shape.count == 22 && shape[18...].elementsEqual("ima4".utf8)
         let frameBytes = channels * (isIMA ? 34 : (bits + 7) / 8)
-        let soundBytes = size - sound.place - 8 - bigEndian(offset[0..<4])
-        guard frameBytes > 0, soundBytes > 0, size < 1 << 32 else { return nil }
-        return StreamedHeader(
-            soundBytes: soundBytes,
-            patches: [
-                SourcePatch(place: 4, bytes: bigEndianBytes(size - 8, count: 4)),
-                SourcePatch(place: common + 2, bytes: bigEndianBytes(soundBytes / frameBytes, count: 4)),
-                SourcePatch(place: sound.place - 4, bytes: bigEndianBytes(size - sound.place, count: 4)),
-            ]
-        )
+        let most = Int64(UInt32.max) - max(count.place, count.besides)
+        guard frameBytes > 0, most > 0 else { return [] }
+        let frames = min(bytes ?? most, most) / frameBytes
+        guard frames > 0 else { return [] }
+        let sound = count.besides + frames * frameBytes
+        return [
+            SourcePatch(place: 4, bytes: bigEndianBytes(count.place - count.besides - 8 + sound, count: 4)),
+            SourcePatch(place: common + 2, bytes: bigEndianBytes(frames, count: 4)),
+            SourcePatch(place: count.place - count.besides - 4, bytes: bigEndianBytes(sound, count: 4)),
+        ]
     }
 
     /// libav takes `sowt` for 16 bits, whatever the header says.
@@ -50,11 +61,10 @@ struct AIFF: ContainerRules {
     /// The length of PCM is known to the frame and is checked elsewhere.
     func isCut(_ source: ByteSource, _ stream: InputStream) -> Bool { !stream.isPCM && Chunks.iff.areCut(source) }
 
-    /// The sound chunk begins with two numbers of four bytes. The first of them counts bytes before the sound.
     func provesEmpty(_ source: ByteSource) -> Bool {
         guard let common = Chunks.iff.first("COMM", in: source)?.place,
             source.bytes(at: common + 2, count: 4) == [0, 0, 0, 0],
-            let sound = Chunks.iff.first("SSND", in: source), sound.size == 8
+            let sound = Chunks.iff.first("SSND", in: source), sound.size == Self.numberBytes
         else { return false }
         return Chunks.iff.areComplete(in: source)
     }

@@ -6,11 +6,27 @@ struct AU: ContainerRules {
         head.count == 12 && head.starts(with: Array(".snd".utf8)) && bigEndian(head[8...]) == 0
     }
 
-    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
-        guard let head = source.bytes(at: 0, count: 12), head.count == 12, head.starts(with: Array(".snd".utf8)),
-            StreamedHeader.isPlaceholder(bigEndian(head[8..<12]))
-        else { return nil }
-        return StreamedHeader(soundBytes: size - bigEndian(head[4..<8]))
+    func soundCount(in source: ByteSource) -> SoundCount? {
+        guard let head = source.bytes(at: 0, count: 12), head.count == 12, head.starts(with: Array(".snd".utf8)) else {
+            return nil
+        }
+        return SoundCount(place: bigEndian(head[4..<8]), stated: bigEndian(head[8..<12]))
+    }
+
+    func restating(_ count: SoundCount, as bytes: Int64?, in source: ByteSource) -> [SourcePatch] { [Self.endless] }
+
+    /// libav refuses sizes of two gigabytes and more, but for -1.
+    func headerPatches(in source: ByteSource) throws -> [SourcePatch] {
+        soundCount(in: source).map { $0.stated >= 1 << 31 ? [Self.endless] : [] } ?? []
+    }
+
+    private static let endless = SourcePatch(place: 8, bytes: [0xFF, 0xFF, 0xFF, 0xFF])
+
+    func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
+        guard stream.isPCM, stream.blockAlign > 0, let bytes = demuxer.extent?.count.bytes, bytes > 0 else {
+            return nil
+        }
+        return ContainerFacts(soundFrames: bytes / Int64(stream.blockAlign))
     }
 
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {

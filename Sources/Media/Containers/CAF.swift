@@ -9,9 +9,21 @@ struct CAF: ContainerRules {
 
     let packets = PacketTraits(tables: .packets)
 
-    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
-        guard let data = Self.chunks.first("data", in: source), data.size == -1 else { return nil }
-        return StreamedHeader(soundBytes: size - data.place - Self.editCountBytes)
+    func soundCount(in source: ByteSource) -> SoundCount? {
+        Self.chunks.first("data", in: source).map { data in
+            SoundCount(
+                place: data.place + Self.editCountBytes,
+                stated: data.size,
+                besides: Self.editCountBytes,
+                width: .bits64,
+                chunks: Self.chunks
+            )
+        }
+    }
+
+    /// libav reads up to the end where the size is -1.
+    func restating(_ count: SoundCount, as bytes: Int64?, in source: ByteSource) -> [SourcePatch] {
+        [SourcePatch(place: count.place - count.besides - 8, bytes: [UInt8](repeating: 0xFF, count: 8))]
     }
 
     func pcmWidth(in source: ByteSource) -> PCMWidth? { PCMWidth(isUnclear: true) }

@@ -1,5 +1,5 @@
 /// A file of chunks, each with a name of four characters and a size: RIFF, IFF and their relatives.
-struct Chunks {
+struct Chunks: Hashable {
     /// Where the first chunk begins.
     let start: Int64
     /// Bytes of a size, and whether the most significant comes first.
@@ -7,6 +7,8 @@ struct Chunks {
     let sizesAreBig: Bool
     /// Whether a byte of padding follows a chunk of odd size.
     let arePadded: Bool
+    /// W64: names have 16 bytes, sizes include the head, and chunks are aligned to eight bytes.
+    var areWide = false
 
     static let riff = Chunks(start: 12, sizeBytes: 4, sizesAreBig: false, arePadded: true)
     /// RIFF with the most significant byte first.
@@ -46,7 +48,7 @@ struct Chunks {
     func areCut(_ source: ByteSource) -> Bool {
         guard let head = source.bytes(at: 0, count: 8), head.count == 8 else { return false }
         let stated = sizesAreBig ? bigEndian(head[4...]) : littleEndian(head[4...])
-        return StreamedHeader.isPlaceholder(stated) ? false : Chunks.end(stated + 8, isBehind: source)
+        return SoundCount.isMarker(stated) ? false : Chunks.end(stated + 8, isBehind: source)
     }
 
     /// Whether the chunks end exactly where the source does, and all have names that can be read. Samples that follow a
@@ -79,4 +81,43 @@ struct Chunks {
         // Some writers omit the byte that pads the last chunk to an even size.
         source.endSize.map { end > $0 + 1 } ?? false
     }
+
+    // MARK: Behind the sound
+
+    /// Bytes of the name and the size of a chunk.
+    var headBytes: Int { (areWide ? 16 : 4) + sizeBytes }
+
+    /// Chunks begin at multiples of this.
+    var alignment: Int64 { areWide ? 8 : arePadded ? 2 : 1 }
+
+    /// Bytes of padding behind a chunk of `size` bytes.
+    func padding(behind size: Int64) -> Int64 { (alignment - size % alignment) % alignment }
+
+    /// Where the chunk ends that follows the sound and begins at `place` with `head`, padding included; `nil` if that is
+    /// no chunk, begins another file, or holds further sound.
+    func end(ofTrailing head: [UInt8], at place: Int64) -> Int64? {
+        let name = head.prefix(4)
+        guard head.count == headBytes, name.allSatisfy({ (0x20...0x7E).contains($0) }) else { return nil }
+        let digits = head.suffix(sizeBytes)
+        let stated = sizesAreBig ? bigEndian(digits) : littleEndian(digits)
+        let size = areWide ? stated &- Int64(headBytes) : stated
+        let text = String(decoding: name, as: UTF8.self)
+        guard (0..<1 << 60).contains(size), !Self.files.contains(text), size == 0 || !Self.sounds.contains(text) else {
+            return nil
+        }
+        return place + Int64(headBytes) + size + padding(behind: size)
+    }
+
+    /// Whether a file of chunks begins with `head`.
+    func beginsFile(_ head: [UInt8]) -> Bool { Self.files.contains(String(decoding: head, as: UTF8.self)) }
+
+    /// The first bytes of files of sound, which may have been joined.
+    private static let files: Set<String> = ["RIFF", "RIFX", "RF64", "BW64", "FORM", "caff", "riff", ".snd"]
+    private static let sounds: Set<String> = ["data", "SSND"]
+
+    /// Chunks of tags and notes: even if one is cut, it is no sound.
+    static let tags: Set<String> = [
+        "LIST", "list", "id3 ", "ID3 ", "bext", "iXML", "axml", "_PMX", "cue ", "smpl", "JUNK", "junk", "PAD ", "FLLR",
+        "fact", "DISP", "afsp", "ANNO", "AUTH", "NAME", "(c) ", "COMT", "MARK", "INST", "APPL", "info", "free", "uuid",
+    ]
 }

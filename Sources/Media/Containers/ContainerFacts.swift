@@ -21,6 +21,13 @@ struct ContainerFacts {
 
     /// What the container of `demuxer` says about `stream`; `nil` if libav is right.
     static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
-        demuxer.streamed == nil ? demuxer.rules.facts(of: stream, in: demuxer) : ContainerFacts(isOpenEnded: true)
+        switch demuxer.extent?.meaning {
+        case .unknown: ContainerFacts(isOpenEnded: true)
+        case .wrapped(let bytes):
+            stream.isPCM && stream.blockAlign > 0
+                ? ContainerFacts(soundFrames: bytes / Int64(stream.blockAlign), isCutAtLength: true)
+                : ContainerFacts(isOpenEnded: true)
+        case .counted, nil: demuxer.rules.facts(of: stream, in: demuxer)
+        }
     }
 }

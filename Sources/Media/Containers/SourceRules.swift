@@ -20,8 +20,11 @@ protocol SourceRules: Sendable {
     /// The mark of encryption in a file that libav cannot open; `nil` if there is none.
     func protectionMark(in source: ByteSource) -> String?
 
-    /// The header of a source of `size` bytes, if it was written before the length was known; otherwise `nil`.
-    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader?
+    /// The number with which the header counts the bytes of the sound; `nil` if there is none.
+    func soundCount(in source: ByteSource) -> SoundCount?
+
+    /// What libav must see instead of `count`, so that it reads `bytes` of sound, or all of a pipe if that is `nil`.
+    func restating(_ count: SoundCount, as bytes: Int64?, in source: ByteSource) -> [SourcePatch]
 
     /// What libav must see in place of a header that it would misread. Throws if no header makes it read all sound.
     func headerPatches(in source: ByteSource) throws -> [SourcePatch]
@@ -96,7 +99,8 @@ extension SourceRules {
     func recognises(_ head: [UInt8]) -> Bool { false }
     func isCertain(_ start: [UInt8]) -> Bool { false }
     func protectionMark(in source: ByteSource) -> String? { nil }
-    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? { nil }
+    func soundCount(in source: ByteSource) -> SoundCount? { nil }
+    func restating(_ count: SoundCount, as bytes: Int64?, in source: ByteSource) -> [SourcePatch] { [] }
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] { [] }
     var frameSyntax: FrameSyntax? { nil }
     func pcmWidth(in source: ByteSource) -> PCMWidth? { nil }

@@ -8,18 +8,25 @@ struct W64: ContainerRules {
     let opening = OpeningTraits(needsFirstPacket: true)
     let packets = PacketTraits(landing: .byByte)
 
-    /// libav does not accept a W64 with placeholder sizes.
-    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
-        guard let (place, stated) = dataChunk(in: source),
-            StreamedHeader.isWidePlaceholder(stated) || stated == Self.headBytes
-        else { return nil }
-        return StreamedHeader(
-            soundBytes: size - place - Self.headBytes,
-            patches: [
-                SourcePatch(place: 16, bytes: bigEndianBytes(size, count: 8).reversed()),
-                SourcePatch(place: place + 16, bytes: bigEndianBytes(size - place, count: 8).reversed()),
-            ]
-        )
+    func soundCount(in source: ByteSource) -> SoundCount? {
+        dataChunk(in: source).map { place, size in
+            SoundCount(
+                place: place + Self.headBytes,
+                stated: size,
+                besides: Self.headBytes,
+                width: .bits64,
+                chunks: Chunks(start: Self.firstChunk, sizeBytes: 8, sizesAreBig: false, arePadded: true, areWide: true)
+            )
+        }
+    }
+
+    /// libav does not accept sizes that mark an unknown length.
+    func restating(_ count: SoundCount, as bytes: Int64?, in source: ByteSource) -> [SourcePatch] {
+        let bytes = bytes ?? 1 << 59
+        return [
+            SourcePatch(place: 16, bytes: bigEndianBytes(count.place + bytes, count: 8).reversed()),
+            SourcePatch(place: count.place - 8, bytes: bigEndianBytes(bytes + Self.headBytes, count: 8).reversed()),
+        ]
     }
 
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] {

@@ -25,20 +25,35 @@ struct WAV: ContainerRules {
         HiddenFrames.packetsThatTellTheCodec(of: Self.chunks(of: source).first("data", in: source)?.place, in: source)
     }
 
-    func streamedHeader(of source: ByteSource, _ size: Int64) -> StreamedHeader? {
-        guard let data = Self.chunks(of: source).first("data", in: source), StreamedHeader.isPlaceholder(data.size),
-            !provesEmpty(source)
+    /// RF64 counts in its chunk ds64.
+    func soundCount(in source: ByteSource) -> SoundCount? {
+        let chunks = Self.chunks(of: source)
+        guard let data = chunks.first("data", in: source) else { return nil }
+        let name = source.bytes(at: 0, count: 4)
+        if name == Array("RF64".utf8) || name == Array("BW64".utf8), data.size == 0 || data.size >= 0xFFFF_FFFE,
+            let sizes = Self.wideSizes(in: source)
+        {
+            return SoundCount(place: data.place, stated: littleEndian(sizes[8...]), width: .bits64, chunks: chunks)
+        }
+        return SoundCount(place: data.place, stated: data.size, chunks: chunks)
+    }
+
+    /// The sizes of the file and of the sound in RF64.
+    private static func wideSizes(in source: ByteSource) -> [UInt8]? {
+        guard let place = chunks(of: source).first("ds64", in: source)?.place,
+            let sizes = source.bytes(at: place, count: 16), sizes.count == 16
         else { return nil }
-        let streamed = StreamedHeader(soundBytes: size - data.place)
-        guard data.size >= 0xFFFF_FFFE || data.size == 0,
-            let wide = Self.chunks(of: source).first("ds64", in: source)?.place,
-            let sizes = source.bytes(at: wide, count: 16), sizes.count == 16
-        else { return streamed }
-        guard StreamedHeader.isWidePlaceholder(littleEndian(sizes[8..<16])) else { return nil }
-        // In RF64, libav reads as much as ds64 states.
-        let patch =
-            bigEndianBytes(size - 8, count: 8).reversed() + bigEndianBytes(size - data.place, count: 8).reversed()
-        return StreamedHeader(soundBytes: size - data.place, patches: [SourcePatch(place: wide, bytes: patch)])
+        return sizes
+    }
+
+    /// A size of -1 makes libav read up to the end. In RF64, it reads as much as ds64 states.
+    func restating(_ count: SoundCount, as bytes: Int64?, in source: ByteSource) -> [SourcePatch] {
+        guard count.width == .bits64, let wide = Self.chunks(of: source).first("ds64", in: source)?.place else {
+            return [SourcePatch(place: count.place - 4, bytes: [0xFF, 0xFF, 0xFF, 0xFF])]
+        }
+        let bytes = bytes ?? 1 << 59
+        let sizes = [count.place + bytes - 8, bytes].flatMap { bigEndianBytes($0, count: 8).reversed() }
+        return [SourcePatch(place: wide, bytes: sizes)]
     }
 
     /// The header of RIFX that libav sees has fewer tags anyway.
@@ -53,30 +68,18 @@ struct WAV: ContainerRules {
     /// The length that the header claims. libav trusts the file size instead, so it does not notice a truncated file.
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
         guard let stream = demuxer.streams.first(where: \.isAudio), stream.isPCM, stream.blockAlign > 0,
-            var size = Self.chunks(of: demuxer.source).first("data", in: demuxer.source)?.size
+            let bytes = demuxer.extent?.count.bytes, bytes > 0
         else { return nil }
-        // Of a file, such a header has been recognised before.
-        let isStreamed = !demuxer.source.isSeekable && StreamedHeader.isPlaceholder(size)
-        // Zero and all ones mean that the size was not known when the header was written.
-        if size == 0 || size >= 0xFFFF_FFFF - 1 {
-            guard let wide = Self.chunks(of: demuxer.source).first("ds64", in: demuxer.source)?.place,
-                let sizes = demuxer.source.bytes(at: wide, count: 16), sizes.count == 16
-            else { return nil }
-            size = littleEndian(sizes[8..<16])
-            guard !StreamedHeader.isWidePlaceholder(size) else { return nil }
-        } else if isStreamed {
-            return nil
-        }
-        guard size > 0 else { return nil }
-        return ContainerFacts(soundFrames: size / Int64(stream.blockAlign))
+        return ContainerFacts(soundFrames: bytes / Int64(stream.blockAlign))
     }
+
+    /// In a pipe, libav reads on in a second chunk of sound.
+    func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { stream.isPCM ? track.length.exactFrames : nil }
 
     /// The length of PCM is known to the frame and is checked elsewhere.
     func isCut(_ source: ByteSource, _ stream: InputStream) -> Bool {
-        guard !stream.isPCM, let data = Self.chunks(of: source).first("data", in: source),
-            !StreamedHeader.isPlaceholder(data.size)
-        else { return false }
-        return Chunks.end(data.place + data.size, isBehind: source)
+        guard !stream.isPCM, let count = soundCount(in: source), !count.isMarker else { return false }
+        return Chunks.end(count.place + count.bytes, isBehind: source)
     }
 
     /// A size of zero may also mean that the header was never completed. The size of the whole file then is not right.

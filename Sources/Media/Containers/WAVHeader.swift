@@ -108,7 +108,7 @@ struct WAVHeader {
     /// Hides empty chunks behind the first. libav takes the last one for the sound, and would leave out the others.
     private func furtherSound() throws -> [SourcePatch] {
         guard source.isSeekable, let first = chunks.first("data", in: source), first.size > 0,
-            !StreamedHeader.isPlaceholder(first.size)
+            !SoundCount.isMarker(first.size)
         else { return [] }
         var (patches, isAlone): ([SourcePatch], Bool) = ([], true)
         chunks.each(in: source, from: first.place - 8) { name, body, size in

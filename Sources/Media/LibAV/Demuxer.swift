@@ -11,8 +11,8 @@ final class Demuxer {
     /// Readers for streams with long sample tables, of which libav saw only the ends; by stream index.
     private(set) var walks: [Int: SampleWalk] = [:]
     private let stop: StopSignal
-    /// Set if the header states no usable length.
-    let streamed: StreamedHeader?
+    /// How far the sound reaches; `nil` if the container counts no bytes.
+    let extent: SoundExtent?
     /// Whether some of the file's tags or chapters were hidden from libav.
     let hidesTags: Bool
     /// A packet that opening read ahead to identify the stream; `read` returns it first.
@@ -33,11 +33,11 @@ final class Demuxer {
             ?? Demuxer.recognise(source, nameHint: reading.nameHint)
         name = String(cString: format.pointee.name)
         rules = ContainerRegistry.rules(demuxer: name)
-        streamed = reading.raw == nil ? StreamedHeader.read(source, rules) : nil
+        extent = reading.raw == nil ? SoundExtent(source, rules) : nil
         let cap = reading.raw == nil ? try TagCap(source, rules, container: name) : nil
         hidesTags = cap != nil
         let restated = reading.raw == nil ? try rules.headerPatches(in: source) : []
-        let patches = restated + (streamed?.patches ?? []) + (cap?.patches ?? [])
+        let patches = restated + (extent?.patches ?? []) + (cap?.patches ?? [])
         if !patches.isEmpty { source.alwaysShow(patches) }
         context = try openShowingLittle(format, reading) ?? Demuxer.open(format, rules, source, reading)
         discardAllButAudio(sparesUnknown: true)
@@ -256,6 +256,7 @@ final class Demuxer {
             packet.clear()
             let result = av_read_frame(context, packet.pointer)
             if result == SLUICE_AVERROR_EOF {
+                if try readBeyond(&packet, of: stream) { return true }
                 walk?.noteMissing()
                 return try isEnd()
             }
@@ -264,6 +265,21 @@ final class Demuxer {
             if packet.streamIndex == stream, walk?.noteGiven(packet) != false { return true }
         }
         return try walk!.read(into: &packet, from: PlacedPackets(context!.pointee.pb)) || isEnd()
+    }
+
+    /// Reads PCM behind what libav takes for its end, because no number of the header can express it.
+    private func readBeyond(_ packet: inout Packet, of index: Int) throws -> Bool {
+        guard let end = extent?.restatedEnd, let pb = context!.pointee.pb, !source.isExhausted else { return false }
+        let (stream, place) = (streams[index], avio_seek(pb, 0, SEEK_CUR))
+        guard stream.isPCM, stream.blockAlign > 0, place >= 0, place < end else { return false }
+        let most = max(1, 16_384 / stream.blockAlign) * stream.blockAlign
+        switch PlacedPackets(pb).read(&packet, at: place, Int32(min(Int64(most), end - place))).answer {
+        case .filled:
+            packet.setOrigin(stream: index, place: place)
+            return packet.byteCount >= stream.blockAlign
+        case .ended: return false
+        case .failed(let error): throw error
+        }
     }
 
     /// Returns `false`, or throws the I/O error or the stop that libav reported as the end of the file.

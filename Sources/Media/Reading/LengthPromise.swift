@@ -61,11 +61,9 @@ extension LengthPromise {
 
     /// The length of PCM. Compressed sound in the same container has only a rounded length.
     static func ofPCM(_ stated: StatedLength, _ stream: InputStream) -> LengthPromise {
-        // From a pipe only the header can be read, and that may have been written before the length was known.
-        let isPlaceholder = StreamedHeader.isPlaceholder(
-            Int64(clamping: Int128(stated.exact) * Int128(stream.pcmBytesPerFrame))
-        )
-        return stream.isPCM && !isPlaceholder ? .counted(stated) : .none
+        // A header may have been written before the length was known.
+        let isMarker = SoundCount.isMarker(Int64(clamping: Int128(stated.exact) * Int128(stream.pcmBytesPerFrame)))
+        return stream.isPCM && !isMarker ? .counted(stated) : .none
     }
 
     /// The length according to a header that counts frames.

@@ -123,6 +123,7 @@ public final class PacketOutput {
             )
         }
         if let loss = feed.takeLoss(), track.length.exactFrames == nil { throw failure(loss.code, loss.detail) }
+        if let loss = feed.uncountedSound { throw failure(loss.code, loss.detail) }
         if feed.endsUnmarked { throw failure(.truncated, "the source stops in the middle of its stream") }
     }
 

@@ -113,8 +113,16 @@ extension TrackOutput {
         return left > 0 ? left : Int64(track.sampleRateHz) * 600
     }
 
-    private func failure(_ loss: Loss) -> MediaError {
-        let (place, frame) = (position, clock.reached)
+    /// Fails before hours are decoded, if the header of a file is known to count too little and all is wanted.
+    func refuseUncountedSound() throws {
+        guard options.damage == .strict, cursor.isWhole, let loss = feed.knownUncountedSound else { return }
+        throw failure(loss, at: track.length.exactFrames ?? 0)
+    }
+
+    private func failure(_ loss: Loss) -> MediaError { failure(loss, at: clock.reached) }
+
+    private func failure(_ loss: Loss, at frame: Int64) -> MediaError {
+        let place = MediaTime(frames: frame, rate: track.sampleRateHz)
         guard let cause = loss.cause else {
             return MediaError(
                 loss.code,
@@ -189,6 +197,7 @@ extension TrackOutput {
                 Loss(code: .truncated, frames: 0, detail: "the source stops in the middle of its stream")
             )
         }
+        if missing == 0, let loss = feed.uncountedSound { try enter(loss) }
         // The MD5 in the header is that of the first of joined files.
         if let digest, journal.account.isEmpty, !feed.isJoined, !digest.matches() {
             let detail =

@@ -76,6 +76,7 @@ public final class TrackOutput {
             options.checksDigest && cursor.isWhole && !track.isExcerpt
             ? track.codec.digest(of: demuxer.streams[track.index]) : nil
         sound = options.digestsSound && cursor.isWhole ? SoundDigester(track) : nil
+        try refuseUncountedSound()
     }
 
     static func decoder(of track: Track, in demuxer: Demuxer) throws -> Decoder {

@@ -57,6 +57,20 @@ struct StreamTests {
         #expect(try !material.folder.names().contains("b.wav"))
     }
 
+    /// A recorder died after it had counted half of three seconds.
+    @Test(arguments: ["half.wav", "-"]) func soundThatTheHeaderDoesNotCountIsSaid(source: String) throws {
+        let sound = Signal.sweep(rate: 48_000, frames: 144_000).pcm(.s16)
+        try WAVFile.write(sound, to: material.path("half.wav"), options: .init(claimedDataSize: 144_000))
+        let feed = source == "-" ? "cat half.wav | " : ""
+        let strict = try Sluice.shell("\(feed)$SLUICE convert \(source) a.flac", in: material.folder)
+        #expect(strict.status == .exited(1) && strict.stdout.isEmpty)
+        let told = "the header counts 0:01.5 of sound, and the source holds 0:03: 144000 bytes follow"
+        #expect(strict.errorText.contains(told) && strict.errorText.contains("code uncounted_sound, stage decode"))
+        let skipped = try Sluice.shell("\(feed)$SLUICE convert \(source) a.flac --on-damage skip", in: material.folder)
+        #expect(skipped.succeeded)
+        #expect(try FFmpeg.decode(material.path("a.flac")).frames == 72_000)
+    }
+
     @Test func jsonIsOneLineForEachResult() throws {
         let run = try Sluice.run("probe", "--json", "talk.wav", "missing.wav", "talk.wav", in: material.folder)
         let lines = run.outputText.split(separator: "\n")

@@ -116,6 +116,10 @@ struct Provocation: Sendable {
             let sample = try SampleFile.of(.wav)
             try read(Damage.cut(sample.bytes, to: sample.bytes.count / 2), "a.wav")
         },
+        Provocation(.uncountedSound, .decode) { _ in
+            let sample = try SampleFile.of(.wav)
+            try read(sample.bytes + [UInt8](repeating: 1, count: 100_000), "a.wav")
+        },
         Provocation(.timelineGap, .decode) { _ in
             let sample = try SampleFile.of(.mkaAAC)
             let packets = try sample.packets()

@@ -60,6 +60,23 @@ extension PacketFeed {
     /// Whether the header of an MP3 counts its own frame as sound.
     var headerCountsItself: Bool { demuxer.framed?.headerCountsItself == true }
 
+    // MARK: Sound that the header does not count
+
+    /// The loss of what the header does not count, if that may be more than a second of sound, as far as it is known
+    /// before the sound was read.
+    var knownUncountedSound: Loss? {
+        guard let extent = demuxer.extent, let bytes = extent.knownUncountedBytes else { return nil }
+        return extent.loss(of: bytes, stream, track)
+    }
+
+    /// The same once the sound was read. Reads the rest of a pipe.
+    var uncountedSound: Loss? {
+        guard let extent = demuxer.extent else { return nil }
+        return extent.loss(of: extent.uncountedBytes(), stream, track)
+    }
+
+    // MARK: Remarks
+
     /// Remarks about the source after a successful read. Complete only at its end.
     var remarks: [Remark] {
         var remarks: [Remark] = []
@@ -68,9 +85,20 @@ extension PacketFeed {
                 "the source ends with \(Plural.count(bytes, "byte")) of an incomplete frame, which was left out"
             remarks.append(Remark(.partialFrame, detail))
         }
-        if demuxer.streamed != nil {
+        switch demuxer.extent?.meaning {
+        case .unknown:
             let detail = "the header states no length, so the sound was read up to the end of the source"
             remarks.append(Remark(.headerLengthIgnored, detail))
+        case .wrapped:
+            let detail = "the sound is longer than the header can count, so its length is that of the file"
+            remarks.append(Remark(.headerLengthIgnored, detail))
+        case .counted:
+            guard let bytes = demuxer.extent?.uncountedBytes(), bytes > 0 else { break }
+            let detail =
+                "\(Plural.count(bytes, "byte")) behind the sound that the header counts \(Plural.be(bytes)) no chunk and "
+                + "no tag, and \(Plural.past(bytes)) left out"
+            remarks.append(Remark(.uncountedBytes, detail, count: bytes))
+        case nil: break
         }
         return remarks
     }

@@ -1,0 +1,142 @@
+import Conversion
+
+/// The number with which a header counts the bytes of its sound. A container only says where it stands.
+struct SoundCount: Hashable {
+    /// Where the sound begins.
+    let place: Int64
+    /// The number that the header states.
+    let stated: Int64
+    /// Bytes that the number counts beside the sound.
+    var besides: Int64 = 0
+    var width = Width.bits32
+    /// How chunks follow the sound; `nil` if nothing may follow it.
+    var chunks: Chunks?
+
+    enum Width { case bits32, bits64 }
+
+    /// Bytes of sound that the header counts.
+    var bytes: Int64 { stated &- besides }
+
+    // MARK: Markers
+
+    /// Whether the number marks an unknown length: the header was written before the length was known, by a program that
+    /// wrote to a pipe or was killed. The sound then ends with the source.
+    var isMarker: Bool { bytes == 0 || Self.isMarker(stated, width) }
+
+    /// Whether a number is zero or among the greatest that fit, possibly less a header or rounded to whole frames.
+    ///
+    /// ffmpeg writes 0xFFFFFFFF, SoX 0x7FFFF000 into WAV and 0x7F000000 into AIFF, LAME 0x7FFFFFFF, arecord 0x80000000,
+    /// GStreamer and libsndfile 0 or 0xFFFFFFFF. As 64 bits, a number is a marker if it is larger than any disk.
+    static func isMarker(_ size: Int64, _ width: Width = .bits32) -> Bool {
+        switch width {
+        case .bits32:
+            size == 0 || (0x7EFF_FF00...0x7F00_0100).contains(size) || (0x7FFF_EF00...0x8000_0100).contains(size)
+                || (0xFFFF_EF00...0xFFFF_FFFF).contains(size)
+        case .bits64: size <= 0 || size >= 1 << 60
+        }
+    }
+
+    // MARK: What the number means
+
+    enum Meaning: Hashable {
+        /// The header counts the sound.
+        case counted
+        /// The sound ends with the source.
+        case unknown
+        /// The sound has this many bytes, which 32 bits cannot hold. The size of the file confirms it.
+        case wrapped(Int64)
+    }
+
+    /// What the number means in `source`. `isEmpty` if the source proves that it holds no sound.
+    func meaning(in source: ByteSource, isEmpty: Bool) -> Meaning {
+        if isEmpty || startsAnotherFile(in: source) { return .counted }
+        guard let size = source.size else { return isMarker ? .unknown : .counted }
+        if bytes > 0, isConfirmed(bytes, by: source, size) { return .counted }
+        if isMarker { return .unknown }
+        var wrapped = bytes + 1 << 32
+        while width == .bits32, wrapped <= size - place {
+            if isConfirmed(wrapped, by: source, size) { return .wrapped(wrapped) }
+            wrapped += 1 << 32
+        }
+        return .counted
+    }
+
+    /// Whether a header follows that counts nothing. libsndfile writes it twice to a pipe.
+    private func startsAnotherFile(in source: ByteSource) -> Bool {
+        guard bytes == 0, let chunks, let head = source.bytes(at: place, count: 4) else { return false }
+        return chunks.beginsFile(head)
+    }
+
+    /// Whether sound of `bytes` and the chunks behind it fill a file of `size` bytes.
+    private func isConfirmed(_ bytes: Int64, by source: ByteSource, _ size: Int64) -> Bool {
+        bytes <= size - place && ChunkTrail.uncounted(behind: self, of: bytes, in: source, size) == 0
+    }
+}
+
+/// How far the sound of a source reaches, by the count in its header and by its size.
+struct SoundExtent {
+    let count: SoundCount
+    let meaning: SoundCount.Meaning
+    /// The count that libav must see instead; empty if it reads all sound by itself.
+    let patches: [SourcePatch]
+    /// Sees what follows the counted sound of a pipe.
+    private let watch: TrailWatch?
+    private let source: ByteSource
+
+    /// `nil` if the container counts no bytes, or its header is too far from the start of a pipe.
+    init?(_ source: ByteSource, _ rules: any SourceRules) {
+        guard let count = rules.soundCount(in: source), count.isMarker || count.bytes > 0 else { return nil }
+        self.count = count
+        self.source = source
+        let meaning = count.meaning(in: source, isEmpty: count.isMarker && rules.provesEmpty(source))
+        self.meaning = meaning
+        switch meaning {
+        case .counted: patches = []
+        case .unknown: patches = rules.restating(count, as: source.size.map { $0 - count.place }, in: source)
+        case .wrapped(let bytes): patches = rules.restating(count, as: bytes, in: source)
+        }
+        watch = meaning == .counted && !source.isSeekable ? TrailWatch(count) : nil
+        if let watch { source.follow(with: watch) }
+    }
+
+    /// Where the sound ends at the latest, if libav sees another count.
+    var restatedEnd: Int64? {
+        switch meaning {
+        case .counted: nil
+        case .unknown: .max
+        case .wrapped(let bytes): count.place + bytes
+        }
+    }
+
+    /// Bytes behind the counted sound that are no chunks, as far as that is known before the sound was read: in a file.
+    var knownUncountedBytes: Int64? {
+        guard meaning == .counted, let size = source.size else { return nil }
+        return ChunkTrail.uncounted(behind: count, of: count.bytes, in: source, size)
+    }
+
+    /// The same once the sound was read. Reads the rest of a pipe.
+    func uncountedBytes() -> Int64 {
+        guard meaning == .counted else { return 0 }
+        if let known = knownUncountedBytes { return known }
+        source.readToEnd()
+        return source.endSize.flatMap { watch?.uncounted(in: $0) } ?? 0
+    }
+
+    /// What `bytes` behind the counted sound may have been, if that is more than a second; otherwise `nil`.
+    func loss(of bytes: Int64, _ stream: InputStream, _ track: Track) -> Loss? {
+        let rate = track.sampleRateHz
+        let isPCM = stream.isPCM && stream.blockAlign > 0
+        let perSecond = isPCM ? Int64(stream.blockAlign) * Int64(rate) : Int64(stream.bitRate ?? 0) / 8
+        guard perSecond > 0, bytes > perSecond else { return nil }
+        let lengths = [count.bytes, count.bytes.addingSaturated(bytes)].map { bytes in
+            let frames = Int64(clamping: Int128(bytes) * Int128(rate) / Int128(perSecond))
+            return MediaTime(frames: Plausible.boundedFrames(frames), rate: rate)
+        }
+        return Loss(
+            code: .uncountedSound,
+            frames: 0,
+            detail: "the header counts \(lengths[0]) of sound, and the source holds \(lengths[1]): "
+                + "\(Plural.count(bytes, "byte")) follow that are neither chunks nor tags"
+        )
+    }
+}
