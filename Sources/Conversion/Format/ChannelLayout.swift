@@ -29,6 +29,9 @@ public struct ChannelLayout: Sendable, Hashable {
     /// Whether the positions of the channels are unknown.
     public var isDiscrete: Bool { mask == 0 }
 
+    /// Whether WAVE defines a bit for each speaker. libav has bits for more.
+    public var isInWAVE: Bool { mask < 1 << 18 }
+
     /// One channel, in the centre.
     public static let mono = ChannelLayout(speakers: 0x4)
     /// Left and right.

@@ -102,8 +102,12 @@ extension ResolvedFormat {
 
     /// Whether the container cannot store the positions of the channels. One and two are mono and stereo everywhere.
     public func loses(_ layout: ChannelLayout) -> Bool {
-        !layout.isDiscrete && layout.channelCount > 2 && !storesLayout
+        guard !layout.isDiscrete, layout.channelCount > 2 else { return false }
+        return !storesLayout || namesOnlySpeakersOfWAVE && !layout.isInWAVE
     }
+
+    /// Whether the container has the channel mask of WAVE, or names no more speakers than it.
+    private var namesOnlySpeakersOfWAVE: Bool { [.wav, .w64, .caf, .aiff, .aifc].contains(container) }
 
     private func holdsSamples(of source: AudioShape) -> Bool {
         switch (source.sampleKind, sampleKind) {

@@ -2,6 +2,7 @@
 struct BlockADPCMCodec: CodecRules {
     let names = ["adpcm_ima_wav", "adpcm_ms"]
     let packets = CodecTraits(preroll: 0)
+    let leavesSpeakersToContainer = true
 
     func length(of stream: InputStream) -> PacketLength.Rule { .bySize(stream) }
 }
@@ -9,6 +10,7 @@ struct BlockADPCMCodec: CodecRules {
 /// QuickTime's ADPCM, whose blocks depend on those before them.
 struct QuickTimeADPCMCodec: CodecRules {
     let names = ["adpcm_ima_qt"]
+    let leavesSpeakersToContainer = true
 
     func length(of stream: InputStream) -> PacketLength.Rule { .bySize(stream) }
 }

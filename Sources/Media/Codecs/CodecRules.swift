@@ -66,6 +66,9 @@ protocol CodecRules: Sendable {
     /// Why libav cannot decode samples of `bitDepth` bits; `nil` if it can.
     func refusal(of bitDepth: Int) -> String?
 
+    /// Whether only the container names the speakers of the channels.
+    var leavesSpeakersToContainer: Bool { get }
+
     // MARK: Outputs
 
     /// The rate in hertz at which containers count the codec whatever the rate of its samples; `nil` for that rate.
@@ -104,6 +107,7 @@ extension CodecRules {
     func isFloat(_ stream: InputStream) -> Bool { false }
     var isCompanded: Bool { false }
     func refusal(of bitDepth: Int) -> String? { nil }
+    var leavesSpeakersToContainer: Bool { false }
 
     var clockHz: Int? { nil }
     var rollPackets: Int? { nil }

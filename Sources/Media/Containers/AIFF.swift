@@ -48,6 +48,10 @@ struct AIFF: ContainerRules {
         return PCMWidth(bytes: Int(bigEndian(shape[6..<8]) + 7) / 8)
     }
 
+    func speakers(of stream: InputStream, in source: ByteSource) -> SpeakerOrder? {
+        Chunks.iff.layout("CHAN", in: source, countIn: "COMM", at: 0..<2)
+    }
+
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capChunks(isBig: true) }
 
     func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {

@@ -28,6 +28,10 @@ struct CAF: ContainerRules {
 
     func pcmWidth(in source: ByteSource) -> PCMWidth? { PCMWidth(isUnclear: true) }
 
+    func speakers(of stream: InputStream, in source: ByteSource) -> SpeakerOrder? {
+        Self.chunks.layout("chan", in: source, countIn: "desc", at: 24..<28)
+    }
+
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capCAF() }
 
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {

@@ -35,6 +35,10 @@ protocol SourceRules: Sendable {
     /// Whether samples of PCM fill the bytes that the header gives them, which libav does not know; `nil` if libav is right.
     func pcmWidth(in source: ByteSource) -> PCMWidth?
 
+    /// The speakers of the channels, where libav names them wrong; `nil` if libav is right. Only for codecs that leave it
+    /// to the container.
+    func speakers(of stream: InputStream, in source: ByteSource) -> SpeakerOrder?
+
     /// How libav opens the container.
     var opening: OpeningTraits { get }
 
@@ -104,6 +108,7 @@ extension SourceRules {
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] { [] }
     var frameSyntax: FrameSyntax? { nil }
     func pcmWidth(in source: ByteSource) -> PCMWidth? { nil }
+    func speakers(of stream: InputStream, in source: ByteSource) -> SpeakerOrder? { nil }
     var opening: OpeningTraits { OpeningTraits() }
     func packetsThatTellTheCodec(in source: ByteSource) -> Int { 4 }
 

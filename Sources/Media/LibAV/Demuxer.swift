@@ -8,6 +8,9 @@ final class Demuxer {
     private(set) var context: UnsafeMutablePointer<AVFormatContext>?
     /// Set for streams of bare codec frames; it splits them into packets in libav's place.
     private(set) var framed: FramedPackets?
+    /// For each channel in the order of its stream's mask, its number in the stream, where the two differ; by stream
+    /// index.
+    private(set) var channelOrders: [Int: [Int]] = [:]
     /// Readers for streams with long sample tables, of which libav saw only the ends; by stream index.
     private(set) var walks: [Int: SampleWalk] = [:]
     private let stop: StopSignal
@@ -42,6 +45,11 @@ final class Demuxer {
         context = try openShowingLittle(format, reading) ?? Demuxer.open(format, rules, source, reading)
         discardAllButAudio(sparesUnknown: true)
         if rules.opening.needsFirstPacket { readFirstPacket() }
+        for stream in streams where stream.isAudio && stream.codec.leavesSpeakersToContainer {
+            guard let order = rules.speakers(of: stream, in: source) else { continue }
+            try stream.setChannels(order.channelCount, mask: order.mask)
+            channelOrders[stream.index] = order.channels
+        }
         if let width = rules.pcmWidth(in: source) { for stream in streams { try width.correct(stream) } }
         if !allAudioIsDescribed {
             let result = avformat_find_stream_info(context, nil)

@@ -67,6 +67,16 @@ struct InputStream {
     /// Replaces the bytes of a frame of PCM that the demuxer took from the header.
     func setBlockAlign(_ bytes: Int) { pointer.pointee.codecpar.pointee.block_align = Int32(bytes) }
 
+    /// Replaces the channels that the demuxer took from the header. A mask of zero names no speakers.
+    func setChannels(_ count: Int, mask: UInt64) throws {
+        _ = try withChannelLayout(mask: mask, count: count) { layout in
+            try check(
+                av_channel_layout_copy(&pointer.pointee.codecpar.pointee.ch_layout, &layout),
+                "av_channel_layout_copy"
+            )
+        }
+    }
+
     /// The frames in a packet of `count` bytes; `nil` if libav does not know.
     func frames(inPacketOf count: Int) -> Int? {
         let frames = av_get_audio_frame_duration2(pointer.pointee.codecpar, Int32(count))

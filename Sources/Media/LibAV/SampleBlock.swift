@@ -77,9 +77,15 @@ public struct SampleBlock: ~Copyable {
         pointer.pointee.ch_layout.nb_channels = count
     }
 
-    /// Moves channel `order[n]` to index `n`. Only for interleaved samples that no other block shares.
+    /// Moves channel `order[n]` to index `n`. Only for samples that no other block shares.
     mutating func reorder(_ order: [Int]) {
-        guard let width = shape?.format.bytesPerSample, order.count == channelCount else { return }
+        guard let format = shape?.format, order.count == channelCount else { return }
+        let width = format.bytesPerSample
+        if format.isPlanar {
+            let planes = order.map { channel in withPlane(channel) { Array($0) } }
+            for (place, plane) in planes.enumerated() { withMutablePlane(place) { $0.copyBytes(from: plane) } }
+            return
+        }
         withMutablePlane(0) { bytes in
             withUnsafeTemporaryAllocation(byteCount: order.count * width, alignment: 8) { frame in
                 for start in stride(from: 0, to: bytes.count, by: frame.count) {

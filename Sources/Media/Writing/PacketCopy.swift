@@ -31,6 +31,8 @@ final class PacketCopy {
     private var writtenPackets = 0
     /// In 1/256 dB.
     private let opusGain: Int
+    /// Whether the source has its channels in another order than outputs state.
+    private let isReordered: Bool
 
     private final class HeldPacket {
         var packet: Packet
@@ -54,6 +56,7 @@ final class PacketCopy {
         self.traits = traits
         dropsADTSHeaders = source.demuxer.rules.packets.beginWithADTSHeaders && !traits.keepADTSHeaders
         opusGain = track.codec.gain(of: source.demuxer.streams[source.track.index])
+        isReordered = source.demuxer.channelOrders[source.track.index] != nil
         self.muxer = muxer
         self.begin = begin
     }
@@ -84,6 +87,7 @@ final class PacketCopy {
     private func beginOutput(with packet: borrowing Packet) throws {
         try checkCarried(packet.skip)
         if traits.loseOpusGain, opusGain != 0 { throw refusal("its header states a gain, which would be lost") }
+        if isReordered { throw refusal("its channels are in another order than the output would state") }
         if packet.skip.start > 0, traits.marks == .eitherEnd { trimmedPacket = held.count }
         hasBegun = true
         if dropsADTSHeaders { configuration = try adtsHeader(of: packet).configuration }

@@ -7,6 +7,7 @@ struct PCMCodec: CodecRules {
 
     let names: [String] = []
     let packets = CodecTraits(preroll: 0, isPCM: true)
+    let leavesSpeakersToContainer = true
 
     func length(of stream: InputStream) -> PacketLength.Rule { .ofSamples(stream) }
 
@@ -29,6 +30,7 @@ struct CompandedPCMCodec: CodecRules {
     let names = [Self.mulaw, "pcm_alaw"]
     let packets = CodecTraits(preroll: 0, isPCM: true)
     let isCompanded = true
+    let leavesSpeakersToContainer = true
 
     func length(of stream: InputStream) -> PacketLength.Rule { .ofSamples(stream) }
 

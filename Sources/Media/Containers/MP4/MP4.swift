@@ -22,6 +22,10 @@ struct MP4: ContainerRules, MovieRules {
         try PlainMovie(source, limits)
     }
 
+    func speakers(of stream: InputStream, in source: ByteSource) -> SpeakerOrder? {
+        MP4Layout.speakers(of: stream, in: source)
+    }
+
     // MARK: Tags
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capMP4() }
