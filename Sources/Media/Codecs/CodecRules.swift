@@ -42,7 +42,7 @@ protocol CodecRules: Sendable {
     func markedPriming(of stream: InputStream, in source: ByteSource) -> Int?
 
     /// Where the sound begins in an Ogg file whose first page does not begin at zero.
-    var startInOgg: OggStart { get }
+    func startInOgg(of stream: InputStream) -> OggStart
 
     // MARK: Headers
 
@@ -98,7 +98,7 @@ extension CodecRules {
     func silentStart(of stream: InputStream, frames: Int64, isStated: Bool) -> Int { 0 }
     func markedPriming(of first: borrowing Packet) -> Int? { nil }
     func markedPriming(of stream: InputStream, in source: ByteSource) -> Int? { nil }
-    var startInOgg: OggStart { .counted }
+    func startInOgg(of stream: InputStream) -> OggStart { .counted }
 
     func totalFrames(of stream: InputStream) -> Int64? { nil }
     func gain(of stream: InputStream) -> Int { 0 }

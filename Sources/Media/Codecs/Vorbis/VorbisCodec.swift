@@ -16,5 +16,5 @@ struct VorbisCodec: CodecRules {
     /// The first packet has no packet before it to overlap with.
     func silentStart(of stream: InputStream, frames: Int64, isStated: Bool) -> Int { Int(frames) }
 
-    let startInOgg = OggStart.subtracted
+    func startInOgg(of stream: InputStream) -> OggStart { .subtracted }
 }

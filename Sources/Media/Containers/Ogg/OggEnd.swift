@@ -2,13 +2,16 @@
 struct OggEnd {
     /// The last complete page.
     let lastPage: OggPages.Page?
+    /// How many packets end on that page.
+    let lastPackets: Int
+    private let lastPlace: Int64
     /// Whether the source ends exactly with that page, and the page with a complete packet.
     let isAfterPacket: Bool
 
     /// Searches the end of `source`. A page is at most 65,307 bytes long.
     init(of source: ByteSource) {
         guard let size = source.endSize else {
-            (lastPage, isAfterPacket) = (nil, false)
+            (lastPage, lastPackets, lastPlace, isAfterPacket) = (nil, 0, 0, false)
             return
         }
         let pages = OggPages(source)
@@ -19,12 +22,29 @@ struct OggEnd {
         while place >= 0 {
             if tail[place] == 0x4F, tail[place + 1] == 0x67, let page = pages.goodPage(at: start + Int64(place)) {
                 lastPage = page
+                lastPackets = pages.endedPackets(of: page)
+                lastPlace = start + Int64(place)
                 isAfterPacket = !page.isOpen && start + Int64(place + page.bytes) == size
                 return
             }
             place -= 1
         }
-        (lastPage, isAfterPacket) = (nil, false)
+        (lastPage, lastPackets, lastPlace, isAfterPacket) = (nil, 0, 0, false)
+    }
+
+    /// The position of the page before the last one; `nil` if it has none, or is of another stream.
+    func granuleBefore(in source: ByteSource) -> Int64? {
+        guard let lastPage else { return nil }
+        let pages = OggPages(source)
+        let start = max(0, lastPlace - Int64(OggPages.greatestPage))
+        let tail = source.bytes(at: start, count: Int(lastPlace - start)) ?? []
+        for place in tail.indices.reversed() where place + 27 <= tail.count {
+            guard tail[place] == 0x4F, tail[place + 1] == 0x67, let page = pages.goodPage(at: start + Int64(place)),
+                start + Int64(place + page.bytes) == lastPlace
+            else { continue }
+            return page.serial == lastPage.serial && page.granule >= 0 ? page.granule : nil
+        }
+        return nil
     }
 
     /// The granule position of the first Ogg page with sound, if that page also ends the stream.

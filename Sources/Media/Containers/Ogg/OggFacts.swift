@@ -10,6 +10,70 @@ enum OggFacts {
         return ContainerFacts(soundFrames: frames, isCutAtLength: true)
     }
 
+    /// A stream whose first page does not begin at zero, as in recordings of broadcasts: see `OggStart`.
+    static func excerpt(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
+        guard demuxer.streams.count == 1 else { return nil }
+        let (codec, pages) = (stream.codec, OggPages(demuxer.source))
+        let rule = codec.startInOgg(of: stream)
+        if case .belowZero(let delay) = rule { return delayed(by: delay, pages, demuxer, stream) }
+        guard let page = pages.firstOfSound(PacketLength(stream), stream), !page.endsStream,
+            let start = page.start, start > 0
+        else { return nil }
+        let last = OggEnd(of: demuxer.source).lastPage
+        guard case .counted = rule else { return ContainerFacts(isExcerpt: true) }
+        guard let last, last.serial == page.serial else { return ContainerFacts(isOpenEnded: true, isExcerpt: true) }
+        let preSkip = Int64(codec.preSkip(of: stream) ?? 0)
+        let sound = last.granule - start - preSkip
+        guard sound > 0 else { return ContainerFacts(isOpenEnded: true, isExcerpt: true) }
+        return ContainerFacts(
+            soundFrames: sound,
+            tolerance: last.endsStream ? 0 : Int64(stream.sampleRateHz),
+            isExcerpt: true
+        )
+    }
+
+    /// A stream of which libav drops neither the delay of the codec nor the padding.
+    private static func delayed(by delay: CodecDelay, _ pages: OggPages, _ demuxer: Demuxer, _ stream: InputStream)
+        -> ContainerFacts?
+    {
+        guard let first = pages.firstOfSound(PacketLength(stream), stream), let frames = first.frames else {
+            return nil
+        }
+        // Pages may count in the frames that the header states.
+        let stated = frames / Int64(delay.packetFrames) * Int64(delay.statedPacketFrames)
+        let countsStated = abs(first.granule - stated) < abs(first.granule - frames)
+        func sound(_ granule: Int64) -> Int64 {
+            guard countsStated, delay.statedPacketFrames > 0 else { return granule }
+            return granule * Int64(delay.packetFrames) / Int64(delay.statedPacketFrames)
+        }
+        if first.endsStream {
+            // Nothing states where the look-ahead ends and the padding begins.
+            let priming = min(max(0, frames - sound(first.granule)), Int64(delay.encoder)) + Int64(delay.decoder)
+            return ContainerFacts(
+                primingFrames: Int(priming),
+                soundFrames: max(0, min(sound(first.granule), frames - priming)),
+                isCutAtLength: true
+            )
+        }
+        let start = sound(first.granule) - frames
+        let priming = Int(max(0, -start)) + delay.decoder
+        let end = OggEnd(of: demuxer.source)
+        guard let last = end.lastPage, last.serial == first.serial, last.endsStream else {
+            return ContainerFacts(primingFrames: priming, isOpenEnded: true)
+        }
+        // With less padding than the decoder's delay, the end of the sound never leaves the decoder.
+        var held: Int64 = 0
+        if let before = end.granuleBefore(in: demuxer.source) {
+            let padding = Int64(end.lastPackets * delay.packetFrames) - (sound(last.granule) - sound(before))
+            held = max(0, Int64(delay.decoder) - max(0, padding))
+        }
+        return ContainerFacts(
+            primingFrames: priming,
+            soundFrames: sound(last.granule) - max(0, start) - held,
+            isCutAtLength: true
+        )
+    }
+
     /// FLAC also states its length in its own header. If no page is marked as the last, only that length
     /// distinguishes a truncated stream from one that is still being written.
     static func flacHeader(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
@@ -17,34 +81,5 @@ enum OggFacts {
             let last = OggEnd(of: demuxer.source).lastPage, !last.endsStream, total > last.granule
         else { return nil }
         return ContainerFacts(soundFrames: total)
-    }
-
-    /// A stream whose first page does not begin at zero, as in recordings of broadcasts: see `OggStart`.
-    static func excerpt(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
-        let codec = stream.codec
-        guard demuxer.streams.count == 1,
-            let start = OggPages(demuxer.source).startOfSound(PacketLength(stream), stream),
-            start.frame > 0 || codec.startInOgg == .belowZero
-        else { return nil }
-        let end = OggEnd(of: demuxer.source).lastPage
-        let last = end?.serial == start.serial ? end : nil
-        if codec.startInOgg == .belowZero {
-            // libav drops neither the look-ahead nor the padding. Of a pipe, the last page comes too late.
-            let priming = Int(max(0, -start.frame))
-            guard let last, last.endsStream else { return ContainerFacts(primingFrames: priming, isOpenEnded: true) }
-            let sound = last.granule - max(0, start.frame)
-            return ContainerFacts(primingFrames: priming, soundFrames: sound, isCutAtLength: true)
-        }
-        guard codec.startInOgg != .subtracted, let last else {
-            return ContainerFacts(isOpenEnded: codec.startInOgg != .subtracted, isExcerpt: true)
-        }
-        let preSkip = Int64(codec.preSkip(of: stream) ?? 0)
-        let sound = last.granule - start.frame - preSkip
-        guard sound > 0 else { return ContainerFacts(isOpenEnded: true, isExcerpt: true) }
-        return ContainerFacts(
-            soundFrames: sound,
-            tolerance: last.endsStream ? 0 : Int64(stream.sampleRateHz),
-            isExcerpt: true
-        )
     }
 }

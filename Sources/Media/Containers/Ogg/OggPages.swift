@@ -93,25 +93,43 @@ final class OggPages {
         return last.granule + (missing + firstFrames - 1) / firstFrames * firstFrames
     }
 
-    /// The position of the first frame on the first page of sound, and the stream's serial number;
-    /// `nil` if the page does not tell.
-    func startOfSound(_ lengths: PacketLength, _ stream: InputStream) -> (frame: Int64, serial: UInt32)? {
+    /// The first page of sound.
+    struct FirstOfSound {
+        let granule: Int64
+        let serial: UInt32
+        let endsStream: Bool
+        /// Frames of the packets that begin and end on it; `nil` if they do not tell.
+        let frames: Int64?
+
+        /// The position of its first frame; `nil` if the page does not tell.
+        var start: Int64? { frames.map { granule - $0 } }
+    }
+
+    /// The first page with a position beyond zero; `nil` if the headers do not end.
+    func firstOfSound(_ lengths: PacketLength, _ stream: InputStream) -> FirstOfSound? {
         var place: Int64 = 0
         // Headers with a cover of 16 MB take 250 pages.
         for _ in 0..<1000 {
             guard let page = goodPage(at: place) else { return nil }
             place += Int64(page.bytes)
             if page.granule == 0 || page.beginsStream { continue }
+            guard page.granule > 0 else { return nil }
             // Where packets overlap, the first one yields nothing.
             let packets = packets(of: page)
             let counted = stream.codec.packets.firstFillsWindow ? packets : packets.prefix(1) + packets
-            guard !packets.isEmpty, page.granule > 0, !page.endsStream,
-                let frames = buffer.withUnsafeBytes({ lengths.frames(in: $0, counted) })
-            else { return nil }
-            return (page.granule - frames, page.serial)
+            let frames = packets.isEmpty ? nil : buffer.withUnsafeBytes { lengths.frames(in: $0, counted) }
+            return FirstOfSound(
+                granule: page.granule,
+                serial: page.serial,
+                endsStream: page.endsStream,
+                frames: frames
+            )
         }
         return nil
     }
+
+    /// How many packets end on the page that was read last.
+    func endedPackets(of page: Page) -> Int { buffer[27..<page.bodyStart].count { $0 < 255 } }
 
     /// The packets that begin and end on the page in the buffer.
     private func packets(of page: Page) -> [Range<Int>] {

@@ -5,6 +5,18 @@ enum OggStart {
     case counted
     /// At the first page, which libav subtracts from the length.
     case subtracted
-    /// Below zero, by the look-ahead of the encoder.
-    case belowZero
+    /// Below zero, by the look-ahead of the encoder. libav knows of no delay.
+    case belowZero(CodecDelay)
+}
+
+/// By how many frames a codec delays its sound, where packets do not state it.
+struct CodecDelay: Hashable {
+    /// The look-ahead of the encoder.
+    var encoder = 0
+    /// The delay of the decoder.
+    var decoder = 0
+    /// The frames of a packet.
+    var packetFrames = 1
+    /// The same according to the codec's header, in which pages may count.
+    var statedPacketFrames = 1
 }
