@@ -17,7 +17,9 @@ final class ByteSource {
     let descriptor: Int32
     let isSeekable: Bool
     let stop: StopSignal
-    /// Bytes of a regular file; `nil` for a pipe.
+    /// Where the source begins in a regular file. All other offsets count from there.
+    let start: Int64
+    /// Bytes of a regular file from `start` on; `nil` for a pipe.
     let size: Int64?
     private(set) var context: UnsafeMutablePointer<AVIOContext>?
     private var offset: Int64 = 0
@@ -74,7 +76,8 @@ final class ByteSource {
     /// Whether libav reads the pipe, which then keeps what libav has yet to read.
     private var libAVReads = true
 
-    init(descriptor: Int32, stop: StopSignal) throws {
+    /// `start` is where the source begins in a regular file.
+    init(descriptor: Int32, stop: StopSignal, from start: Int64 = 0) throws {
         var status = stat()
         guard sluice_fstat(descriptor, &status) == 0 else {
             throw MediaError(.sourceIO, at: .open, "the source's descriptor is not usable: \(systemText(errno))")
@@ -84,7 +87,8 @@ final class ByteSource {
         self.descriptor = descriptor
         self.stop = stop
         isSeekable = kind == S_IFREG
-        size = kind == S_IFREG ? Int64(status.st_size) : nil
+        self.start = start
+        size = kind == S_IFREG ? max(0, Int64(status.st_size) - start) : nil
 
         let buffer = av_malloc(Self.bufferBytes)
         guard let buffer else { throw MediaError(.outOfMemory, at: .open, "no memory for the source's buffer") }
@@ -138,10 +142,13 @@ final class ByteSource {
         return Int32(got)
     }
 
+    /// Where `place` of the source lies in its file.
+    private func fileOffset(_ place: Int64) -> Int64 { start.addingSaturated(place) }
+
     /// Returns zero at the end, and a negative error.
     private func readFile(into bytes: UnsafeMutablePointer<UInt8>, upTo count: Int) -> Int {
         while !stop.isStopped {
-            let got = pread(descriptor, bytes, count, off_t(offset))
+            let got = pread(descriptor, bytes, count, off_t(fileOffset(offset)))
             if got >= 0 { return got }
             if errno == EINTR || errno == EAGAIN { continue }
             if failure == nil { failure = errno }
@@ -292,7 +299,7 @@ final class ByteSource {
             if !readAhead(to: place.addingSaturated(Int64(buffer.count))), pipeHasEnded { progress.isExhausted = true }
             return pipe.copy(place, into: buffer)
         }
-        let got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(place))
+        let got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(fileOffset(place)))
         if got < 0, failure == nil { failure = errno }
         return max(0, got)
     }
@@ -313,7 +320,7 @@ final class ByteSource {
     func bytes(at place: Int64, count: Int) -> [UInt8]? {
         guard place >= 0, count > 0 else { return nil }
         if isSeekable, let window, count <= window.reach {
-            return window.bytes(at: place, count: count, of: descriptor)
+            return window.bytes(at: fileOffset(place), count: count, of: descriptor)
         }
         let end = place.addingSaturated(Int64(count))
         if !isSeekable, end <= Int64(PipeBuffer.headLimit) || place <= pipe.end && count <= PipeBuffer.headLimit {
@@ -322,7 +329,7 @@ final class ByteSource {
         var bytes = [UInt8](repeating: 0, count: count)
         let got =
             isSeekable
-            ? pread(descriptor, &bytes, count, off_t(place))
+            ? pread(descriptor, &bytes, count, off_t(fileOffset(place)))
             : bytes.withUnsafeMutableBytes { pipe.copy(place, into: $0) }
         guard got > 0 else { return nil }
         return Array(bytes.prefix(got))

@@ -42,6 +42,10 @@ public final class PacketOutput {
                 try checkEnd()
                 return false
             }
+            if feed.nextLink != nil {
+                let detail = "the source has several streams one after the other, each with its own headers"
+                throw failure(.passthroughRefused, detail)
+            }
             // `checkEnd` handles a packet that the end of the source cuts short.
             if packet.isMarkedCorrupt, try feed.hasMore() {
                 throw failure(.corruptStream, "the container marks a packet as damaged")

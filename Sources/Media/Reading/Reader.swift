@@ -259,7 +259,7 @@ extension Reader {
         )
     }
 
-    private static func refuseUndecodable(_ stream: InputStream, _ track: Track) throws {
+    static func refuseUndecodable(_ stream: InputStream, _ track: Track) throws {
         guard stream.decoder != nil else { throw unsupported(track) }
         if let detail = track.codec.refusal(of: track.bitDepth) {
             throw MediaError(.unsupportedBitDepth, at: .probe, detail, stream: track.index)

@@ -80,6 +80,12 @@ struct TrackClock {
         from == to ? frames : frames.scaledSaturated(by: to, over: from)
     }
 
+    /// Takes what was counted beyond `end` for padding.
+    mutating func cut(at end: Int64) { place = min(place, end) }
+
+    /// Goes on with another stream, before whose sound lie `priming` frames.
+    mutating func beginLink(priming: Int) { (self.priming, skipsByPacket) = (priming, false) }
+
     // MARK: Losses
 
     /// Counts `frames` that no packet gives. Returns those that were sound and not priming; `pass` or `oweSilence`

@@ -34,7 +34,7 @@ extension TrackOutput {
     /// Classifies the damage, and throws if the damage mode does not tolerate it.
     private func settle(_ error: LibAVError) throws {
         journal.expectNothing()
-        if feed.isComplete(after: clock.reached) { return }
+        if feed.isComplete(after: heardOfLink) { return }
         if feed.isPadding(packet), try !feed.hasMore() { return }
         let isCut = try !feed.hasMore() && feed.isAtEndOfSource
         try bear(
@@ -103,13 +103,20 @@ extension TrackOutput {
     private func isWanted(_ loss: Loss) -> Bool { cursor.isTouched(at: clock.reached, by: loss.frames) }
 
     /// Where the output ends at the latest once there is damage.
-    private var certainEnd: Int64? { feed.endsWhereItPromised ? track.length.exactFrames : feed.soundEnd }
+    private var certainEnd: Int64? {
+        (feed.endsWhereItPromised ? link.track.length.exactFrames : feed.soundEnd).map {
+            link.place(of: $0, rate: clock.rate)
+        }
+    }
+
+    /// Frames of the stream that is read, at its own rate.
+    private var heardOfLink: Int64 { link.frames(upTo: clock.reached, rate: clock.rate) }
 
     /// The longest loss possible, so that damaged numbers do not produce hours of silence.
     private var greatestLoss: Int64 {
-        guard let promised = track.length.frames else { return Int64(track.sampleRateHz) * 600 }
+        guard let promised = link.track.length.frames else { return Int64(track.sampleRateHz) * 600 }
         if let certainEnd { return max(0, certainEnd - clock.reached) }
-        let left = promised + Int64(track.sampleRateHz / 5) - clock.reached
+        let left = link.place(of: promised, rate: clock.rate) + Int64(track.sampleRateHz / 5) - clock.reached
         return left > 0 ? left : Int64(track.sampleRateHz) * 600
     }
 
@@ -146,7 +153,7 @@ extension TrackOutput {
     }
 
     func endEarly(_ error: LibAVError) throws {
-        let delivered = clock.reached + (journal.pending?.frames ?? 0)
+        let delivered = heardOfLink + (journal.pending?.frames ?? 0)
         if feed.isComplete(after: delivered) { return }
         let isCut = feed.isAtEndOfSource
         // The promised length, if there is one, decides how much is missing.
@@ -174,21 +181,21 @@ extension TrackOutput {
         }
         remarks = feed.remarks
         journal.bear(feed.takeLoss())
-        let length = feed.isJoined ? feed.joinedFrames.map(LengthPromise.exact) ?? .none : track.length
-        let isComplete = length.exactFrames.map { clock.reached >= $0 } ?? false
+        let length = feed.isJoined ? feed.joinedFrames.map(LengthPromise.exact) ?? .none : link.track.length
+        let isComplete = length.exactFrames.map { heardOfLink >= $0 } ?? false
         if let loss = journal.pending, !isComplete {
-            let left = length.exactFrames.map { max(0, $0 - clock.reached) } ?? .max
+            let left = length.exactFrames.map { max(0, $0 - heardOfLink) } ?? .max
             try enter(Loss(code: loss.code, frames: min(loss.frames, left), detail: loss.detail, cause: loss.cause))
         }
         journal.takePending()
-        let missing = feed.headerCountsItself ? 0 : length.shortfall(clock.reached)
+        let missing = feed.headerCountsItself ? 0 : length.shortfall(heardOfLink)
         if missing > 0, let promised = length.frames {
             try enter(
                 Loss(
                     code: .truncated,
                     frames: missing,
                     detail: (feed.isJoined ? "the headers of the joined files promise " : "the header promises ")
-                        + "\(MediaTime(frames: promised, rate: track.sampleRateHz)) "
+                        + "\(MediaTime(frames: promised, rate: link.track.sampleRateHz)) "
                         + "(frame \(promised)), but the data ends earlier"
                 )
             )
@@ -199,7 +206,7 @@ extension TrackOutput {
         }
         if missing == 0, let loss = feed.uncountedSound { try enter(loss) }
         // The MD5 in the header is that of the first of joined files.
-        if let digest, journal.account.isEmpty, !feed.isJoined, !digest.matches() {
+        if let digest, journal.account.isEmpty, !feed.isJoined, !link.isLater, !digest.matches() {
             let detail =
                 "every frame can be decoded, but the MD5 of all samples is not the MD5 in the header, so the samples or "
                 + "the header were changed after encoding"

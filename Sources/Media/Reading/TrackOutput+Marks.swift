@@ -17,6 +17,8 @@ extension TrackOutput {
 
     /// Returns to an earlier place, from which `frame` is reached.
     func goBack(to frame: Int64) throws {
+        // Marks lie in the first stream.
+        if link.isLater { return try reopenSource() }
         while let mark = index?.last(upTo: frame) {
             if try land(on: mark) { return }
             index!.remove(mark)

@@ -19,6 +19,10 @@ public final class TrackOutput {
     private let reopen: () throws -> Demuxer
     var decoder: Decoder
     var feed: PacketFeed
+    /// The stream that is read.
+    var link: SourceLink
+    /// Where the next stream begins in the source, while the decoder gives the rest of this one.
+    var linkAhead: Int64?
     var packet: Packet
     /// Where the output is on the track's time line.
     var clock: TrackClock
@@ -55,6 +59,7 @@ public final class TrackOutput {
         reopen: @escaping () throws -> Demuxer
     ) throws {
         self.track = track
+        link = SourceLink(track)
         self.cursor = cursor
         clock = TrackClock(rate: track.sampleRateHz, priming: track.undroppedPriming)
         self.options = options
@@ -130,8 +135,12 @@ public final class TrackOutput {
             switch answer {
             case .filled: return try keepSound(of: &block, trueSkip(skip))
             case .ended:
-                phase = .ended
-                try settleEnd()
+                if let linkAhead {
+                    try begin(linkAt: linkAhead)
+                } else {
+                    phase = .ended
+                    try settleEnd()
+                }
                 return false
             case .wantsInput:
                 try sendNextPacket(for: range)
@@ -144,13 +153,21 @@ public final class TrackOutput {
     }
 
     private func sendNextPacket(for range: Range<Int64>) throws {
-        guard phase == .decoding else { return phase = .ended }
+        guard phase == .decoding else {
+            if let linkAhead { return try begin(linkAt: linkAhead) }
+            return phase = .ended
+        }
         try skipAhead(to: range.lowerBound)
         try markPlace()
         let before = clock.decoded
         guard try feed.next(into: &packet) else {
-            if let error = feed.takeEarlyEnd() { try endEarly(error) }
+            linkAhead = feed.linkBehindLast
+            if let error = feed.takeEarlyEnd(), linkAhead == nil || !feed.isReadUpToLink { try endEarly(error) }
             phase = .draining
+            return try decoder.sendEnd()
+        }
+        if let next = feed.nextLink {
+            (linkAhead, phase) = (next, .draining)
             return try decoder.sendEnd()
         }
         index?.note(packet, at: before)
@@ -162,7 +179,7 @@ public final class TrackOutput {
             ? journal.pending
             : try feed.missing(
                 before: packet,
-                decoded: clock.decoded,
+                decoded: clock.decoded - link.decoded,
                 estimate: journal.pending,
                 usual: usualFrames
             )
@@ -238,7 +255,8 @@ public final class TrackOutput {
     /// Where the sound certainly ends. Anything that the decoder gives beyond it is padding.
     var soundEnd: Int64 {
         // Sound beyond the promised length is kept, except padding, and except frames after damage was recorded.
-        (journal.account.isEmpty || !feed.endsWhereItPromised ? feed.soundEnd : track.length.exactFrames) ?? .max
+        let end = journal.account.isEmpty || !feed.endsWhereItPromised ? feed.soundEnd : link.track.length.exactFrames
+        return end.map { link.place(of: $0, rate: clock.rate) } ?? .max
     }
 
     // MARK: Ranges
@@ -269,6 +287,7 @@ public final class TrackOutput {
         feed = try PacketFeed(demuxer, track, bearsDamage: options.damage != .strict)
         decoder = try TrackOutput.decoder(of: track, in: demuxer)
         clock = TrackClock(rate: track.sampleRateHz, priming: track.undroppedPriming)
+        (link, linkAhead) = (SourceLink(track), nil)
         phase = .decoding
         cursor.forgetHeld()
         journal.startOver()

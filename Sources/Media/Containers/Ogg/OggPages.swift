@@ -18,12 +18,15 @@ final class OggPages {
         /// The last good page of each stream.
         fileprivate var lastPages: [UInt32: Page] = [:]
         fileprivate var gaps: [UInt32: Break] = [:]
-        fileprivate var isChained = false
+        fileprivate var nextLink: Int64?
         fileprivate var hasPassedJunk = false
     }
 
+    /// Where the first stream began that follows the sound of another one; `nil` if none was met.
+    var nextLink: Int64? { state.nextLink }
+
     /// Whether a stream began after the sound of another one.
-    var isChained: Bool { state.isChained }
+    var isChained: Bool { nextLink != nil }
 
     enum Break {
         case none
@@ -56,7 +59,9 @@ final class OggPages {
                 continue
             }
             let last = state.lastPages[page.serial]
-            if page.beginsStream, state.lastPages.contains(where: { $0.value.granule > 0 }) { state.isChained = true }
+            if page.beginsStream, nextLink == nil, state.lastPages.contains(where: { $0.value.granule > 0 }) {
+                state.nextLink = state.place
+            }
             // A listener who joins a broadcast gets its headers first, then the live pages.
             let isJoined = last?.granule == 0 && last?.isOpen == false && !state.hasPassedJunk
             if let last, page.number != last.number &+ 1, !page.beginsStream, !isJoined {

@@ -7,6 +7,8 @@ struct Arrival {
     /// Its first frame according to the number in it.
     var start: Int64?
     var pages = OggPages.Arrival()
+    /// Where the stream of the packet begins in the source, if it follows another one.
+    var link: Int64?
 
     /// Whether pages are missing before the packet.
     var isSuspect: Bool { pages.gap != .none }

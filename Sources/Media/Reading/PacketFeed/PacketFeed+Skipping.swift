@@ -43,7 +43,7 @@ extension PacketFeed {
             guard try next(into: &scratch) else { break }
             if counts.isBroken { throw SkipFailure() }
             let start = try clockPlace(of: scratch, counted: before)
-            guard let frames = counts.frames, start + frames <= frame, scratch.isPlain else {
+            guard let frames = counts.frames, start + frames <= frame, scratch.isPlain, nextLink == nil else {
                 putBack(&scratch, at: before)
                 gaps.skipNext(hasMoved && codec.firstFillsWindow)
                 return hasMoved ? before + (codec.firstFillsWindow ? counts.frames ?? 0 : 0) : nil

@@ -145,6 +145,7 @@ struct PacketFeed: ~Copyable {
         if numbers != nil { lookAhead.arrival.start = numbers!.start(of: packet, isFirst: counts.isAtFirst) }
         if let pages, let place = packet.place {
             lookAhead.arrival.pages = pages.arrive(at: place, firstFrames: counts.frames, counts.lengths)
+            if demuxer.source.isSeekable { lookAhead.arrival.link = pages.nextLink }
         }
     }
 
@@ -162,6 +163,23 @@ struct PacketFeed: ~Copyable {
 
     /// The loss found before the packet handed out last, or after the last packet.
     mutating func takeLoss() -> Loss? { arrival.takeLoss() }
+
+    /// Where the next stream begins, if the current packet belongs to it and not to the stream of this feed.
+    var nextLink: Int64? { arrival.link }
+
+    /// The same behind the last packet. libav does not give the packets of a stream with another codec.
+    var linkBehindLast: Int64? {
+        if let pages, let size = demuxer.source.size { _ = pages.arrive(at: size, firstFrames: nil, counts.lengths) }
+        return pages?.nextLink
+    }
+
+    /// Whether no page of this stream lies between the last packet and the next stream. libav may refuse the next stream.
+    var isReadUpToLink: Bool {
+        guard let pages, let link = pages.nextLink, let page = pages.goodPage(at: counts.lastPlace) else {
+            return false
+        }
+        return page.endsStream || counts.lastPlace + Int64(page.bytes) == link
+    }
 
     /// Whether the current packet was assembled from parts that do not belong together.
     mutating func isSpliced() throws -> Bool {
