@@ -147,7 +147,7 @@ import Testing
         let file = try OpenFile.reading(path)
         let reader = try Reader(descriptor: file.descriptor)
         for start in [60_000, 10, 49_000, 120_000, 51_000] {
-            let range = MediaTimeRange(
+            let range = try MediaTimeRange(
                 start: MediaTime(frames: Int64(start), rate: 48_000),
                 duration: MediaTime(frames: 5_000, rate: 48_000)
             )

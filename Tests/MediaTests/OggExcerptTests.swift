@@ -102,4 +102,34 @@ import Testing
         broken.sound[0][100] ^= 0xFF
         #expect(Converted.code { _ = try outcome(broken.bytes) } == .corruptStream)
     }
+
+    /// The pages of a broadcast begin at a late number and position, behind headers that count no position, or behind a
+    /// tag.
+    @Test(arguments: Kind.allCases, [true, false]) func pagesThatBeginLateAreWhole(kind: Kind, hasTag: Bool) throws {
+        var file = try whole(kind)
+        for number in file.sound.indices {
+            let granule = try Bytes.little(Int64.self, in: file.sound[number], at: 6)
+            OggFile.setGranule(granule + 5_000_000, of: &file.sound[number])
+        }
+        if !hasTag { OggFile.setGranule(-1, of: &file.headers[file.headers.count - 1]) }
+        let headers = file.headers.count
+        let pages = file.renumbering { UInt32($0 < headers ? $0 : $0 + 700) }
+        let tag: [UInt8] = Array("ID3".utf8) + [3, 0, 0, 0, 0, 0, 10] + [UInt8](repeating: 0, count: 10)
+        let outcome = try self.outcome((hasTag ? tag : []) + pages)
+        let sound = try WAVFile.read(path: folder.path("out.wav"))
+        let reference = try FFmpeg.decode(folder.path("cut.ogg"))
+        #expect(outcome.damage.isEmpty && sound.frames == reference.frames && sound.frames > 48_000 * 6)
+    }
+
+    /// libav ends FLAC in Ogg with an empty packet. The last page tells where it begins without it.
+    @Test func skippedNumberBeforeTheLastPageLosesNothing() throws {
+        let path = folder.path("a.ogg")
+        let clip = Signal.noise(seed: 4, rate: 44_100, frames: 57_330, channels: 2, amplitude: 0.1).pcm(.s16)
+        try FFmpeg.encode(clip, to: path, ["-c:a", "flac"])
+        let file = try OggFile(Bytes.read(path))
+        let last = file.headers.count + file.sound.count - 1
+        try Bytes.write(file.renumbering { UInt32($0 == last ? $0 + 3 : $0) }, to: path)
+        let read = try ReadBack.file(path)
+        #expect(try read.damage.isEmpty && read.pcm.converted(to: .s16) == clip)
+    }
 }

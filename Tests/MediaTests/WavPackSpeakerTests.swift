@@ -29,4 +29,33 @@ import Testing
         let pipe = try FilledPipe.holding(try Bytes.read(folder.path("a.wv")))
         #expect(try ReadBack(descriptor: pipe.reading).deliveredFrames == 200_001)
     }
+
+    /// libav refuses blocks that name no speakers.
+    @Test(arguments: [3, 4, 5, 6, 7, 8]) func moreChannelsWithoutSpeakersKeepTheirOrder(channels: Int) throws {
+        let (wav, path) = (folder.path("a.wav"), folder.path("a.wv"))
+        let noise = Signal.noise(seed: 5, rate: 48_000, frames: 60_001, channels: channels, amplitude: 0.4).pcm(.s16)
+        try WAVFile.write(noise, to: wav, options: .init(isExtensible: true, leavesOutChannelMask: true))
+        try Run.program("wavpack", ["-q", "-y", wav, "-o", path]).checked()
+        let read = try Decoded.file(path)
+        #expect(read.track.channelMask == 0 && read.shape?.channelMask == 0 && read.track.length == .exact(60_001))
+        #expect(try read.pcm.converted(to: .s16) == noise && Player.wvunpack.decode(path, in: folder) == noise)
+        let output = folder.path("out.wav")
+        let outcome = try Converted.file(path, to: output, as: AudioFormat(container: .wav), verifies: true)
+        #expect(try outcome.remarks.isEmpty && WAVFile.read(path: output) == noise)
+    }
+
+    /// libav returns to the start of a block of several channels, and of an unusual rate.
+    @Test(arguments: [(1, 48_000), (2, 48_000), (6, 48_000), (2, 47_999), (6, 96_000)], [true, false])
+    func pipeSoundsAsTheFile(shape: (channels: Int, rate: Int), isNamed: Bool) throws {
+        let (wav, path) = (folder.path("a.wav"), folder.path("a.wv"))
+        let noise = Signal.noise(seed: 6, rate: shape.rate, frames: 60_001, channels: shape.channels, amplitude: 0.4)
+        let pcm = noise.pcm(.s16)
+        try WAVFile.write(pcm, to: wav, options: .init(isExtensible: true, leavesOutChannelMask: !isNamed))
+        try Run.program("wavpack", ["-q", "-y", wav, "-o", path]).checked()
+        let whole = try Decoded.file(path)
+        let pipe = try FilledPipe.holding(Bytes.read(path))
+        let read = try Decoded.descriptor(pipe.reading)
+        #expect(try read.pcm == whole.pcm && read.pcm.converted(to: .s16) == pcm)
+        #expect(read.track.channelMask == whole.track.channelMask && read.track.length == whole.track.length)
+    }
 }

@@ -66,7 +66,7 @@ protocol CodecRules: Sendable {
     /// Why libav cannot decode samples of `bitDepth` bits; `nil` if it can.
     func refusal(of bitDepth: Int) -> String?
 
-    /// Whether only the container names the speakers of the channels.
+    /// Whether the container may know better which speakers the channels have.
     var leavesSpeakersToContainer: Bool { get }
 
     // MARK: Outputs

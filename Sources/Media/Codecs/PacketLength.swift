@@ -66,7 +66,8 @@ struct PacketLength {
         case .numbered: count = { FLACFrameHeader($0)?.frames }
         }
         var sum: Int64 = 0
-        for (number, packet) in packets.enumerated() {
+        // libav ends FLAC in Ogg with an empty packet.
+        for (number, packet) in packets.enumerated() where !packet.isEmpty {
             guard let frames = count(UnsafeRawBufferPointer(rebasing: bytes[packet])), frames >= 0 else { return nil }
             if number > 0 { sum += Int64(frames) }
         }

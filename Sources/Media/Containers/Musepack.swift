@@ -6,29 +6,16 @@ struct Musepack: SourceRules {
     private static let decoderDelay = 481
     private static let packetFrames: Int64 = 1152
 
-    /// The first packet of version 8 states the total samples and the silent samples at the start. libav honours
-    /// neither, nor the decoder delay.
+    var packets: PacketTraits { PacketTraits(mayKeepAtEnd: isVersion8 ? Int64(Self.decoderDelay) : 0) }
+
+    /// The stream header of version 8 states the total samples and the silent samples at the start. libav honours neither,
+    /// nor the decoder delay.
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
-        guard isVersion8, let bytes = demuxer.source.bytes(at: 0, count: 64), bytes.count == 64,
-            bytes.starts(with: Array("MPCKSH".utf8))
-        else { return nil }
-        var place = 6
-        /// A variable-length number: seven bits per byte, and the top bit says that another byte follows.
-        func number() -> Int64 {
-            var value: Int64 = 0
-            for _ in 0..<8 {
-                value = value << 7 | Int64(bytes[place] & 0x7F)
-                place += 1
-                if bytes[place - 1] & 0x80 == 0 { break }
-            }
-            return value
-        }
-        _ = number()
-        // A checksum and a version lie in between.
-        place += 5
-        let (samples, silence) = (number(), number())
-        guard samples > silence, silence < 1 << 20 else { return nil }
-        return ContainerFacts(primingFrames: Self.decoderDelay + Int(silence), soundFrames: samples - silence)
+        guard isVersion8, let header = MusepackHeader(demuxer.source) else { return nil }
+        let priming = Self.decoderDelay + Int(header.silence)
+        // A header that was written first does not know the total.
+        guard header.samples > header.silence else { return ContainerFacts(primingFrames: priming, isOpenEnded: true) }
+        return ContainerFacts(primingFrames: priming, soundFrames: header.samples - header.silence)
     }
 
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
@@ -37,4 +24,54 @@ struct Musepack: SourceRules {
 
     /// libav reads on past the samples.
     func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { isVersion8 ? track.length.exactFrames : nil }
+}
+
+/// The stream header of Musepack version 8, which is a packet among the first ones.
+struct MusepackHeader {
+    /// Samples of each channel, silent ones included; zero if unknown.
+    let samples: Int64
+    /// Samples at the start that are not sound.
+    let silence: Int64
+
+    private static let mostPackets = 64
+
+    /// `nil` if there is none, and in a pipe if it does not lie at the start.
+    init?(_ source: ByteSource) {
+        var place = TagBlocks.end(in: source, before: source.size ?? .max)
+        guard let mark = source.bytes(at: place, count: 4), mark.elementsEqual("MPCK".utf8) else { return nil }
+        place += 4
+        for _ in 0..<Self.mostPackets {
+            guard let bytes = source.bytes(at: place, count: 64), bytes.count > 3 else { return nil }
+            var reader = Numbers(bytes: bytes, place: 2)
+            // The size counts all of the packet.
+            guard let size = reader.next(), size > 2 else { return nil }
+            guard bytes[..<2].elementsEqual("SH".utf8) else {
+                place = place.addingSaturated(size)
+                continue
+            }
+            // A checksum and a version lie in between.
+            reader.place += 5
+            guard let samples = reader.next(), let silence = reader.next(), silence < 1 << 20 else { return nil }
+            (self.samples, self.silence) = (samples, silence)
+            return
+        }
+        return nil
+    }
+
+    /// Numbers of variable length: seven bits per byte, and the top bit says that another byte follows.
+    private struct Numbers {
+        let bytes: [UInt8]
+        var place: Int
+
+        mutating func next() -> Int64? {
+            var value: Int64 = 0
+            for _ in 0..<8 {
+                guard bytes.indices.contains(place) else { return nil }
+                value = value << 7 | Int64(bytes[place] & 0x7F)
+                place += 1
+                if bytes[place - 1] & 0x80 == 0 { return value }
+            }
+            return nil
+        }
+    }
 }

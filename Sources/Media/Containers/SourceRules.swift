@@ -35,8 +35,8 @@ protocol SourceRules: Sendable {
     /// Whether samples of PCM fill the bytes that the header gives them, which libav does not know; `nil` if libav is right.
     func pcmWidth(in source: ByteSource) -> PCMWidth?
 
-    /// The speakers of the channels, where libav names them wrong; `nil` if libav is right. Only for codecs that leave it
-    /// to the container.
+    /// The speakers of the channels, where libav may name them wrong; `nil` if libav is right. Only for codecs that leave
+    /// it to the container.
     func speakers(of stream: InputStream, in source: ByteSource) -> SpeakerOrder?
 
     /// How libav opens the container.
@@ -150,6 +150,8 @@ struct OpeningTraits: Hashable {
     var needsFirstPacket = false
     /// Whether libav calls a stream data before it has seen its packets, although it may be sound.
     var mayCallSoundData = false
+    /// Whether libav returns to the start of the sound while it opens the container.
+    var readsStartTwice = false
 }
 
 /// How libav delivers the packets of a container: what reading asks for each packet.
@@ -176,6 +178,8 @@ struct PacketTraits: Hashable {
     var mayStopEarly = false
     /// Whether sound may follow the length that the header states, because files were joined.
     var mayFollowTheEnd = false
+    /// Frames at the end that may never leave the decoder, because the encoder wrote no packet behind them.
+    var mayKeepAtEnd: Int64 = 0
     /// The tables in which the container states the frames of packets.
     var tables: PacketTables = []
     /// Whether each packet begins with an ADTS header.

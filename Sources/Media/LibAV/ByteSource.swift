@@ -198,6 +198,29 @@ final class ByteSource {
         }
     }
 
+    /// Lets libav return to bytes of a pipe that it has read. Only until the container is open is all of them kept.
+    func beginReplay() {
+        guard !isSeekable, let context else { return }
+        context.pointee.seekable = AVIO_SEEKABLE_NORMAL
+        context.pointee.seek = { opaque, target, whence in
+            Unmanaged<ByteSource>.fromOpaque(opaque!).takeUnretainedValue().seekInPipe(to: target, whence: whence)
+        }
+    }
+
+    func endReplay() {
+        guard !isSeekable, let context else { return }
+        context.pointee.seekable = 0
+        context.pointee.seek = nil
+    }
+
+    private func seekInPipe(to target: Int64, whence: Int32) -> Int64 {
+        guard whence & ~AVSEEK_FORCE == SEEK_SET, (0...Self.openingBytes).contains(target), readAhead(to: target) else {
+            return -Int64(ENOSYS)
+        }
+        offset = target
+        return target
+    }
+
     /// Gives up what was read of a pipe before `place`, apart from its first and newest bytes.
     func forget(before place: Int64) { pipe.forget(before: place) }
 

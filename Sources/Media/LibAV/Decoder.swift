@@ -9,16 +9,16 @@ struct Decoder: ~Copyable {
     private let context: UnsafeMutablePointer<AVCodecContext>
     /// Where libav's decoder is wrong.
     private let traits: DecodingTraits
-    /// For each channel in the order of the mask, its number in the stream; `nil` if both orders are the same.
-    private let channelOrder: [Int]?
+    /// The speakers of the channels; `nil` if libav names them right.
+    private let speakers: SpeakerOrder?
 
     /// Takes ownership of `context`; no other code may free it.
     private init(
         adopting context: UnsafeMutablePointer<AVCodecContext>,
         _ traits: DecodingTraits,
-        _ channelOrder: [Int]?
+        _ speakers: SpeakerOrder?
     ) {
-        (self.context, self.traits, self.channelOrder) = (context, traits, channelOrder)
+        (self.context, self.traits, self.speakers) = (context, traits, speakers)
     }
 
     deinit {
@@ -27,15 +27,15 @@ struct Decoder: ~Copyable {
     }
 
     /// Opens the allowed decoder for a stream. It reports damage as errors and never conceals it;
-    /// the caller decides what to do. `channelOrder` is that of `Demuxer.channelOrders`.
-    static func open(_ stream: InputStream, channelOrder: [Int]?) throws -> Decoder {
+    /// the caller decides what to do. `speakers` are those of `Demuxer.speakers`.
+    static func open(_ stream: InputStream, _ speakers: SpeakerOrder?) throws -> Decoder {
         let parameters = stream.pointer.pointee.codecpar!
         guard let codec = stream.decoder else {
             throw LibAVError("av_codec_iterate", SLUICE_AVERROR_DECODER_NOT_FOUND)
         }
         let context = try allocated(avcodec_alloc_context3(codec), "avcodec_alloc_context3")
         let traits = stream.codec.decoding
-        let decoder = Decoder(adopting: context, traits, channelOrder)
+        let decoder = Decoder(adopting: context, traits, speakers)
         try checkSource(avcodec_parameters_to_context(context, parameters), "avcodec_parameters_to_context")
         context.pointee.pkt_timebase = stream.pointer.pointee.time_base
         context.pointee.thread_count = 1
@@ -71,8 +71,8 @@ struct Decoder: ~Copyable {
         if result == -EAGAIN { return (.wantsInput, (0, 0)) }
         if result == SLUICE_AVERROR_EOF { return (.ended, (0, 0)) }
         try checkSource(result, "avcodec_receive_frame")
-        if traits.inventsLayout(block.channelCount) { block.forgetPositions() }
-        if let channelOrder { block.reorder(channelOrder) }
+        if traits.inventsLayout(block.channelCount) || speakers?.mask == 0 { block.forgetPositions() }
+        if let order = speakers?.channels { block.reorder(order) }
         if traits.labelsRateLate { block.pointer.pointee.sample_rate = context.pointee.sample_rate }
         guard let side = av_frame_get_side_data(block.pointer, AV_FRAME_DATA_SKIP_SAMPLES), side.pointee.size >= 10
         else { return (.filled, (0, 0)) }

@@ -8,9 +8,8 @@ final class Demuxer {
     private(set) var context: UnsafeMutablePointer<AVFormatContext>?
     /// Set for streams of bare codec frames; it splits them into packets in libav's place.
     private(set) var framed: FramedPackets?
-    /// For each channel in the order of its stream's mask, its number in the stream, where the two differ; by stream
-    /// index.
-    private(set) var channelOrders: [Int: [Int]] = [:]
+    /// The speakers of streams whose speakers libav may name wrong; by stream index.
+    private(set) var speakers: [Int: SpeakerOrder] = [:]
     /// Readers for streams with long sample tables, of which libav saw only the ends; by stream index.
     private(set) var walks: [Int: SampleWalk] = [:]
     private let stop: StopSignal
@@ -42,14 +41,12 @@ final class Demuxer {
         let restated = reading.raw == nil ? try rules.headerPatches(in: source) : []
         let patches = restated + (extent?.patches ?? []) + (cap?.patches ?? [])
         if !patches.isEmpty { source.alwaysShow(patches) }
+        if rules.opening.readsStartTwice { source.beginReplay() }
         context = try openShowingLittle(format, reading) ?? Demuxer.open(format, rules, source, reading)
+        source.endReplay()
         discardAllButAudio(sparesUnknown: true)
         if rules.opening.needsFirstPacket { readFirstPacket() }
-        for stream in streams where stream.isAudio && stream.codec.leavesSpeakersToContainer {
-            guard let order = rules.speakers(of: stream, in: source) else { continue }
-            try stream.setChannels(order.channelCount, mask: order.mask)
-            channelOrders[stream.index] = order.channels
-        }
+        try nameSpeakers()
         if let width = rules.pcmWidth(in: source) { for stream in streams { try width.correct(stream) } }
         if !allAudioIsDescribed {
             let result = avformat_find_stream_info(context, nil)
@@ -61,6 +58,8 @@ final class Demuxer {
             }
             if source.isOverBudget { throw Demuxer.overBudget(.invalid("avformat_find_stream_info"), source, name) }
             discardAllButAudio(sparesUnknown: false)
+            // libav has named those of the first packet.
+            try nameSpeakers()
         }
         if reading.raw == nil, let syntax = rules.frameSyntax, streams.first?.isAudio == true {
             framed = FramedPackets(source, streams[0], syntax)
@@ -80,6 +79,14 @@ final class Demuxer {
     deinit { avformat_close_input(&context) }
 
     // MARK: Opening
+
+    private func nameSpeakers() throws {
+        for stream in streams where stream.isAudio && stream.codec.leavesSpeakersToContainer {
+            guard let order = rules.speakers(of: stream, in: source) else { continue }
+            try stream.setChannels(order.channelCount, mask: order.mask)
+            speakers[stream.index] = order
+        }
+    }
 
     /// Opens the container with libav, which may open no other file, protocol or decoder.
     private static func open(

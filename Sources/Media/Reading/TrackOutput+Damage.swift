@@ -188,7 +188,8 @@ extension TrackOutput {
             try enter(Loss(code: loss.code, frames: min(loss.frames, left), detail: loss.detail, cause: loss.cause))
         }
         journal.takePending()
-        let missing = feed.headerCountsItself ? 0 : length.shortfall(heardOfLink)
+        let shortfall = feed.headerCountsItself ? 0 : length.shortfall(heardOfLink)
+        let missing = shortfall > feed.traits.mayKeepAtEnd ? shortfall : 0
         if missing > 0, let promised = length.frames {
             try enter(
                 Loss(

@@ -86,7 +86,7 @@ public final class TrackOutput {
 
     static func decoder(of track: Track, in demuxer: Demuxer) throws -> Decoder {
         do {
-            return try Decoder.open(demuxer.streams[track.index], channelOrder: demuxer.channelOrders[track.index])
+            return try Decoder.open(demuxer.streams[track.index], demuxer.speakers[track.index])
         } catch let error as LibAVError {
             if let format = Allowlist.withheld(codec: track.codecName) { throw MediaError.withheld(format, at: .open) }
             throw MediaError(

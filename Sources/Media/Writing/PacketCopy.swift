@@ -56,7 +56,7 @@ final class PacketCopy {
         self.traits = traits
         dropsADTSHeaders = source.demuxer.rules.packets.beginWithADTSHeaders && !traits.keepADTSHeaders
         opusGain = track.codec.gain(of: source.demuxer.streams[source.track.index])
-        isReordered = source.demuxer.channelOrders[source.track.index] != nil
+        isReordered = source.demuxer.speakers[source.track.index]?.channels != nil
         self.muxer = muxer
         self.begin = begin
     }

@@ -18,13 +18,21 @@ struct OggFile {
         }
     }
 
+    /// Sets the position up to which `page` counts.
+    static func setGranule(_ granule: Int64, of page: inout [UInt8]) {
+        page.replaceSubrange(6..<14, with: withUnsafeBytes(of: granule.littleEndian, Array.init))
+    }
+
     var bytes: [UInt8] { (headers + sound).flatMap { $0 } }
 
     /// The same pages, renumbered without gaps and with correct checksums.
-    var renumbered: [UInt8] {
-        (headers + sound).enumerated().flatMap { number, page in
+    var renumbered: [UInt8] { renumbering { UInt32($0) } }
+
+    /// The same pages with other numbers and correct checksums. `number` gives the number of a page by its index.
+    func renumbering(_ number: (Int) -> UInt32) -> [UInt8] {
+        (headers + sound).enumerated().flatMap { index, page in
             var page = page
-            page.replaceSubrange(18..<22, with: withUnsafeBytes(of: UInt32(number).littleEndian, Array.init))
+            page.replaceSubrange(18..<22, with: withUnsafeBytes(of: number(index).littleEndian, Array.init))
             page.replaceSubrange(22..<26, with: [0, 0, 0, 0])
             let sum = OggFile.checksum(page)
             page.replaceSubrange(22..<26, with: withUnsafeBytes(of: sum.littleEndian, Array.init))

@@ -2,7 +2,7 @@ import TestSupport
 
 /// A decoder program that shares no code with libav.
 enum Player: Sendable {
-    case mpg123, lame, oggdec, opusdec, speexdec, flac, sox
+    case mpg123, lame, oggdec, opusdec, speexdec, flac, mpcdec, wvunpack, sox
 
     /// Decodes `path` to 16-bit samples.
     func decode(_ path: String, in folder: TemporaryFolder) throws -> PCM {
@@ -21,6 +21,8 @@ enum Player: Sendable {
         case .opusdec: ["--quiet", "--rate", "48000", "--no-dither", path, output]
         case .speexdec: ["--quiet", path, output]
         case .flac: ["-s", "-d", "-F", "-f", path, "-o", output]
+        case .mpcdec: [path, output]
+        case .wvunpack: ["-q", "-y", path, "-o", output]
         case .sox: ["-D", path, "-b", "16", output]
         }
     }

@@ -1,5 +1,5 @@
-/// WavPack blocks that libav 5.1 reads wrong: those whose second checksum it computes wrongly, and those of mono and
-/// stereo that name no speakers.
+/// WavPack blocks that libav 5.1 reads wrong: those whose second checksum it computes wrongly, and those that name no
+/// speakers.
 enum WavPackBlock {
     private static let headerBytes = 32
     private static let int32Info: UInt8 = 0x09
@@ -42,15 +42,18 @@ enum WavPackBlock {
         return nil
     }
 
-    /// What libav must see in a block that states the number of its channels, one or two, and no speakers: the usual
-    /// speakers. `nil` for other blocks. WavPack makes such blocks of WAV files whose channel mask is zero.
+    /// What libav must see in a block that states the number of its channels, up to eight, and no speakers: those of mono
+    /// and stereo, or any, which are then forgotten. `nil` for other blocks. WavPack makes such blocks of WAV files whose
+    /// channel mask is zero.
     static func naming(_ block: UnsafeRawBufferPointer) -> (place: Int, bytes: [UInt8])? {
         guard block.count >= headerBytes, block.starts(with: Array("wvpk".utf8)),
             case let end = min(block.count, 8 + little(block, at: 4, count: 4)),
             let (place, body, words) = data(channelInfo, in: block, from: headerBytes, to: end), words == 1,
-            block[place] & isOdd != 0, (1...2).contains(block[body])
+            block[place] & isOdd != 0, (1...8).contains(block[body])
         else { return nil }
-        return (place, [block[place] & ~isOdd, 1, block[body], block[body] == 1 ? 0x04 : 0x03])
+        let count = block[body]
+        let speakers: UInt8 = count == 1 ? 0x04 : UInt8.max >> (8 - count)
+        return (place, [block[place] & ~isOdd, 1, count, speakers])
     }
 
     private static func little(_ bytes: UnsafeRawBufferPointer, at place: Int, count: Int) -> Int {

@@ -4,6 +4,7 @@ import Conversion
 struct WavPackCodec: CodecRules {
     let names = ["wavpack"]
     let packets = CodecTraits(preroll: 0)
+    let leavesSpeakersToContainer = true
     let decoding = DecodingTraits(isMisjudged: WavPackBlock.sharesLowBits, mended: WavPackBlock.naming)
 
     func length(of stream: InputStream) -> PacketLength.Rule {

@@ -92,7 +92,7 @@ struct OggEnd {
 
     /// Whether the source is a single stream from its first page to its last, and the last is marked as such.
     static func isOfFirstStream(_ source: ByteSource) -> Bool {
-        guard let first = OggPages(source).goodPage(at: 0), let last = OggEnd(of: source).lastPage else {
+        guard let first = OggPages(source).first?.page, let last = OggEnd(of: source).lastPage else {
             return false
         }
         return last.endsStream && first.serial == last.serial

@@ -50,7 +50,8 @@ final class OggPages {
         var arrival = Arrival()
         while state.place <= target, !source.stop.isStopped {
             guard let page = goodPage(at: state.place) else {
-                state.hasPassedJunk = true
+                // What lies before the first page, as a tag, hides none.
+                state.hasPassedJunk = !state.lastPages.isEmpty
                 guard let other = nextCapture(behind: state.place) else {
                     state.place = .max
                     break
@@ -62,8 +63,9 @@ final class OggPages {
             if page.beginsStream, nextLink == nil, state.lastPages.contains(where: { $0.value.granule > 0 }) {
                 state.nextLink = state.place
             }
-            // A listener who joins a broadcast gets its headers first, then the live pages.
-            let isJoined = last?.granule == 0 && last?.isOpen == false && !state.hasPassedJunk
+            // A listener who joins a broadcast gets its headers first, then the live pages. Some headers count as pages on
+            // which no packet ends.
+            let isJoined = (last?.granule ?? 1) <= 0 && last?.isOpen == false && !state.hasPassedJunk
             if let last, page.number != last.number &+ 1, !page.beginsStream, !isJoined {
                 state.gaps[page.serial] = last.isOpen ? .within : .between
             }
@@ -110,14 +112,23 @@ final class OggPages {
         var start: Int64? { frames.map { granule - $0 } }
     }
 
+    /// The first page of the source; `nil` if it is damaged. A tag may lie in front of it.
+    var first: (page: Page, place: Int64)? {
+        if let page = goodPage(at: 0) { return (page, 0) }
+        let place = TagBlocks.end(in: source, before: source.size ?? .max)
+        guard place > 0 else { return nil }
+        return goodPage(at: place).map { ($0, place) }
+    }
+
     /// The first page with a position beyond zero; `nil` if the headers do not end.
     func firstOfSound(_ lengths: PacketLength, _ stream: InputStream) -> FirstOfSound? {
-        var place: Int64 = 0
+        var place = first?.place ?? 0
         // Headers with a cover of 16 MB take 250 pages.
         for _ in 0..<1000 {
             guard let page = goodPage(at: place) else { return nil }
             place += Int64(page.bytes)
-            if page.granule == 0 || page.beginsStream { continue }
+            // Some headers count as pages on which no packet ends.
+            if page.granule == 0 || page.beginsStream || page.granule < 0 && !page.isOpen { continue }
             guard page.granule > 0 else { return nil }
             // Where packets overlap, the first one yields nothing.
             let packets = packets(of: page)

@@ -4,12 +4,24 @@ import Conversion
 struct WavPack: ContainerRules, BlockRules {
     let packets = PacketTraits(clock: .frameNumbers, landing: .byByte)
 
+    /// libav reads the first block of several channels twice.
+    let opening = OpeningTraits(readsStartTwice: true)
+
     /// libav decodes the first block while it opens the file.
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] {
-        guard let block = source.bytes(at: 0, count: 64 * 1024),
-            let (place, bytes) = block.withUnsafeBytes(WavPackBlock.naming)
-        else { return [] }
+        guard let (place, bytes) = naming(in: source) else { return [] }
         return [SourcePatch(place: Int64(place), bytes: bytes)]
+    }
+
+    /// Of more than two channels that name no speakers, those that libav saw instead were any.
+    func speakers(of stream: InputStream, in source: ByteSource) -> SpeakerOrder? {
+        guard stream.channelCount > 2, let (_, bytes) = naming(in: source), case let count = Int(bytes[2]), count > 2
+        else { return nil }
+        return SpeakerOrder(Array(repeating: nil, count: count))
+    }
+
+    private func naming(in source: ByteSource) -> (place: Int, bytes: [UInt8])? {
+        source.bytes(at: 0, count: 64 * 1024)?.withUnsafeBytes(WavPackBlock.naming)
     }
 
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {

@@ -1,0 +1,78 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// Musepack SV8, compared with `mpcdec`.
+@Suite struct MusepackTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    private func encoded(frames: Int) throws -> (path: String, bytes: [UInt8]) {
+        let (source, path) = (folder.path("in.wav"), folder.path("a.mpc"))
+        try WAVFile.write(Signal.sweep(to: 4_000, rate: 44_100, frames: frames, channels: 2).pcm(.s16), to: source)
+        try Run.program("mpcenc", ["--silent", "--overwrite", source, path]).checked()
+        return (path, try Bytes.read(path))
+    }
+
+    private func expectSoundOfReference(_ path: String, frames: Int) throws {
+        let read = try ReadBack.file(path)
+        let (pcm, heard) = (try read.pcm.converted(to: .s16), try Player.mpcdec.decode(path, in: folder))
+        #expect(read.damage.isEmpty && pcm.frames == frames && heard.frames == frames)
+        #expect(try pcm.snr(against: heard).min()! > 60)
+    }
+
+    @Test(arguments: [92, 1_151, 1_153, 50_123]) func soundIsThatOfTheReference(frames: Int) throws {
+        try expectSoundOfReference(try encoded(frames: frames).path, frames: frames)
+    }
+
+    /// The stream header may lie behind a tag and behind other packets.
+    @Test func headerIsFound() throws {
+        let (path, bytes) = try encoded(frames: 50_123)
+        let whole = try ReadBack.file(path).pcm
+        let tag: [UInt8] = Array("ID3".utf8) + [3, 0, 0, 0, 0, 0, 10] + [UInt8](repeating: 0, count: 10)
+        try Bytes.write(tag + bytes, to: folder.path("tag.mpc"))
+        // A packet of an unknown kind: its name, its size and one byte.
+        let packet: [UInt8] = Array("XX".utf8) + [4, 0]
+        try Bytes.write(Array(bytes[..<4]) + packet + Array(bytes[4...]), to: folder.path("packet.mpc"))
+        for name in ["tag.mpc", "packet.mpc"] {
+            let read = try ReadBack.file(folder.path(name))
+            #expect(try read.pcm == whole && read.track.length == .exact(50_123), "\(name)")
+        }
+        let pipe = try FilledPipe.holding(bytes)
+        let read = try ReadBack(descriptor: pipe.reading)
+        #expect(try read.pcm == whole && read.track.length == .exact(50_123))
+    }
+
+    /// Some encoders wrote no packet for what the decoder still holds.
+    @Test(arguments: [(300, true), (600, false)]) func endThatNoPacketGivesIsNoLoss(more: Int, isInDecoder: Bool) throws
+    {
+        let frames = 50_123
+        var bytes = try encoded(frames: frames).bytes
+        // Each packet has 1,152 frames, and the decoder keeps 481.
+        let given = (frames + 481 + 1_151) / 1_152 * 1_152 - 481
+        let promised = given + more
+        // Behind the marks, the size, the checksum and the version: three bytes of seven bits.
+        for (place, shift) in [14, 7, 0].enumerated() {
+            bytes[12 + place] = UInt8(promised >> shift & 0x7F) | (shift > 0 ? 0x80 : 0)
+        }
+        let end = 4 + Int(bytes[6])
+        let sum = Self.checksum(bytes[11..<end])
+        bytes.replaceSubrange(7..<11, with: (0..<4).map { UInt8(truncatingIfNeeded: sum >> UInt32(24 - 8 * $0)) })
+        let path = folder.path("more.mpc")
+        try Bytes.write(bytes, to: path)
+        guard isInDecoder else {
+            return #expect(Converted.code { _ = try ReadBack.file(path) } == .truncated)
+        }
+        try expectSoundOfReference(path, frames: given)
+    }
+
+    /// CRC-32 as in Ethernet.
+    private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+        ~bytes.reduce(UInt32.max) { sum, byte in
+            (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum & 1 != 0 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
+        }
+    }
+}
