@@ -103,6 +103,16 @@ import Testing
         #expect(abs(end - exact) <= Double(chain.parts.count))
     }
 
+    @Test(arguments: Chain.all.filter { !["Vorbis, short", "FLAC", "codecs"].contains($0.testDescription) })
+    func pipeSoundsAsTheFile(chain: Chain) throws {
+        let path = folder.path("all.ogg")
+        _ = try write(chain.parts, to: path)
+        let file = try ReadBack.file(path)
+        let pipe = try FilledPipe.holding(Bytes.read(path))
+        let read = try ReadBack(descriptor: pipe.reading)
+        #expect(read.damage.isEmpty && Self.merged(read.stretches.map(\.pcm)) == Self.merged(file.stretches.map(\.pcm)))
+    }
+
     /// Stretches that differ in nothing are one.
     private static func merged(_ parts: [PCM]) -> [PCM] {
         parts.reduce(into: []) { all, part in

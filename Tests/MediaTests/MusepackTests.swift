@@ -59,8 +59,9 @@ import Testing
             bytes[12 + place] = UInt8(promised >> shift & 0x7F) | (shift > 0 ? 0x80 : 0)
         }
         let end = 4 + Int(bytes[6])
-        let sum = Self.checksum(bytes[11..<end])
-        bytes.replaceSubrange(7..<11, with: (0..<4).map { UInt8(truncatingIfNeeded: sum >> UInt32(24 - 8 * $0)) })
+        var sum: [UInt8] = []
+        sum.append(big: Self.checksum(bytes[11..<end]))
+        bytes.replaceSubrange(7..<11, with: sum)
         let path = folder.path("more.mpc")
         try Bytes.write(bytes, to: path)
         guard isInDecoder else {
@@ -71,8 +72,15 @@ import Testing
 
     /// CRC-32 as in Ethernet.
     private static func checksum(_ bytes: ArraySlice<UInt8>) -> UInt32 {
-        ~bytes.reduce(UInt32.max) { sum, byte in
-            (0..<8).reduce(sum ^ UInt32(byte)) { sum, _ in sum & 1 != 0 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
+        var sum = UInt32.max
+        for byte in bytes {
+            sum ^= UInt32(byte)
+            for _ in 0..<8 {
+                let isOdd = sum & 1 == 1
+                sum >>= 1
+                if isOdd { sum ^= 0xEDB8_8320 }
+            }
         }
+        return ~sum
     }
 }

@@ -24,14 +24,13 @@ import Testing
         let part = try ReadBack.file(folder.path("a.wv"), [range]).pcm.samples(channel: 0)
         let isPart = part == Array(noise.samples(channel: 0)[150_000..<150_500])
         #expect(isPart)
-        // Of stereo, libav reads the first block twice.
-        guard channels == 1 else { return }
         let pipe = try FilledPipe.holding(try Bytes.read(folder.path("a.wv")))
         #expect(try ReadBack(descriptor: pipe.reading).deliveredFrames == 200_001)
     }
 
     /// libav refuses blocks that name no speakers.
     @Test(arguments: [3, 4, 5, 6, 7, 8]) func moreChannelsWithoutSpeakersKeepTheirOrder(channels: Int) throws {
+        let folder = try TemporaryFolder.create()
         let (wav, path) = (folder.path("a.wav"), folder.path("a.wv"))
         let noise = Signal.noise(seed: 5, rate: 48_000, frames: 60_001, channels: channels, amplitude: 0.4).pcm(.s16)
         try WAVFile.write(noise, to: wav, options: .init(isExtensible: true, leavesOutChannelMask: true))
@@ -47,6 +46,7 @@ import Testing
     /// libav returns to the start of a block of several channels, and of an unusual rate.
     @Test(arguments: [(1, 48_000), (2, 48_000), (6, 48_000), (2, 47_999), (6, 96_000)], [true, false])
     func pipeSoundsAsTheFile(shape: (channels: Int, rate: Int), isNamed: Bool) throws {
+        let folder = try TemporaryFolder.create()
         let (wav, path) = (folder.path("a.wav"), folder.path("a.wv"))
         let noise = Signal.noise(seed: 6, rate: shape.rate, frames: 60_001, channels: shape.channels, amplitude: 0.4)
         let pcm = noise.pcm(.s16)
@@ -55,7 +55,7 @@ import Testing
         let whole = try Decoded.file(path)
         let pipe = try FilledPipe.holding(Bytes.read(path))
         let read = try Decoded.descriptor(pipe.reading)
-        #expect(try read.pcm == whole.pcm && read.pcm.converted(to: .s16) == pcm)
+        #expect(read.pcm == whole.pcm && read.pcm.converted(to: .s16) == pcm)
         #expect(read.track.channelMask == whole.track.channelMask && read.track.length == whole.track.length)
     }
 }

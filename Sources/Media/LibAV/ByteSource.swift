@@ -114,6 +114,27 @@ final class ByteSource {
         if isSeekable { posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
     }
 
+    /// The part of the source from `place` on, as a source. It reads the bytes of a pipe behind `place` that were read
+    /// before again, and this one must not read on.
+    ///
+    /// Throws `source_not_seekable` if they are not kept.
+    func continued(from place: Int64) throws -> ByteSource {
+        if isSeekable {
+            return try ByteSource(descriptor: descriptor, stop: stop, from: start.addingSaturated(place))
+        }
+        guard let rest = pipe.rest(from: place) else {
+            throw MediaError(
+                .sourceNotSeekable,
+                at: .open,
+                "a later stream of the source begins with large headers, so it cannot be read from a pipe",
+                hint: "read it from a file"
+            )
+        }
+        let next = try ByteSource(descriptor: descriptor, stop: stop)
+        (next.pipe, next.pipeHasEnded) = (rest, pipeHasEnded)
+        return next
+    }
+
     deinit {
         // libav may have replaced the buffer that it was given.
         if let context { av_free(context.pointee.buffer) }

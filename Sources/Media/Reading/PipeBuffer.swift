@@ -43,6 +43,15 @@ struct PipeBuffer {
         return count
     }
 
+    /// What was read from `place` on, as of a pipe that begins there; `nil` if it is no longer kept.
+    func rest(from place: Int64) -> PipeBuffer? {
+        guard (start...end).contains(place) else { return nil }
+        var rest = PipeBuffer()
+        rest.bytes = Array(bytes[Int(place - start)...])
+        rest.head = Array(rest.bytes.prefix(Self.headLimit))
+        return rest
+    }
+
     /// Lends the stretch; it must not leave the closure.
     func withKept(_ body: (UnsafeBufferPointer<UInt8>) -> Void) { bytes.withUnsafeBufferPointer(body) }
 }

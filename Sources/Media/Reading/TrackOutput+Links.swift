@@ -16,10 +16,7 @@ extension TrackOutput {
         index?.stop()
         clock.cut(at: soundEnd)
         do {
-            let source = feed.demuxer.source
-            let start = source.start.addingSaturated(place)
-            let next = try ByteSource(descriptor: source.descriptor, stop: options.stop, from: start)
-            try read(Demuxer(next, options))
+            try read(Demuxer(feed.demuxer.source.continued(from: place), options))
         } catch let error as MediaError where Self.concernsSource(error) {
             phase = .ended
             try enter(Loss(code: .corruptStream, frames: 0, detail: "the stream that begins here: \(error.detail)"))
@@ -43,6 +40,6 @@ extension TrackOutput {
 
     /// Whether the stream itself is the reason, and not a stop, a lack of memory or the disk.
     private static func concernsSource(_ error: MediaError) -> Bool {
-        ![.cancelled, .outOfMemory, .sourceIO, .openSecondsExceeded].contains(error.code)
+        ![.cancelled, .outOfMemory, .sourceIO, .sourceNotSeekable, .openSecondsExceeded].contains(error.code)
     }
 }

@@ -53,7 +53,7 @@ extension TrackOutput {
         }
         clock = mark.clock
         journal.state = mark.journal
-        phase = .decoding
+        (phase, linkAhead) = (.decoding, nil)
         cursor.forgetHeld()
         index!.noteJump(toFirst: mark.isFirst)
         return true

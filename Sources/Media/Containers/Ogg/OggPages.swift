@@ -60,7 +60,10 @@ final class OggPages {
                 continue
             }
             let last = state.lastPages[page.serial]
-            if page.beginsStream, nextLink == nil, state.lastPages.contains(where: { $0.value.granule > 0 }) {
+            // A page with sound that is marked as a beginning is none.
+            if page.beginsStream, page.granule <= 0, nextLink == nil,
+                state.lastPages.contains(where: { $0.value.granule > 0 })
+            {
                 state.nextLink = state.place
             }
             // A listener who joins a broadcast gets its headers first, then the live pages. Some headers count as pages on
@@ -80,7 +83,7 @@ final class OggPages {
             }
             state.place += Int64(page.bytes)
         }
-        source.forget(before: state.place)
+        source.forget(before: nextLink ?? state.place)
         return arrival
     }
 

@@ -145,7 +145,7 @@ struct PacketFeed: ~Copyable {
         if numbers != nil { lookAhead.arrival.start = numbers!.start(of: packet, isFirst: counts.isAtFirst) }
         if let pages, let place = packet.place {
             lookAhead.arrival.pages = pages.arrive(at: place, firstFrames: counts.frames, counts.lengths)
-            if demuxer.source.isSeekable { lookAhead.arrival.link = pages.nextLink }
+            lookAhead.arrival.link = pages.nextLink
         }
     }
 
@@ -169,8 +169,10 @@ struct PacketFeed: ~Copyable {
 
     /// The same behind the last packet. libav does not give the packets of a stream with another codec.
     var linkBehindLast: Int64? {
-        if let pages, let size = demuxer.source.size { _ = pages.arrive(at: size, firstFrames: nil, counts.lengths) }
-        return pages?.nextLink
+        guard let pages else { return nil }
+        let end = demuxer.source.endSize ?? demuxer.source.readBytes
+        _ = pages.arrive(at: end, firstFrames: nil, counts.lengths)
+        return pages.nextLink
     }
 
     /// Whether no page of this stream lies between the last packet and the next stream. libav may refuse the next stream.
