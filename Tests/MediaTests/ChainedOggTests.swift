@@ -150,6 +150,16 @@ import Testing
         #expect(try read.pcm == once.followed(by: once) && read.damage.isEmpty)
     }
 
+    @Test func emptyStreamIsPassedOver() throws {
+        let (wav, empty, path) = (folder.path("e.wav"), folder.path("e.ogg"), folder.path("all.ogg"))
+        let alone = try write([Part(codec: "vorbis"), Part(codec: "vorbis6", frames: 40_001)], to: path)
+        try WAVFile.write(Signal.silence(rate: 48_000, frames: 0, channels: 2).pcm(.s16), to: wav)
+        try Run.program("oggenc", ["-Q", "-s", "77", wav, "-o", empty]).checked()
+        try Bytes.write(try Bytes.read(alone[0]) + Bytes.read(empty) + Bytes.read(alone[1]), to: path)
+        let (first, second) = (try ReadBack.file(alone[0]).pcm, try ReadBack.file(alone[1]).pcm)
+        #expect(try ReadBack.file(path).pcm == first.followed(by: second))
+    }
+
     @Test func rangesLieInAnyStream() throws {
         let path = folder.path("all.ogg")
         _ = try write([Part(codec: "vorbis"), Part(codec: "vorbis6"), Part(codec: "vorbis")], to: path)

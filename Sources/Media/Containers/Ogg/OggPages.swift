@@ -20,9 +20,12 @@ final class OggPages {
         fileprivate var gaps: [UInt32: Break] = [:]
         fileprivate var nextLink: Int64?
         fileprivate var hasPassedJunk = false
+
+        /// Whether the sound of a stream was met, or its end. Streams that play together begin before both.
+        fileprivate var hasSoundOrEnd: Bool { lastPages.contains { $0.value.granule > 0 || $0.value.endsStream } }
     }
 
-    /// Where the first stream began that follows the sound of another one; `nil` if none was met.
+    /// Where the first stream began that follows the sound or the end of another one; `nil` if none was met.
     var nextLink: Int64? { state.nextLink }
 
     /// Whether a stream began after the sound of another one.
@@ -61,9 +64,7 @@ final class OggPages {
             }
             let last = state.lastPages[page.serial]
             // A page with sound that is marked as a beginning is none.
-            if page.beginsStream, page.granule <= 0, nextLink == nil,
-                state.lastPages.contains(where: { $0.value.granule > 0 })
-            {
+            if page.beginsStream, page.granule <= 0, nextLink == nil, state.hasSoundOrEnd {
                 state.nextLink = state.place
             }
             // A listener who joins a broadcast gets its headers first, then the live pages. Some headers count as pages on
