@@ -22,12 +22,14 @@ struct Ogg: ContainerRules, PagedRules {
         OggFacts.onlyVorbisPage(demuxer) ?? OggFacts.excerpt(demuxer, stream) ?? OggFacts.flacHeader(demuxer, stream)
     }
 
-    /// The last page of a chained stream covers only the last link. In an excerpt it counts too much.
+    /// The last page of a chained stream covers only the last link, so nothing is promised. In an excerpt it counts too
+    /// much.
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {
         let preSkip = Int64(stream.codec.preSkip(of: stream) ?? 0)
         if stated.exact > preSkip, stream.startsAtZero, OggEnd.isOfFirstStream(demuxer.source) {
             return .exact(stated.exact - preSkip)
         }
+        if demuxer.hasOneStream, OggEnd.isOfLaterStream(demuxer.source) { return .none }
         let sound = stated.near - Int64(stream.codecDelay ?? 0)
         return .about(
             demuxer.hasOneStream ? sound : 0,

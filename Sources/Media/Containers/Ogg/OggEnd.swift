@@ -90,6 +90,12 @@ struct OggEnd {
         return end.lastPage?.endsStream == true || end.isAfterPacket
     }
 
+    /// Whether the last page belongs to another stream than the first.
+    static func isOfLaterStream(_ source: ByteSource) -> Bool {
+        guard let first = OggPages(source).first?.page, let last = OggEnd(of: source).lastPage else { return false }
+        return first.serial != last.serial
+    }
+
     /// Whether the source is a single stream from its first page to its last, and the last is marked as such.
     static func isOfFirstStream(_ source: ByteSource) -> Bool {
         guard let first = OggPages(source).first?.page, let last = OggEnd(of: source).lastPage else {
