@@ -44,22 +44,27 @@ enum AppleLayout {
         }
         // Surround speakers beside rear ones are at the sides; otherwise they are those behind, as in a mask.
         let areAtSides = labels.contains { rearSurrounds.contains($0) }
+        // A matrix-encoded pair alone is played as left and right.
+        let isOnlyPair = !labels.contains { frontPair.contains($0) }
         let lowFrequencies = labels.filter { Self.lowFrequencies.contains($0) }
         return labels.map { label in
             if areAtSides, let side = [surroundLeft: 9, surroundRight: 10][label] { return side }
+            if isOnlyPair, let front = [matrixLeft: 0, matrixRight: 1][label] { return front }
             if let order = lowFrequencies.firstIndex(of: label) { return [3, 35, nil][min(order, 2)] }
             return others[label] ?? ((1...18).contains(label) ? label - 1 : nil)
         }
     }
 
+    private static let frontPair: Set<Int> = [1, 2]
     private static let (surroundLeft, surroundRight) = (5, 6)
+    private static let (matrixLeft, matrixRight) = (38, 39)
     private static let rearSurrounds: Set<Int> = [33, 34, 63, 64]
     private static let lowFrequencies: Set<Int> = [4, 37, 62]
 
     /// The speakers of labels beyond 18. Those up to 18 are the bits of the mask, counted from 1.
     private static let others: [Int: Int] = [
         // Rear, wide, matrix-encoded, mono.
-        33: 4, 34: 5, 35: 31, 36: 32, 38: 29, 39: 30, 42: 2,
+        33: 4, 34: 5, 35: 31, 36: 32, matrixLeft: 29, matrixRight: 30, 42: 2,
         // Top middle and top rear, sides, bottom, top surround, back.
         49: 36, 51: 37, 52: 15, 53: 16, 54: 17, 55: 9, 56: 10, 57: 39, 58: 40, 59: 38, 60: 15, 61: 17, 63: 4, 64: 5,
         // X and Y, binaural, headphones.
