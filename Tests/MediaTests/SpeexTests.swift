@@ -83,6 +83,44 @@ import Testing
         #expect(try pcm.cut(0..<common) == expected.cut(late..<common + late))
     }
 
+    /// The encoder fills its last packet with marks instead of frames, so the end of the sound may stay in the decoder.
+    @Test func endInsideAPacketOfSeveralFramesIsNoLoss() throws {
+        let (source, path) = (folder.path("in.wav"), folder.path("a.spx"))
+        try WAVFile.write(Signal.sweep(to: 2_000, rate: 16_000, frames: 50_040).pcm(.s16), to: source)
+        try Run.program("speexenc", ["--quiet", "-w", "--nframes", "3", source, path]).checked()
+        let read = try ReadBack.file(path)
+        #expect(try read.damage.isEmpty && read.pcm.frames == Player.speexdec.decode(path, in: folder).frames)
+    }
+
+    /// A pipe shows its end too late to cut the sound there, and libav states it with the last packet.
+    @Test(arguments: [(8_000, "-n"), (16_000, "-w"), (16_000, "-w --nframes 3")], [1_600, 50_123, 50_040])
+    func pipeSoundsAsTheFile(kind: (rate: Int, options: String), frames: Int) throws {
+        let (source, path) = (folder.path("in.wav"), folder.path("a.spx"))
+        try WAVFile.write(Signal.sweep(to: 1_000, rate: kind.rate, frames: frames).pcm(.s16), to: source)
+        let options = kind.options.split(separator: " ").map(String.init)
+        try Run.program("speexenc", ["--quiet"] + options + [source, path]).checked()
+        let pipe = try FilledPipe.holding(Bytes.read(path))
+        let read = try ReadBack(descriptor: pipe.reading)
+        #expect(try read.damage.isEmpty && read.pcm == ReadBack.file(path).pcm)
+    }
+
+    /// The padding of a stream before another one is cut as at the end of a file.
+    @Test func chainedStreamsSoundAsAlone() throws {
+        let (source, all) = (folder.path("in.wav"), folder.path("all.spx"))
+        var (joined, alone): ([UInt8], [PCM]) = ([], [])
+        for (number, frames) in [50_123, 40_001].enumerated() {
+            let path = folder.path("\(number).spx")
+            try WAVFile.write(Signal.sweep(to: 1_000, rate: 16_000, frames: frames).pcm(.s16), to: source)
+            // libav gives each file another serial number.
+            try FFmpeg.encode(source, to: path, ["-c:a", "libspeex", "-f", "ogg"])
+            joined += try Bytes.read(path)
+            alone.append(try ReadBack.file(path).pcm)
+        }
+        try Bytes.write(joined, to: all)
+        let read = try ReadBack.file(all)
+        #expect(try read.damage.isEmpty && read.pcm == PCM.joined(alone))
+    }
+
     @Test func cutFileIsTruncated() throws {
         let path = folder.path("a.spx")
         try WAVFile.write(Signal.sweep(rate: 16_000, frames: 160_000).pcm(.s16), to: folder.path("in.wav"))

@@ -189,7 +189,7 @@ extension TrackOutput {
         }
         journal.takePending()
         let shortfall = feed.headerCountsItself ? 0 : length.shortfall(heardOfLink)
-        let missing = shortfall > feed.traits.mayKeepAtEnd ? shortfall : 0
+        let missing = shortfall > feed.mostKeptAtEnd ? shortfall : 0
         if missing > 0, let promised = length.frames {
             try enter(
                 Loss(

@@ -15,7 +15,7 @@ enum OggFacts {
         guard demuxer.streams.count == 1 else { return nil }
         let (codec, pages) = (stream.codec, OggPages(demuxer.source))
         let rule = codec.startInOgg(of: stream)
-        if case .belowZero(let delay) = rule { return delayed(by: delay, pages, demuxer, stream) }
+        if let delay = rule.delay { return delayed(by: delay, pages, demuxer, stream) }
         guard let page = pages.firstOfSound(PacketLength(stream), stream), !page.endsStream,
             let start = page.start, start > 0
         else { return nil }

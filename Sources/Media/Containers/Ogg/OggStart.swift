@@ -7,6 +7,9 @@ enum OggStart {
     case subtracted
     /// Below zero, by the look-ahead of the encoder. libav knows of no delay.
     case belowZero(CodecDelay)
+
+    /// The delay of which libav does not know.
+    var delay: CodecDelay? { if case .belowZero(let delay) = self { delay } else { nil } }
 }
 
 /// By how many frames a codec delays its sound, where packets do not state it.

@@ -18,7 +18,11 @@ struct PacketFeed: ~Copyable {
     /// Whether the times of two packets state exactly the frames between them.
     let timesStateFrames: Bool
     /// Where the encoder's padding begins, for containers that state it and whose padding libav does not cut.
-    let soundEnd: Int64?
+    private(set) var soundEnd: Int64?
+    /// The delay of the codec, if the duration of the last packet shows where the padding begins.
+    private let delay: CodecDelay?
+    /// Frames at the end that may never leave the decoder.
+    let mostKeptAtEnd: Int64
 
     /// The packet that was read ahead, if `lookAhead` says so.
     var ahead: Packet
@@ -49,6 +53,9 @@ struct PacketFeed: ~Copyable {
         soundEnd =
             track.isCutAtLength
             ? track.length.exactFrames : track.endsWithItsPackets ? nil : rules.soundEnd(of: track, stream)
+        let delay = rules.paged == nil ? nil : codec.startInOgg(of: stream).delay
+        self.delay = track.isCutAtLength ? nil : delay
+        mostKeptAtEnd = max(traits.mayKeepAtEnd, Int64(delay?.decoder ?? 0))
         pages = rules.paged?.pages(of: demuxer.source)
         // Of a pipe, opening kept everything.
         if pages == nil, demuxer.framed == nil { demuxer.source.forget(before: .max) }
@@ -91,7 +98,17 @@ struct PacketFeed: ~Copyable {
         }
         counts.give(from: packet.place, lost: arrival.loss?.frames ?? 0)
         numbers?.look(in: packet, at: counts.place)
+        noteSoundEnd(in: packet)
         return true
+    }
+
+    /// Notes where the sound ends in the last packet of a stream, of which libav states only the sound as duration.
+    private mutating func noteSoundEnd(in packet: borrowing Packet) {
+        guard let delay, delay.packetFrames == delay.statedPacketFrames, packet.duration > 0,
+            let frames = counts.frames, let place = counts.place,
+            let sound = stream.exactFrames(packet.duration, rate: track.sampleRateHz), sound < frames
+        else { return }
+        soundEnd = place - frames + sound + Int64(delay.decoder - track.undroppedPriming)
     }
 
     mutating func read(into packet: inout Packet) throws -> Bool {
