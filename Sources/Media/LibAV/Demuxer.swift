@@ -35,6 +35,7 @@ final class Demuxer {
             ?? Demuxer.recognise(source, nameHint: reading.nameHint)
         name = String(cString: format.pointee.name)
         rules = ContainerRegistry.rules(demuxer: name)
+        rules.movie?.follow(source)
         extent = reading.raw == nil ? SoundExtent(source, rules) : nil
         let cap = reading.raw == nil ? try TagCap(source, rules, container: name) : nil
         hidesTags = cap != nil

@@ -168,6 +168,18 @@ extension TrackOutput {
         )
     }
 
+    /// The damage of a header whose length leaves out sound: no encoder pads by more than a second.
+    private func surplus(behind length: LengthPromise) -> Loss? {
+        let rate = track.sampleRateHz
+        guard feed.isCutWherePaddingBegins, surplusFrames > max(Int64(rate), Int64(track.paddingFrames ?? 0)),
+            let promised = length.frames
+        else { return nil }
+        let detail =
+            "the header promises \(MediaTime(frames: promised, rate: rate)) (frame \(promised)), but the packets go on for "
+            + "\(MediaTime(frames: surplusFrames, rate: rate))"
+        return Loss(code: .corruptStream, frames: 0, detail: detail)
+    }
+
     /// Checks at the end of the source that everything promised was delivered.
     func settleEnd() throws {
         guard !track.isEmpty else { return }
@@ -200,6 +212,8 @@ extension TrackOutput {
                         + "(frame \(promised)), but the data ends earlier"
                 )
             )
+        } else if let loss = surplus(behind: length), journal.account.isEmpty {
+            try enter(loss)
         } else if feed.endsUnmarked, journal.account.isEmpty {
             try enter(
                 Loss(code: .truncated, frames: 0, detail: "the source stops in the middle of its stream")

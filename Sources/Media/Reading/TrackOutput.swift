@@ -37,6 +37,8 @@ public final class TrackOutput {
     /// The block in which a range ended, kept for a next range that begins in it.
     private var held: SampleBlock
     private var servesHeld = false
+    /// How far the decoded frames go on behind the end of the sound.
+    private(set) var surplusFrames: Int64 = 0
     var phase = Phase.decoding
     /// Whether only the end of the sound is looked for, which no range can then lie beyond.
     var seeksEnd = false
@@ -231,6 +233,7 @@ public final class TrackOutput {
         if cursor.keeps(place) { try held.share(block) }
         let rate = block.shape?.sampleRateHz ?? track.sampleRateHz
         let excess = cursor.excess(of: place, soundEnd: soundEnd)
+        if place.upperBound > soundEnd { surplusFrames = max(surplusFrames, place.upperBound - soundEnd) }
         let front = clock.blockFrames(excess.front, rate: rate)
         // At another rate, too, a range ends at the frame at which the next one begins.
         let kept = clock.blockFrames(Int64(place.count) - excess.back, rate: rate)

@@ -1,5 +1,9 @@
 /// Access to the boxes of MP4 and QuickTime. A box has a size and a four-character name; boxes are siblings or nested.
+/// Of a pipe, only the boxes at its start can be read.
 extension ByteSource {
+    /// Where the boxes of the file lie. The end of a pipe is not known.
+    var boxRange: Range<Int64> { 0..<(size ?? Plausible.ticks) }
+
     /// The content of the first box named `name` among those in `range`.
     func box(_ name: String, in range: Range<Int64>) -> Range<Int64>? { eachBox(in: range) { $0 == name ? $1 : nil } }
 

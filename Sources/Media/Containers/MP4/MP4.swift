@@ -16,6 +16,8 @@ struct MP4: ContainerRules, MovieRules {
 
     var movie: (any MovieRules)? { self }
 
+    func follow(_ source: ByteSource) { source.follow(with: BoxTrail()) }
+
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] { MP4Edits.patches(in: source) }
 
     func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? {

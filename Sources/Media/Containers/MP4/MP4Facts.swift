@@ -7,7 +7,10 @@ enum MP4Facts {
     static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
         let source = demuxer.source
         let rate = Int64(stream.sampleRateHz)
-        guard let size = source.size, rate > 0, rate < 1 << 22, let movie = source.box("moov", in: 0..<size),
+        // Of a pipe, the boxes may no longer be there. Whether fragments follow was noted when they passed.
+        let trail = source.onlooker as? BoxTrail
+        if !source.isSeekable, trail?.isFragmented != false { return ContainerFacts(isOpenEnded: true) }
+        guard rate > 0, rate < 1 << 22, let movie = source.box("moov", in: source.boxRange),
             let movieScale = source.box("mvhd", in: movie).flatMap({ header(source, $0) })?.scale, movieScale > 0,
             let track = track(stream.containerID, in: source, movie), let media = source.box("mdia", in: track),
             let (mediaScale, mediaLength) = source.box("mdhd", in: media).flatMap({ header(source, $0) }),
@@ -17,11 +20,14 @@ enum MP4Facts {
             // The sound follows in fragments, so the length known at the start covers only part of it.
             return ContainerFacts(isOpenEnded: true)
         }
-        let table: TimeTable? = stream.codec.durations(of: stream).flatMap { durations in
+        let durations = stream.codec.durations(of: stream)
+        let table: TimeTable? = durations.flatMap { durations in
             TimeTable(source, in: media, unit: durations.unit, rate: rate, scale: mediaScale)
         }
         let played: Played? = table.flatMap { packets(in: $0, stream, mediaScale) }
         let total = played?.frames ?? mediaLength * rate / mediaScale
+        // What is no longer there of a pipe may say that the packets are the clock.
+        if table == nil, durations != nil, !source.isSeekable { return nil }
         let edits = MP4Edits(source, track).map { $0.lengths(upTo: mediaLength, mediaScale, movieScale) } ?? []
         let editStart = (edits.first?.start ?? 0) * rate / mediaScale
         // Such decoders drop their delay whether the edit list states it or not.

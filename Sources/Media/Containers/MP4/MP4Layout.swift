@@ -16,7 +16,7 @@ enum MP4Layout {
             let stated = source.bytes(at: entry.lowerBound + count.lowerBound, count: count.count),
             let channels = AppleLayout.channelCount(bigEndian(stated)),
             let layout = content("chan", from: entry.lowerBound + fixed, to: entry.upperBound, in: source),
-            let bytes = source.headBytes(
+            let bytes = source.bytes(
                 at: layout.lowerBound,
                 count: min(layout.count, AppleLayout.greatestBytes + 4)
             ), bytes.count > 4

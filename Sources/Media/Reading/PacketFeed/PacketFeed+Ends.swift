@@ -14,6 +14,9 @@ extension PacketFeed {
     /// Whether data after the promised length is not sound.
     var endsWhereItPromised: Bool { ends.endsWhereItPromised(isJoined: isChainedOrJoined) }
 
+    /// Whether what follows the stated length can only be an encoder's padding.
+    var isCutWherePaddingBegins: Bool { demuxer.rules.movie != nil && soundEnd != nil }
+
     /// Whether nothing that was promised is missing after `frames`, and no sound can follow.
     func isComplete(after frames: Int64) -> Bool {
         ends.isComplete(after: frames, isJoined: isChainedOrJoined, joinedFrames: joinedFrames)

@@ -1,0 +1,75 @@
+/// Follows the boxes of an MP4 that comes through a pipe, whose bytes pass only once.
+final class BoxTrail: PassingBytes {
+    private var chain = FragmentChain()
+    private var movie: MovieBoxes?
+    /// Whether the header says that fragments follow, so that it knows only the first part of the sound.
+    private(set) var isFragmented = false
+    /// Bytes that have passed.
+    private var passed: Int64 = 0
+    /// What has passed of the box that begins now.
+    private var head: [UInt8] = []
+
+    /// Where the next box begins: inside of the movie, or next to it.
+    private var next: Int64? { movie?.next ?? chain.next }
+
+    func pass(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let end = passed + Int64(bytes.count)
+        while let place = next, place + Int64(head.count) < end {
+            let start = Int(place + Int64(head.count) - passed)
+            head += bytes[start...].prefix(missingBytes)
+            if missingBytes == 0 { takeHead(at: place) }
+        }
+        passed = end
+    }
+
+    /// Bytes that must still come before the box tells its size. No box is shorter than that.
+    private var missingBytes: Int {
+        let isWide = head.count >= 8 && bigEndian(head[..<4]) == 1
+        return (isWide ? FragmentChain.headBytes : 8) - head.count
+    }
+
+    private func takeHead(at place: Int64) {
+        defer { head = [] }
+        if var inner = movie {
+            if inner.take(head) { isFragmented = true }
+            movie = inner.next == nil ? nil : inner
+            return
+        }
+        chain.take(head)
+        if chain.hasFragments { isFragmented = true }
+        guard head[4..<8].elementsEqual("moov".utf8), let end = chain.next else { return }
+        movie = MovieBoxes(next: place + (bigEndian(head[..<4]) == 1 ? 16 : 8), end: end)
+    }
+
+    /// Whether the source, which has ended, lacks something of its fragments.
+    var isBroken: Bool {
+        var chain = chain
+        // The last box may be shorter than what was waited for.
+        if movie == nil, !head.isEmpty { chain.take(head) }
+        return chain.isBroken(at: passed)
+    }
+}
+
+/// The boxes in the header of a movie.
+private struct MovieBoxes {
+    /// Where the next box begins; `nil` at the end of the header.
+    private(set) var next: Int64?
+    let end: Int64
+
+    init(next: Int64, end: Int64) {
+        (self.next, self.end) = (next, end)
+        leaveAtEnd()
+    }
+
+    /// Takes the first bytes of the box at `next`. Returns whether it says that fragments follow.
+    mutating func take(_ head: [UInt8]) -> Bool {
+        guard let place = next else { return false }
+        let isWide = bigEndian(head[..<4]) == 1
+        let length = isWide ? bigEndian(head[8..<16]) : bigEndian(head[..<4])
+        next = length >= head.count && length < end - place ? place + length : nil
+        leaveAtEnd()
+        return head[4..<8].elementsEqual("mvex".utf8)
+    }
+
+    private mutating func leaveAtEnd() { if let place = next, place + 8 > end { next = nil } }
+}

@@ -1,0 +1,131 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// MP4 in a pipe: what its header knows of the sound, and what follows.
+@Suite struct PipedMovieTests {
+    private let folder: TemporaryFolder
+    private static let sound = Signal.noise(seed: 71, rate: 44_100, frames: 150_001, amplitude: 0.2).pcm(.s16)
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    private static let fragments = [
+        "empty_moov", "empty_moov+frag_keyframe", "empty_moov+default_base_moof", "cmaf", "frag_keyframe",
+        "frag_keyframe+delay_moov",
+    ]
+
+    private func bytes(_ codec: [String], _ flags: String) throws -> [UInt8] {
+        let path = folder.path("a.mp4")
+        try FFmpeg.encode(
+            Self.sound,
+            to: path,
+            ["-c:a"] + codec + ["-frag_duration", "500000", "-movflags", "+" + flags]
+        )
+        return try Bytes.read(path)
+    }
+
+    private func decoded(_ bytes: [UInt8]) throws -> Decoded {
+        let pipe = try FilledPipe.holding(bytes)
+        return try Decoded.descriptor(pipe.reading)
+    }
+
+    /// Regression: only the first fragment was converted, and the result counted as complete.
+    @Test(arguments: ["alac", "aac"], fragments) func aPipeGivesAllFragments(codec: String, flags: String) throws {
+        let pipe = try decoded(try bytes([codec], flags))
+        let file = try Decoded.file(folder.path("a.mp4"))
+        #expect(pipe.frames >= Self.sound.frames && pipe.frames == file.frames)
+        let isSame = pipe.bytes == file.bytes
+        #expect(isSame)
+        #expect(pipe.track.length == .none && pipe.damage.isEmpty)
+        guard codec == "alac" else { return }
+        let isTheSound = pipe.pcm.converted(to: .s16) == Self.sound
+        #expect(isTheSound)
+    }
+
+    @Test func aConversionOfAPipeWritesAllFragments() throws {
+        let pipe = try FilledPipe.holding(try bytes(["alac"], "empty_moov"))
+        let output = try OpenFile.creating(folder.path("out.flac"))
+        var request = Converter.Request(format: AudioFormat(container: .flac), verifies: true)
+        request.refusesLoss = true
+        let outcome = try Converter(request).run(from: pipe.reading, to: output.descriptor)
+        #expect(outcome.sourceFrames == Int64(Self.sound.frames))
+    }
+
+    @Test(arguments: [1, 300, 20_000]) func aPipeThatBreaksOffInAFragmentIsTruncated(cut: Int) throws {
+        let whole = try bytes(["alac"], "empty_moov+default_base_moof+skip_trailer")
+        let code = Converted.code { _ = try decoded(Array(whole.dropLast(cut))) }
+        #expect(code == .truncated)
+    }
+
+    /// The header of a whole movie counts the same in a pipe as in a file.
+    @Test(arguments: [["alac"], ["aac"], ["aac", "-ar", "22050"], ["libopus", "-ar", "48000"], ["pcm_s16le"]])
+    func aPipeGivesTheFramesOfTheFile(codec: [String]) throws {
+        let path = folder.path(codec[0] == "pcm_s16le" ? "a.mov" : "a.mp4")
+        try FFmpeg.encode(Self.sound, to: path, ["-c:a"] + codec + ["-movflags", "+faststart"])
+        let (pipe, file) = (try decoded(try Bytes.read(path)), try Decoded.file(path))
+        #expect(pipe.frames == file.frames && pipe.frames > 70_000)
+        let isSame = pipe.bytes == file.bytes
+        #expect(isSame)
+    }
+
+    /// A header that leaves out seconds of sound makes no complete conversion of the part that it counts.
+    @Test func soundBehindTheStatedLengthIsReported() throws {
+        let path = folder.path("a.m4a")
+        try FFmpeg.encode(Self.sound, to: path, ["-c:a", "alac"])
+        var bytes = try Bytes.read(path)
+        let header = try #require(Bytes.find("mdhd", in: bytes)) + 4
+        bytes.replaceSubrange((header + 16)..<(header + 20), with: bigEndianBytes(50_000, count: 4))
+        try Bytes.write(bytes, to: path)
+        #expect(Converted.code { _ = try Decoded.file(path) } == .corruptStream)
+        #expect(try Decoded.file(path, damage: .skip).damage.stretchCount == 1)
+    }
+}
+
+/// The boxes of a pipe, which pass once and in pieces.
+@Suite struct BoxTrailTests {
+    private func box(_ name: String, _ content: [UInt8] = [], isWide: Bool = false) -> [UInt8] {
+        let size = Int64(content.count + (isWide ? 16 : 8))
+        let head = isWide ? bigEndianBytes(1, count: 4) : bigEndianBytes(size, count: 4)
+        return head + Array(name.utf8) + (isWide ? bigEndianBytes(size, count: 8) : []) + content
+    }
+
+    private func trail(_ bytes: [UInt8], inPiecesOf count: Int) -> BoxTrail {
+        let trail = BoxTrail()
+        for start in stride(from: 0, to: bytes.count, by: count) {
+            Array(bytes[start...].prefix(count)).withUnsafeBufferPointer(trail.pass)
+        }
+        return trail
+    }
+
+    private var header: [UInt8] { box("ftyp", [1, 2, 3, 4]) + box("free") }
+    private var track: [UInt8] { box("mvhd", [UInt8](repeating: 0, count: 100)) + box("trak", box("mvex", [9])) }
+    private var fragment: [UInt8] {
+        box("moof", [7, 7]) + box("mdat", [UInt8](repeating: 1, count: 333), isWide: true)
+    }
+
+    @Test(arguments: [1, 5, 8, 16, 4_096]) func theHeaderTellsOfFragments(count: Int) {
+        for isWide in [false, true] {
+            let plain = header + box("moov", track + box("udta"), isWide: isWide) + box("mdat", [1, 2, 3])
+            #expect(!trail(plain, inPiecesOf: count).isFragmented)
+            let fragmented = header + box("moov", track + box("mvex") + box("udta"), isWide: isWide)
+            #expect(trail(fragmented, inPiecesOf: count).isFragmented)
+            #expect(trail(plain + fragment, inPiecesOf: count).isFragmented)
+        }
+    }
+
+    @Test(arguments: [1, 7, 1_000]) func aFragmentThatIsCutIsABrokenChain(count: Int) {
+        let whole = header + box("moov", track + box("mvex")) + fragment + fragment
+        #expect(!trail(whole, inPiecesOf: count).isBroken)
+        for cut in [1, 100, 300] { #expect(trail(Array(whole.dropLast(cut)), inPiecesOf: count).isBroken) }
+        #expect(trail(whole + [0, 0, 1], inPiecesOf: count).isBroken)
+        // The index at the end holds no sound.
+        #expect(!trail(whole + box("mfra", [1, 2, 3]).dropLast(2), inPiecesOf: count).isBroken)
+    }
+
+    @Test func whatIsNoBoxEndsTheTrail() {
+        #expect(!trail([UInt8](repeating: 0xFF, count: 500), inPiecesOf: 64).isFragmented)
+        #expect(!trail(bigEndianBytes(1, count: 4) + Array("mdat".utf8), inPiecesOf: 3).isBroken)
+    }
+}
