@@ -15,7 +15,10 @@ struct MP4Edits {
     /// `nil` if the track has no edit list.
     init?(_ source: ByteSource, _ track: Range<Int64>) {
         guard let list = source.box("edts", in: track).flatMap({ source.box("elst", in: $0) }),
-            let bytes = source.bytes(at: list.lowerBound, count: Int(min(list.upperBound - list.lowerBound, 65_536))),
+            let bytes = source.headBytes(
+                at: list.lowerBound,
+                count: Int(min(list.upperBound - list.lowerBound, 65_536))
+            ),
             bytes.count >= 8
         else { return nil }
         let isWide = bytes[0] == 1
@@ -59,10 +62,21 @@ struct MP4Edits {
         return edit.length < (edit.bytes == 4 ? 1 << 32 : 1 << 40) ? edit : nil
     }
 
-    /// The lengths that libav must see, because it plays nothing of an edit whose length is zero.
+    /// The last edit with the length that reaches to the end of the track, if it ends less than a tick of the movie and
+    /// a frame before it. Writers round the length down, and libav drops packets that begin behind it.
+    private func completed(_ mediaLength: Int64, _ mediaScale: Int64, _ movieScale: Int64) -> Edit? {
+        guard var edit = edits.last, edit.start >= 0, edit.length > 0, mediaLength > edit.start else { return nil }
+        let (ticks, scale) = (Int128(mediaLength - edit.start) * Int128(movieScale), Int128(mediaScale))
+        let missing = ticks - Int128(edit.length) * scale
+        guard missing > 0, missing <= scale + Int128(movieScale) else { return nil }
+        edit.length = Int64(clamping: (ticks + scale - 1) / scale)
+        return edit.length < (edit.bytes == 4 ? 1 << 32 : 1 << 40) ? edit : nil
+    }
+
+    /// The lengths that libav must see: it plays nothing of an edit whose length is zero, and less than there is of one
+    /// whose length is rounded.
     static func patches(in source: ByteSource) -> [SourcePatch] {
-        guard let size = source.size, let movie = source.box("moov", in: 0..<size),
-            source.box("mvex", in: movie) == nil,
+        guard let movie = source.box("moov", in: source.boxRange), source.box("mvex", in: movie) == nil,
             let movieScale = source.box("mvhd", in: movie).flatMap({ MP4Facts.header(source, $0) })?.scale,
             movieScale > 0
         else { return [] }
@@ -70,7 +84,7 @@ struct MP4Edits {
         _ = source.eachBox(in: movie) { name, track -> Bool? in
             guard name == "trak", let edits = MP4Edits(source, track), let media = source.box("mdia", in: track),
                 let (scale, length) = source.box("mdhd", in: media).flatMap({ MP4Facts.header(source, $0) }), scale > 0,
-                let edit = edits.endless(length, scale, movieScale)
+                let edit = edits.endless(length, scale, movieScale) ?? edits.completed(length, scale, movieScale)
             else { return nil }
             patches.append(SourcePatch(place: edit.place, bytes: bigEndianBytes(edit.length, count: edit.bytes)))
             return nil
