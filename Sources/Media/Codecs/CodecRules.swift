@@ -23,6 +23,9 @@ protocol CodecRules: Sendable {
     /// The usual frames of a packet, against which times of a container are held; `nil` if they are not known.
     func durations(of stream: InputStream) -> PacketDurations?
 
+    /// How many frames of the sound one frame of a tag may stand for, the most likely number first.
+    func framesPerCountedFrame(of stream: InputStream) -> [Int64]
+
     // MARK: Starts
 
     /// Frames that decoders always drop at the start, whatever the container states.
@@ -92,6 +95,7 @@ extension CodecRules {
     var decoding: DecodingTraits { DecodingTraits() }
     func length(of stream: InputStream) -> PacketLength.Rule { .unknown }
     func durations(of stream: InputStream) -> PacketDurations? { nil }
+    func framesPerCountedFrame(of stream: InputStream) -> [Int64] { [1] }
 
     func delay(of stream: InputStream) -> Int { 0 }
     func preSkip(of stream: InputStream) -> Int? { nil }

@@ -30,7 +30,8 @@ struct CodecTraits: Hashable {
         return prerollWithSBR ?? preroll
     }
 
-    private static let framesWithSBR = 2048
+    /// Frames of an AAC packet that SBR has doubled.
+    static let framesWithSBR = 2048
 }
 
 /// Tables in which containers state the frames of packets.

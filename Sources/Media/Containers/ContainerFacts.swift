@@ -1,3 +1,5 @@
+import Conversion
+
 /// A container's length and priming for one track, where libav 5.1 reads them wrong, rounded or not at all.
 struct ContainerFacts {
     /// Priming frames that libav does not drop.
@@ -18,6 +20,8 @@ struct ContainerFacts {
     var isOpenEnded = false
     /// Whether the source is an excerpt of a longer stream. The totals in the codec's header then do not apply.
     var isExcerpt = false
+    /// A remark about a length that the container states and that does not count.
+    var remark: Remark?
 
     /// What the container of `demuxer` says about `stream`; `nil` if libav is right.
     static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {

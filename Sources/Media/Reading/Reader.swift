@@ -287,6 +287,7 @@ extension Track {
         isCutAtLength = facts?.isCutAtLength ?? false
         isExcerpt = facts?.isExcerpt ?? false
         endsWithItsPackets = facts?.endsWithItsPackets ?? false
+        lengthRemark = facts?.remark
         primingFrames = facts?.primingFrames ?? facts?.droppedFrames ?? stream.codecDelay
         paddingFrames = facts?.paddingFrames
         isProtected = MP4Protection.marks(stream.fourCC)

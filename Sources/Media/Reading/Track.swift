@@ -38,6 +38,8 @@ public struct Track: Sendable, Hashable {
     let isExcerpt: Bool
     /// Whether the sound ends with the last packet, whatever length is stated.
     let endsWithItsPackets: Bool
+    /// A remark about a length that the container states and that does not count.
+    let lengthRemark: Remark?
     /// Whether the source proves that it is whole and holds no frame.
     let isEmpty: Bool
 

@@ -27,6 +27,11 @@ struct AACCodec: CodecRules {
         isInLATM ? nil : PacketDurations.equal(Int64(stream.frameSize))
     }
 
+    /// Encoders of HE-AAC count before SBR doubles the frames, as in AAC, or behind it.
+    func framesPerCountedFrame(of stream: InputStream) -> [Int64] {
+        stream.frameSize == CodecTraits.framesWithSBR ? [1, 2] : [1]
+    }
+
     func markedPriming(of first: borrowing Packet) -> Int? {
         guard !isInLATM else { return nil }
         let isMarked = first.withBytes { FAACMark.begins($0) }

@@ -50,11 +50,15 @@ struct MP4: ContainerRules, MovieRules {
     // MARK: Packets
 
     /// The edit list puts the sound at zero. If the delay exceeds one packet, as with Apple's encoder, libav may mark
-    /// only the first packet's share. It also counts in ticks of the track, which may differ from samples.
+    /// only the first packet's share. It also counts in ticks of the track, which may differ from samples, and obeys
+    /// iTunSMPB, whatever the edit list or the packets say.
     func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)? {
         guard let time = packet.timestamp else { return nil }
         let (start, end) = packet.skip
-        let frames = Int(stream.nearestFrames(max(Int64(start), -time), rate: track.sampleRateHz))
+        // Without an edit list, only iTunSMPB marks frames.
+        if time >= 0, start > 0, let priming = track.primingFrames { return (priming, end) }
+        let ticks = time < 0 ? -time : Int64(start)
+        let frames = Int(stream.nearestFrames(ticks, rate: track.sampleRateHz))
         // A first packet that gives no frames has a duration, by which the edit list puts it before zero.
         if track.codec.packets.firstFillsWindow {
             return (max(0, frames - Int(stream.nearestFrames(packet.duration, rate: track.sampleRateHz))), end)
@@ -67,7 +71,13 @@ struct MP4: ContainerRules, MovieRules {
     // MARK: Ends
 
     func soundEnd(of track: Track, _ stream: InputStream) -> Int64? {
-        stream.ticks(exactly: 1, rate: track.sampleRateHz) == nil ? nil : track.length.frames
+        let rate = track.sampleRateHz
+        if stream.ticks(exactly: 1, rate: rate) != nil { return track.length.frames }
+        // Where SBR doubles the frames, ticks of two frames show the end as well, since the packets confirm them.
+        guard let scale = stream.ticksPerSecond, scale * 2 >= rate, track.codec.durations(of: stream) != nil else {
+            return nil
+        }
+        return track.length.exactFrames
     }
 
     func lacksEnd(_ source: ByteSource) -> Bool { FragmentChain.isBroken(source) }

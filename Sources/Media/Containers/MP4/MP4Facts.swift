@@ -1,3 +1,5 @@
+import Conversion
+
 /// The length of a track according to the boxes of an MP4 or QuickTime file.
 ///
 /// libav states the length of an edit in ticks of the track, but the file states it in ticks of the movie, which
@@ -24,29 +26,41 @@ enum MP4Facts {
         let table: TimeTable? = durations.flatMap { durations in
             TimeTable(source, in: media, unit: durations.unit, rate: rate, scale: mediaScale)
         }
-        let played: Played? = table.flatMap { packets(in: $0, stream, mediaScale) }
-        let total = played?.frames ?? mediaLength * rate / mediaScale
         // What is no longer there of a pipe may say that the packets are the clock.
         if table == nil, durations != nil, !source.isSeekable { return nil }
+        let played: Played? = table.flatMap { packets(in: $0, stream, mediaScale) }
+        let total = played?.frames ?? mediaLength * rate / mediaScale
         let edits = MP4Edits(source, track).map { $0.lengths(upTo: mediaLength, mediaScale, movieScale) } ?? []
         let editStart = (edits.first?.start ?? 0) * rate / mediaScale
         // Such decoders drop their delay whether the edit list states it or not.
         let start = max(editStart, Int64(stream.codec.delay(of: stream)))
-        let gapless = gapless(demuxer)
-        if edits.count <= 1, let gapless,
-            gapless.priming + gapless.frames + gapless.padding == total,
-            edits.isEmpty || start == gapless.priming
+        let tag = GaplessTag(demuxer)
+        let readings = tag.map { tag in stream.codec.framesPerCountedFrame(of: stream).map(tag.scaled) } ?? []
+        // Without an edit list, no writer says where the sound ends in the last packet.
+        let packetFrames = edits.isEmpty ? table.flatMap { table in durations?.whole.map { $0 * table.samples } } : nil
+        if edits.count <= 1, let told = readings.first(where: { $0.total == total || $0.total == packetFrames }),
+            edits.isEmpty || start == told.priming
         {
             return ContainerFacts(
-                droppedFrames: Int(gapless.priming),
-                paddingFrames: Int(gapless.padding),
-                soundFrames: gapless.frames
+                droppedFrames: Int(told.priming),
+                paddingFrames: Int(told.padding),
+                soundFrames: told.frames
             )
         }
         guard let edit = edits.first else {
             // Only the codec shows that there is priming.
             let marked = stream.codec.markedPriming(of: stream, in: source)
             let start = min(total, marked.map(Int64.init) ?? start)
+            if let tag {
+                var facts = played?.facts(from: start) ?? ContainerFacts(soundFrames: total - start)
+                // libav would obey the tag.
+                facts.droppedFrames = Int(start)
+                facts.remark = Remark(
+                    .headerLengthIgnored,
+                    "the tag iTunSMPB counts \(Plural.count(tag.total, "frame")), but the packets hold \(total), so it was ignored"
+                )
+                return facts
+            }
             if let played { return played.facts(from: start) }
             // If the table states only full blocks, the last block of a lossless codec may still be shorter.
             let isWhole = table?.isUniform == true && stream.isLossless
@@ -65,14 +79,17 @@ enum MP4Facts {
         let rest = total - start
         let rounding = rate / movieScale + 1
         if let played, length >= min(played.frames, played.stated) - start - rounding {
-            return played.facts(from: start)
+            var facts = played.facts(from: start)
+            // libav would obey the tag.
+            if tag != nil { facts.droppedFrames = Int(start) }
+            return facts
         }
         // If the edit may cover the whole track within the resolution of its ticks, assume that it does: the track
         // states its end exactly.
         if mediaLength * rate % mediaScale == 0, abs(rest - length) <= rounding, rest > 0 {
             // Writers that shorten the last packet omit its padding from the track's length.
-            let isTold = gapless.map { $0.priming == start && $0.frames == rest } ?? false
-            let padding = isTold ? gapless.map { Int($0.padding) } : nil
+            let told = readings.first { $0.priming == start && $0.frames == rest }
+            let padding = told.map { Int($0.padding) }
             return ContainerFacts(droppedFrames: Int(start), paddingFrames: padding, soundFrames: rest)
         }
         let isExact = edit.length * rate % movieScale == 0 && played == nil
@@ -118,18 +135,6 @@ enum MP4Facts {
         }
         // The last block of a lossless codec may be shorter than the others.
         return Played(frames: table.samples * whole, stated: stated, doubt: whole - 1)
-    }
-
-    /// iTunes' own gapless tag: hexadecimal numbers. The second to fourth are priming, padding and length.
-    private static func gapless(_ demuxer: Demuxer) -> (priming: Int64, padding: Int64, frames: Int64)? {
-        guard demuxer.streams.filter(\.isAudio).count == 1,
-            let text = demuxer.tags.first(where: { $0.0 == "iTunSMPB" })?.1
-        else { return nil }
-        let words = text.split(separator: " ").prefix(4).map { Int64($0, radix: 16) }
-        guard words.count == 4, let priming = words[1], let padding = words[2], let frames = words[3], priming >= 0,
-            padding >= 0, priming < 1 << 20, padding < 1 << 20, frames > 0, frames < 1 << 48
-        else { return nil }
-        return (priming, padding, frames)
     }
 
     // MARK: Boxes

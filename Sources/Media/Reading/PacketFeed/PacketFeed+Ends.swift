@@ -82,7 +82,7 @@ extension PacketFeed {
 
     /// Remarks about the source after a successful read. Complete only at its end.
     var remarks: [Remark] {
-        var remarks: [Remark] = []
+        var remarks: [Remark] = track.lengthRemark.map { [$0] } ?? []
         if let bytes = partialFrameBytes {
             let detail =
                 "the source ends with \(Plural.count(bytes, "byte")) of an incomplete frame, which was left out"
