@@ -14,8 +14,8 @@ import Testing
     /// The codes that blame the source. `nil`, success, is allowed too.
     private static let verdicts: Set<FailureCode> = [
         .emptyInput, .tagsOnly, .unknownContainer, .containerNotAllowed, .unreadableContainer, .noAudioTrack,
-        .protectedContent, .unsupportedCodec, .unsupportedBitDepth, .tooManyStreams, .noDecodableFrame, .corruptStream,
-        .truncated, .timelineGap, .metadataTooLarge,
+        .protectedContent, .unsupportedCodec, .unsupportedBitDepth, .unsupportedEditList, .tooManyStreams,
+        .noDecodableFrame, .corruptStream, .truncated, .timelineGap, .metadataTooLarge,
         // A field that claims hours is believed until the job's budget runs out. A field that claims a rate of
         // gigahertz leaves almost no output.
         .outputBytesExceeded, .emptyOutput,

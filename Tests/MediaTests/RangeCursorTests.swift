@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func anyRangeMayFollowAnUndecidedOne() {
-        var cursor = RangeCursor.undecided
+        var cursor = RangeCursor.undecided()
         #expect(cursor.current == nil && cursor.mayTurnBack)
         #expect(cursor.turn(to: 0..<100, at: 0) == .onwards)
         #expect(cursor.keeps(64..<128) == true)

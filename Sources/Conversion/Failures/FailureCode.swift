@@ -13,6 +13,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     case protectedContent = "protected_content"
     case unsupportedCodec = "unsupported_codec"
     case unsupportedBitDepth = "unsupported_bit_depth"
+    case unsupportedEditList = "unsupported_edit_list"
     case tooManyStreams = "too_many_streams"
     case noDecodableFrame = "no_decodable_frame"
 

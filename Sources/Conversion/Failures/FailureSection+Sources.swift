@@ -70,6 +70,13 @@ extension FailureSection {
                 cause: "32-bit FLAC",
                 advice: "decode it with `flac` first"
             ),
+            .unsupportedEditList: .init(
+                .permanent,
+                [.probe],
+                "The edit list of an MP4 or QuickTime file plays sound faster, slower or not at all; the message says how.",
+                cause: "slow motion and freeze frames of video editors",
+                advice: "export the file from the program that edited it"
+            ),
             .tooManyStreams: .init(
                 .permanent,
                 [.open],

@@ -20,6 +20,10 @@ struct ContainerFacts {
     var isOpenEnded = false
     /// Whether the source is an excerpt of a longer stream. The totals in the codec's header then do not apply.
     var isExcerpt = false
+    /// The order in which parts of the packets are played, if they are not all played once. It says the length.
+    var edits: EditedTime?
+    /// Why the sound cannot be read as the container plays it.
+    var refusal: String?
     /// A remark about a length that the container states and that does not count.
     var remark: Remark?
 

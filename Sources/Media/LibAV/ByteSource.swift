@@ -324,6 +324,9 @@ final class ByteSource {
         for patch in patches { patch.apply(to: waiting, at: context.pointee.pos - Int64(waiting.count)) }
     }
 
+    /// Whether libav sees other bytes at `place` for as long as the source lives.
+    func isPatched(at place: Int64) -> Bool { lasting.contains { $0.place == place } }
+
     /// Notes a seek: the end of the source, if it was met, may come again.
     func noteSeek() { progress.isExhausted = false }
 

@@ -2,42 +2,73 @@ import Conversion
 
 /// What of a source is wanted: the ranges of an output in the order of delivery, and the one that comes now.
 struct RangeCursor {
+    /// What the caller wants, on the time line of the track.
     private(set) var ranges: [Range<Int64>]
+    /// What must be read for it.
+    private var parts: [EditedTime.Part]
+    private let edits: EditedTime?
     private var index = 0
+    /// Frames of silence of this part that were handed out.
+    private var silence: Int64 = 0
     /// The place of the block that the caller keeps; `nil` if it keeps none.
     private(set) var held: Range<Int64>?
     /// Whether ranges that are not yet known may follow.
     private var isOpenEnded = false
 
     /// `ranges` count frames of sound. The end `Int64.max` stands for the end of the source.
-    init(_ ranges: [Range<Int64>]) { self.ranges = ranges }
+    init(_ ranges: [Range<Int64>], _ edits: EditedTime? = nil) {
+        (self.ranges, self.edits) = (ranges, edits)
+        parts = Self.parts(of: ranges, edits)
+    }
 
-    /// The range that comes now; `nil` once all are done.
-    var current: Range<Int64>? { index < ranges.count ? ranges[index] : nil }
+    private static func parts(of ranges: [Range<Int64>], _ edits: EditedTime?) -> [EditedTime.Part] {
+        ranges.flatMap { range in edits?.parts(of: range) ?? [EditedTime.Part(range: range)] }
+    }
+
+    /// The range of the source that comes now; `nil` once all are done.
+    var current: Range<Int64>? { index < parts.count ? parts[index].range : nil }
+
+    /// How much later what comes now lies on the time line of the track than in the source.
+    var shift: Int64 { index < parts.count ? parts[index].shift : 0 }
 
     /// Nothing of the source yet; `turn` says what is wanted.
-    static var undecided: RangeCursor {
-        var cursor = RangeCursor([])
+    static func undecided(_ edits: EditedTime? = nil) -> RangeCursor {
+        var cursor = RangeCursor([], edits)
         cursor.isOpenEnded = true
         return cursor
     }
 
     /// Whether a range may begin before the end of the one before it.
     var mayTurnBack: Bool {
-        isOpenEnded || zip(ranges, ranges.dropFirst()).contains { $0.upperBound > $1.lowerBound }
+        let read = parts.filter { !$0.isSilent }.map(\.range)
+        return isOpenEnded || zip(read, read.dropFirst()).contains { $0.upperBound > $1.lowerBound }
     }
 
     /// Whether the whole source is wanted, once.
-    var isWhole: Bool { ranges == [0..<Int64.max] }
+    var isWhole: Bool { ranges == [0..<Int64.max] && edits == nil }
 
     /// Frames in all ranges of a source of `length` frames; `nil` if a range has no end and the length is unknown.
     func frames(of length: Int64?) -> Int64? {
         var sum: Int64 = 0
-        for range in ranges {
+        for range in parts.map(\.range) {
             guard let end = range.upperBound == .max ? length : range.upperBound else { return nil }
             sum = sum.addingSaturated(max(0, end - range.lowerBound))
         }
         return sum
+    }
+
+    // MARK: Silence
+
+    /// Frames of silence that come now, where the time line has no sound; `nil` for sound.
+    var silenceLeft: Int64? {
+        guard let current, parts[index].isSilent else { return nil }
+        return current.upperBound - current.lowerBound - silence
+    }
+
+    /// Counts silence that is handed out, and returns its place on the time line.
+    mutating func giveSilence(_ frames: Int64) -> Int64 {
+        defer { silence += frames }
+        return shift + silence
     }
 
     // MARK: The range that comes now
@@ -77,7 +108,8 @@ struct RangeCursor {
     /// a pipe delivers it only once.
     mutating func keeps(_ block: Range<Int64>) -> Bool {
         guard let range = current, range.upperBound <= block.upperBound else { return false }
-        let isNeeded = index + 1 < ranges.count ? block.contains(ranges[index + 1].lowerBound) : isOpenEnded
+        let next = parts[(index + 1)...].first { !$0.isSilent }
+        let isNeeded = next.map { block.contains($0.range.lowerBound) } ?? isOpenEnded
         held = isNeeded ? block : nil
         return isNeeded
     }
@@ -95,17 +127,19 @@ struct RangeCursor {
     /// Turns to the next range, when the source has been read up to `place`.
     mutating func advance(at place: Int64) -> Step {
         index += 1
+        silence = 0
         return step(from: place)
     }
 
     /// Turns to `range` instead of all others, when the source has been read up to `place`.
     mutating func turn(to range: Range<Int64>, at place: Int64) -> Step {
-        (ranges, index) = ([range], 0)
+        (ranges, index, silence) = ([range], 0, 0)
+        parts = Self.parts(of: ranges, edits)
         return step(from: place)
     }
 
     private func step(from place: Int64) -> Step {
-        guard let range = current, range.lowerBound < place else { return .onwards }
+        guard let range = current, !parts[index].isSilent, range.lowerBound < place else { return .onwards }
         // Reading on continues the kept block only if nothing was read after it.
         guard let held, held.contains(range.lowerBound), held.upperBound == place || range.upperBound <= held.upperBound
         else { return .restart }

@@ -105,7 +105,7 @@ public final class Reader {
     /// the length is known, else on reaching the end. Sound before a range is not decoded if packets state their
     /// length, unless the damage mode tolerates damage: only decoding finds it.
     public func samples(of track: Track, ranges: [MediaTimeRange] = []) throws -> TrackOutput {
-        try samples(of: track) { RangeCursor(try self.frameRanges(ranges, of: track)) }
+        try samples(of: track) { RangeCursor(try self.frameRanges(ranges, of: track), track.edits) }
     }
 
     /// Random access to the decoded samples of a track. A reader has one output.
@@ -120,7 +120,7 @@ public final class Reader {
                 stream: track.index
             )
         }
-        return SampleReader(try samples(of: track) { .undecided })
+        return SampleReader(try samples(of: track) { .undecided(track.edits) })
     }
 
     /// The samples of `range` of a track as a value: interleaved, in the sample format that the decoder gives. The main
@@ -162,6 +162,14 @@ public final class Reader {
     /// The packets of a track, exactly as the container stores them.
     public func packets(of track: Track) throws -> PacketOutput {
         _ = try Reader.readable(track)
+        if track.edits != nil {
+            throw MediaError(
+                .passthroughRefused,
+                at: .open,
+                "the edit list of the track plays parts of its packets",
+                stream: track.index
+            )
+        }
         try takeOnce()
         return try PacketOutput(demuxer, track, options)
     }
@@ -227,6 +235,9 @@ extension Reader {
                 stream: track.index
             )
         }
+        if let refusal = track.refusal {
+            throw MediaError(.unsupportedEditList, at: .probe, refusal, stream: track.index)
+        }
         return track
     }
 
@@ -282,8 +293,13 @@ extension Track {
         isDefault = stream.isDefault
         bitRate = stream.bitRate
         isEmpty = demuxer.hasOneStream && demuxer.rules.provesEmpty(demuxer.source)
-        length = isEmpty ? .exact(0) : LengthPromise(of: stream, in: demuxer, facts: facts)
-        lengthIsPlausible = ConcealLimit.allows(length, of: stream, in: demuxer.source.size)
+        edits = facts?.edits
+        refusal = facts?.refusal
+        length =
+            isEmpty
+            ? .exact(0)
+            : edits.map { .exact($0.frames) } ?? LengthPromise(of: stream, in: demuxer, facts: facts)
+        lengthIsPlausible = ConcealLimit.allows(edits?.source ?? length, of: stream, in: demuxer.source.size)
         isCutAtLength = facts?.isCutAtLength ?? false
         isExcerpt = facts?.isExcerpt ?? false
         endsWithItsPackets = facts?.endsWithItsPackets ?? false

@@ -40,8 +40,15 @@ public struct Track: Sendable, Hashable {
     let endsWithItsPackets: Bool
     /// A remark about a length that the container states and that does not count.
     let lengthRemark: Remark?
+    /// The order in which the container plays parts of the packets; `nil` if it plays all of them once.
+    let edits: EditedTime?
+    /// Why the track cannot be read as its container plays it; `nil` if it can.
+    let refusal: String?
     /// Whether the source proves that it is whole and holds no frame.
     let isEmpty: Bool
+
+    /// The length on the clock of the packets: that of the sound in them, whatever parts of it are played.
+    var sourceLength: LengthPromise { edits?.source ?? length }
 
     /// Whether libav does not know the codec.
     var hasUnknownCodec: Bool { CodecRegistry.isUnknown(codecName) }

@@ -27,7 +27,7 @@ extension TrackOutput {
             "the rest of the source cannot be read",
             stream: track.index,
             position: position,
-            frame: clock.place
+            frame: clock.place + cursor.shift
         )
     }
 
@@ -70,7 +70,8 @@ extension TrackOutput {
         if options.damage == .conceal, !journal.isClosed { try checkConcealing(part.frames, loss) }
         if part.frames > 0 || isWanted {
             // Damaged packets may have given too many frames. Damage beyond the end is recorded at the end.
-            journal.record(loss.code, at: min(part.start, certainEnd ?? .max), frames: max(0, part.frames))
+            let place = min(part.start, certainEnd ?? .max)
+            journal.record(loss.code, at: place.addingSaturated(cursor.shift), frames: max(0, part.frames))
         }
         if options.damage == .conceal, part.frames > 0 { clock.oweSilence(frames) } else { clock.pass(frames) }
     }
@@ -94,8 +95,8 @@ extension TrackOutput {
             "\(MediaTime(frames: concealed, rate: rate)) of silence would replace missing sound, in a source with only "
                 + "\(MediaTime(frames: heard, rate: rate)) of sound",
             stream: track.index,
-            position: MediaTime(frames: clock.reached, rate: rate),
-            frame: clock.reached
+            position: position,
+            frame: frame
         )
     }
 
@@ -104,7 +105,7 @@ extension TrackOutput {
 
     /// Where the output ends at the latest once there is damage.
     private var certainEnd: Int64? {
-        (feed.endsWhereItPromised ? link.track.length.exactFrames : feed.soundEnd).map {
+        (feed.endsWhereItPromised ? link.track.sourceLength.exactFrames : feed.soundEnd).map {
             link.place(of: $0, rate: clock.rate)
         }
     }
@@ -114,7 +115,7 @@ extension TrackOutput {
 
     /// The longest loss possible, so that damaged numbers do not produce hours of silence.
     private var greatestLoss: Int64 {
-        guard let promised = link.track.length.frames else { return Int64(track.sampleRateHz) * 600 }
+        guard let promised = link.track.sourceLength.frames else { return Int64(track.sampleRateHz) * 600 }
         if let certainEnd { return max(0, certainEnd - clock.reached) }
         let left = link.place(of: promised, rate: clock.rate) + Int64(track.sampleRateHz / 5) - clock.reached
         return left > 0 ? left : Int64(track.sampleRateHz) * 600
@@ -126,7 +127,7 @@ extension TrackOutput {
         throw failure(loss, at: track.length.exactFrames ?? 0)
     }
 
-    private func failure(_ loss: Loss) -> MediaError { failure(loss, at: clock.reached) }
+    private func failure(_ loss: Loss) -> MediaError { failure(loss, at: frame) }
 
     private func failure(_ loss: Loss, at frame: Int64) -> MediaError {
         let place = MediaTime(frames: frame, rate: track.sampleRateHz)
@@ -193,7 +194,7 @@ extension TrackOutput {
         }
         remarks = feed.remarks
         journal.bear(feed.takeLoss())
-        let length = feed.isJoined ? feed.joinedFrames.map(LengthPromise.exact) ?? .none : link.track.length
+        let length = feed.isJoined ? feed.joinedFrames.map(LengthPromise.exact) ?? .none : link.track.sourceLength
         let isComplete = length.exactFrames.map { heardOfLink >= $0 } ?? false
         if let loss = journal.pending, !isComplete {
             let left = length.exactFrames.map { max(0, $0 - heardOfLink) } ?? .max

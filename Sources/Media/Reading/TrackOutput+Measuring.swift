@@ -10,7 +10,7 @@ extension TrackOutput {
         try turn(to: measuringStart..<Int64.max)
         while try next(into: &block) {}
         if options.damage != .strict { journal.close() }
-        return min(clock.place, soundEnd)
+        return track.edits?.frames ?? min(clock.place, soundEnd)
     }
 
     /// Everything before it is skipped, as far as positions stay exact.

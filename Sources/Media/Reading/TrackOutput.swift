@@ -109,7 +109,10 @@ public final class TrackOutput {
     /// The next call reuses the block's memory.
     public func next(into block: inout SampleBlock) throws -> Bool {
         while let range = cursor.current {
-            if servesHeld {
+            if let frames = cursor.silenceLeft {
+                if frames > 0 { return try fillPause(&block, frames) }
+                try take(cursor.advance(at: clock.place))
+            } else if servesHeld {
                 servesHeld = false
                 try block.share(held)
                 if try deliver(&block, upTo: cursor.held?.upperBound ?? clock.place) { return true }
@@ -173,7 +176,7 @@ public final class TrackOutput {
             return try decoder.sendEnd()
         }
         index?.note(packet, at: before)
-        if let frames = feed.skippedFrames(in: packet) { clock.addPriming(ofPacket: frames) }
+        if track.edits == nil, let frames = feed.skippedFrames(in: packet) { clock.addPriming(ofPacket: frames) }
         try settlePacket()
         journal.bear(feed.takeLoss())
         let loss =
@@ -201,7 +204,9 @@ public final class TrackOutput {
 
     /// The frames to drop from a block. What a decoder infers applies only if the packet was identified as the first.
     private func trueSkip(_ told: (start: Int, end: Int)) -> (start: Int, end: Int) {
-        feed.codec.decoderInfersSkip ? (packet.skip.start, told.end) : told
+        // The time line counts all frames, and says which of them are played.
+        if track.edits != nil { return (0, 0) }
+        return feed.codec.decoderInfersSkip ? (packet.skip.start, told.end) : told
     }
 
     /// Drops priming and padding from a fresh block and advances the clock by the rest.
@@ -241,6 +246,7 @@ public final class TrackOutput {
         guard front.addingSaturated(back) < Int64(block.frameCount) else { return false }
         block.trim(front: Int(front), back: Int(back))
         if front > 0 { block.position = place.lowerBound + excess.front }
+        block.position += cursor.shift
         deliveredFrames += Int64(block.frameCount)
         digest?.update(block)
         sound?.add(block)
@@ -258,13 +264,15 @@ public final class TrackOutput {
     /// Where the sound certainly ends. Anything that the decoder gives beyond it is padding.
     var soundEnd: Int64 {
         // Sound beyond the promised length is kept, except padding, and except frames after damage was recorded.
-        let end = journal.account.isEmpty || !feed.endsWhereItPromised ? feed.soundEnd : link.track.length.exactFrames
+        let isPromised = !journal.account.isEmpty && feed.endsWhereItPromised
+        let end = isPromised ? link.track.sourceLength.exactFrames : feed.soundEnd
         return end.map { link.place(of: $0, rate: clock.rate) } ?? .max
     }
 
     // MARK: Ranges
 
     private func finishRange() throws {
+        if oweRest() { return }
         if !seeksEnd { try checkEnd() }
         try take(cursor.advance(at: clock.place))
     }
@@ -275,7 +283,8 @@ public final class TrackOutput {
     private func take(_ step: RangeCursor.Step) throws {
         servesHeld = false
         switch step {
-        case .onwards: if let range = cursor.current { try leap(to: range.lowerBound) }
+        case .onwards:
+            if let range = cursor.current, cursor.silenceLeft == nil { try leap(to: range.lowerBound) }
         case .heldBlock: servesHeld = true
         case .restart: try goBack(to: cursor.current?.lowerBound ?? 0)
         }
@@ -335,8 +344,34 @@ public final class TrackOutput {
         )
     }
 
+    /// Owes silence for what the last part of the source lacks, where its length was known only roughly, so that the
+    /// other parts keep their places. Returns whether there was any.
+    private func oweRest() -> Bool {
+        guard let edits = track.edits, case .about(_, let tolerance) = edits.source, phase == .ended,
+            let missing = cursor.current.map({ $0.upperBound - clock.reached }),
+            (1...max(1, tolerance)).contains(missing)
+        else { return false }
+        clock.oweSilence(missing)
+        return true
+    }
+
     private func fillSilence(_ block: inout SampleBlock) throws {
         let frames = min(clock.owedSilence, Self.silenceFrames)
+        try fill(&block, frames)
+        block.position = clock.place
+        clock.giveSilence(frames)
+    }
+
+    /// Fills `block` with some of the silence that the time line of the track has here.
+    private func fillPause(_ block: inout SampleBlock, _ left: Int64) throws -> Bool {
+        let frames = min(left, Self.silenceFrames)
+        try fill(&block, frames)
+        block.position = cursor.giveSilence(frames)
+        deliveredFrames += frames
+        return true
+    }
+
+    private func fill(_ block: inout SampleBlock, _ frames: Int64) throws {
         var shape = lastShape ?? decoder.shape ?? track.silentShape
         shape.sampleRateHz = track.sampleRateHz
         do {
@@ -345,13 +380,13 @@ public final class TrackOutput {
             throw MediaError(error, .corruptStream, at: .decode, "cannot make silence in the format of this track")
         }
         block.silence()
-        block.position = clock.place
-        clock.giveSilence(frames)
     }
 
     // MARK: Places
 
-    var position: MediaTime { MediaTime(frames: clock.reached, rate: track.sampleRateHz) }
+    /// The frame on the time line of the track.
+    var frame: Int64 { clock.reached + cursor.shift }
+    var position: MediaTime { MediaTime(frames: frame, rate: track.sampleRateHz) }
 
     /// The usual number of frames per packet of this codec.
     var usualFrames: Int64 { Int64(decoder.frameSize > 0 ? decoder.frameSize : lastFrameCount) }

@@ -159,7 +159,8 @@ extension Failure {
     fileprivate var isOfTheFile: Bool {
         guard let known, kind == .permanent else { return false }
         let ofLibraries: Set<FailureCode> = [
-            .containerNotAllowed, .unsupportedCodec, .unsupportedBitDepth, .tooManyStreams,
+            .containerNotAllowed, .unsupportedCodec, .unsupportedBitDepth, .unsupportedEditList,
+            .tooManyStreams,
         ]
         return !ofLibraries.contains(known)
             && (FailureSection.sources.entries + FailureSection.damage.entries).contains { $0.code == known }

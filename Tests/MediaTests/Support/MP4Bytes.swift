@@ -12,6 +12,35 @@ enum MP4Bytes {
         try Bytes.overwrite(path, at: list + 12, with: big(length) + big(start))
     }
 
+    /// An entry of an edit list: `length` in ticks of the movie, `start` in ticks of the track or -1 for silence.
+    struct Edit: Sendable {
+        var length: Int
+        var start: Int
+        var rate = 1.0
+    }
+
+    /// Sets the movie's timescale, and the edits of the only track, which has some.
+    static func setEdits(_ path: String, movieTimescale: Int, _ edits: [Edit]) throws {
+        var bytes = try Bytes.read(path)
+        let scale = try place(of: "mvhd", in: bytes) + 16
+        bytes.replaceSubrange(scale..<(scale + 4), with: big(UInt32(movieTimescale)))
+        var entries: [UInt8] = []
+        for edit in edits {
+            entries += big(UInt32(edit.length)) + big(UInt32(bitPattern: Int32(edit.start)))
+            entries += big(UInt32(edit.rate * 65_536))
+        }
+        let fresh = box("edts", box("elst", big(0) + big(UInt32(edits.count)) + entries))
+        let old = try place(of: "edts", in: bytes) - 4
+        let oldSize = Int(try Bytes.big(UInt32.self, in: bytes, at: old))
+        bytes.replaceSubrange(old..<(old + oldSize), with: fresh)
+        for name in ["trak", "moov"] {
+            let parent = try place(of: name, in: bytes) - 4
+            let size = Int(try Bytes.big(UInt32.self, in: bytes, at: parent)) + fresh.count - oldSize
+            bytes.replaceSubrange(parent..<(parent + 4), with: big(UInt32(size)))
+        }
+        try Bytes.write(bytes, to: path)
+    }
+
     /// Adds the tag in which iTunes stores priming, padding and length.
     static func addGaplessTag(_ path: String, priming: Int, padding: Int, frames: Int) throws {
         func hex(_ number: Int, _ digits: Int) -> String {

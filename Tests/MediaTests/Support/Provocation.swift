@@ -82,6 +82,13 @@ struct Provocation: Sendable {
             bytes[21] |= 0xF0
             try read(bytes, "a.flac")
         },
+        Provocation(.unsupportedEditList, .probe) { _ in
+            var bytes = try SampleFile.of(.m4aAAC).bytes
+            // The rate of the first edit, in 1/65,536.
+            let rate = (Bytes.find("elst", in: bytes) ?? 0) + 20
+            bytes.replaceSubrange(rate..<(rate + 4), with: [0, 2, 0, 0])
+            try read(bytes, "a.m4a")
+        },
         Provocation(.tooManyStreams, .open) { folder in
             let path = folder.path("many.mov")
             let maps = (0..<300).flatMap { _ in ["-map", "0:a"] }

@@ -72,12 +72,12 @@ struct MP4: ContainerRules, MovieRules {
 
     func soundEnd(of track: Track, _ stream: InputStream) -> Int64? {
         let rate = track.sampleRateHz
-        if stream.ticks(exactly: 1, rate: rate) != nil { return track.length.frames }
+        if stream.ticks(exactly: 1, rate: rate) != nil { return track.sourceLength.frames }
         // Where SBR doubles the frames, ticks of two frames show the end as well, since the packets confirm them.
         guard let scale = stream.ticksPerSecond, scale * 2 >= rate, track.codec.durations(of: stream) != nil else {
             return nil
         }
-        return track.length.exactFrames
+        return track.sourceLength.exactFrames
     }
 
     func lacksEnd(_ source: ByteSource) -> Bool { FragmentChain.isBroken(source) }

@@ -5,6 +5,8 @@ struct MP4Edits {
         let start: Int64
         /// In ticks of the movie.
         var length: Int64
+        /// How fast the track is played, in 1/65,536.
+        let rate: Int64
         /// Where the file states the length, and in how many bytes.
         fileprivate let place: Int64
         fileprivate let bytes: Int
@@ -15,9 +17,9 @@ struct MP4Edits {
     /// `nil` if the track has no edit list.
     init?(_ source: ByteSource, _ track: Range<Int64>) {
         guard let list = source.box("edts", in: track).flatMap({ source.box("elst", in: $0) }),
-            let bytes = source.headBytes(
+            let bytes = source.bytes(
                 at: list.lowerBound,
-                count: Int(min(list.upperBound - list.lowerBound, 65_536))
+                count: Int(min(list.upperBound - list.lowerBound, 1 << 20))
             ),
             bytes.count >= 8
         else { return nil }
@@ -26,11 +28,13 @@ struct MP4Edits {
         edits = (0..<count).compactMap { number in
             let place = 8 + number * (isWide ? 20 : 12)
             let whole = list.lowerBound + Int64(place)
+            let rate = bigEndian(bytes[(place + (isWide ? 16 : 8))..<(place + (isWide ? 20 : 12))])
             guard isWide else {
                 let start = Int32(truncatingIfNeeded: bigEndian(bytes[(place + 4)..<(place + 8)]))
                 return Edit(
                     start: Int64(start),
                     length: bigEndian(bytes[place..<(place + 4)]),
+                    rate: rate,
                     place: whole,
                     bytes: 4
                 )
@@ -39,9 +43,54 @@ struct MP4Edits {
             let start = bigEndian(bytes[(place + 8)..<(place + 16)])
             // Values beyond a year of microseconds are not meaningful. Below that, nothing overflows.
             guard length >= 0, length < 1 << 40, start < 1 << 40 else { return nil }
-            return Edit(start: start, length: length, place: whole, bytes: 8)
+            return Edit(start: start, length: length, rate: rate, place: whole, bytes: 8)
         }
     }
+
+    // MARK: Time lines
+
+    /// All that is played, and the silence between and behind it. Where the sound begins in the movie does not count.
+    private var played: [Edit] {
+        let last = edits.count - 1
+        return edits.enumerated().filter { $0.element.length > 0 || $0.offset == last && $0.element.start >= 0 }
+            .map(\.element).drop { $0.start < 0 }.map { $0 }
+    }
+
+    /// Whether several parts of the track are played, in any order, or with silence between them. libav joins such
+    /// parts at packets and leaves the silence out.
+    var isTimeLine: Bool { played.count > 1 }
+
+    /// The rate of an edit that is not played as it was recorded; `nil` if there is none. Some writers swap the halves.
+    var oddRate: Double? {
+        let plain: [Int64] = [1 << 16, 1]
+        return played.first { $0.start >= 0 && !plain.contains($0.rate) }.map { Double($0.rate) / 65_536 }
+    }
+
+    /// The pieces of the time line in frames, for a track that has `total` of them. `rate`, `mediaScale` and `movieScale`
+    /// are frames and ticks in a second.
+    func pieces(of total: Int64, rate: Int64, mediaScale: Int64, movieScale: Int64) -> [EditedTime.Piece] {
+        func frames(_ ticks: Int64, _ scale: Int64) -> Int64 {
+            Int64(clamping: (Int128(ticks) * Int128(rate) + Int128(scale / 2)) / Int128(scale))
+        }
+        // An edit that may end with the track, within the resolution of its ticks, does.
+        let rounding = movieScale % rate == 0 ? 0 : rate / movieScale + 1
+        var (ticks, pieces) = (Int64(0), [EditedTime.Piece]())
+        for edit in played {
+            let place = frames(ticks, movieScale)
+            ticks = ticks.addingSaturated(edit.length)
+            var length = frames(ticks, movieScale).addingSaturated(-place)
+            guard edit.start >= 0 else {
+                pieces.append(.init(start: nil, frames: length))
+                continue
+            }
+            let start = min(total, frames(edit.start, mediaScale))
+            if edit.length == 0 || start.addingSaturated(length) > total - rounding { length = total - start }
+            pieces.append(.init(start: start, frames: length))
+        }
+        return pieces
+    }
+
+    // MARK: Lengths
 
     /// The edits that play something of a track of `mediaLength` ticks.
     func lengths(upTo mediaLength: Int64, _ mediaScale: Int64, _ movieScale: Int64) -> [Edit] {
@@ -73,8 +122,8 @@ struct MP4Edits {
         return edit.length < (edit.bytes == 4 ? 1 << 32 : 1 << 40) ? edit : nil
     }
 
-    /// The lengths that libav must see: it plays nothing of an edit whose length is zero, and less than there is of one
-    /// whose length is rounded.
+    /// What libav must see: it plays nothing of an edit whose length is zero, and less than there is of one whose length
+    /// is rounded. Where several parts are played, it shows all packets, and `EditedTime` says what is played of them.
     static func patches(in source: ByteSource) -> [SourcePatch] {
         guard let movie = source.box("moov", in: source.boxRange), source.box("mvex", in: movie) == nil,
             let movieScale = source.box("mvhd", in: movie).flatMap({ MP4Facts.header(source, $0) })?.scale,
@@ -83,12 +132,33 @@ struct MP4Edits {
         var patches: [SourcePatch] = []
         _ = source.eachBox(in: movie) { name, track -> Bool? in
             guard name == "trak", let edits = MP4Edits(source, track), let media = source.box("mdia", in: track),
-                let (scale, length) = source.box("mdhd", in: media).flatMap({ MP4Facts.header(source, $0) }), scale > 0,
-                let edit = edits.endless(length, scale, movieScale) ?? edits.completed(length, scale, movieScale)
+                let (scale, length) = source.box("mdhd", in: media).flatMap({ MP4Facts.header(source, $0) }), scale > 0
             else { return nil }
-            patches.append(SourcePatch(place: edit.place, bytes: bigEndianBytes(edit.length, count: edit.bytes)))
+            if edits.isTimeLine, isSound(source, media), let name = nameOfList(source, track) {
+                patches.append(SourcePatch(place: name, bytes: Array("free".utf8)))
+            } else if let edit = edits.endless(length, scale, movieScale) ?? edits.completed(length, scale, movieScale)
+            {
+                patches.append(SourcePatch(place: edit.place, bytes: bigEndianBytes(edit.length, count: edit.bytes)))
+            }
             return nil
         }
         return patches
+    }
+
+    /// Whether the track of this `mdia` is sound.
+    private static func isSound(_ source: ByteSource, _ media: Range<Int64>) -> Bool {
+        guard let handler = source.box("hdlr", in: media),
+            let bytes = source.bytes(at: handler.lowerBound, count: 12),
+            bytes.count == 12
+        else { return false }
+        return bytes[8...].elementsEqual("soun".utf8)
+    }
+
+    /// Where the name of the box stands that holds the list.
+    static func nameOfList(_ source: ByteSource, _ track: Range<Int64>) -> Int64? {
+        guard let box = source.box("edts", in: track) else { return nil }
+        return [Int64(4), 12].map { box.lowerBound - $0 }.first { place in
+            source.bytes(at: place, count: 4)?.elementsEqual("edts".utf8) == true
+        }
     }
 }

@@ -30,7 +30,27 @@ enum MP4Facts {
         if table == nil, durations != nil, !source.isSeekable { return nil }
         let played: Played? = table.flatMap { packets(in: $0, stream, mediaScale) }
         let total = played?.frames ?? mediaLength * rate / mediaScale
-        let edits = MP4Edits(source, track).map { $0.lengths(upTo: mediaLength, mediaScale, movieScale) } ?? []
+        let list = MP4Edits(source, track)
+        if let odd = list?.oddRate {
+            return ContainerFacts(refusal: "the edit list plays a part of the track at a rate of \(odd)")
+        }
+        if let list, list.isTimeLine {
+            guard let name = MP4Edits.nameOfList(source, track), source.isPatched(at: name) else {
+                return ContainerFacts(refusal: "the edit list of the track is too far from the start of the pipe")
+            }
+            let pieces = list.pieces(of: total, rate: rate, mediaScale: mediaScale, movieScale: movieScale)
+            // The last block of a lossless codec may be shorter than its table states.
+            let whole: Int64? = table?.isUniform == true && stream.isLossless ? durations?.whole : nil
+            let rounding: Int64 = mediaLength * rate % mediaScale == 0 ? 0 : rate / 100
+            let tolerance = played.map(\.doubt) ?? (whole ?? 1) - 1 + rounding
+            let length: LengthPromise = tolerance == 0 ? .exact(total) : .about(total, tolerance: tolerance)
+            let edits = EditedTime(pieces, of: length)
+            return ContainerFacts(
+                edits: edits,
+                refusal: edits == nil ? "the edit list is longer than any recording" : nil
+            )
+        }
+        let edits = list.map { $0.lengths(upTo: mediaLength, mediaScale, movieScale) } ?? []
         let editStart = (edits.first?.start ?? 0) * rate / mediaScale
         // Such decoders drop their delay whether the edit list states it or not.
         let start = max(editStart, Int64(stream.codec.delay(of: stream)))
@@ -38,7 +58,7 @@ enum MP4Facts {
         let readings = tag.map { tag in stream.codec.framesPerCountedFrame(of: stream).map(tag.scaled) } ?? []
         // Without an edit list, no writer says where the sound ends in the last packet.
         let packetFrames = edits.isEmpty ? table.flatMap { table in durations?.whole.map { $0 * table.samples } } : nil
-        if edits.count <= 1, let told = readings.first(where: { $0.total == total || $0.total == packetFrames }),
+        if let told = readings.first(where: { $0.total == total || $0.total == packetFrames }),
             edits.isEmpty || start == told.priming
         {
             return ContainerFacts(
@@ -73,8 +93,6 @@ enum MP4Facts {
                 tolerance: (whole ?? 1) - 1 + rounding
             )
         }
-        // libav joins several edits at packet boundaries.
-        if edits.count > 1 { return ContainerFacts(isOpenEnded: true) }
         let length = (edit.length * rate + movieScale / 2) / movieScale - (start - editStart)
         let rest = total - start
         let rounding = rate / movieScale + 1

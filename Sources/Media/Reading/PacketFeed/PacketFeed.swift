@@ -52,7 +52,7 @@ struct PacketFeed: ~Copyable {
         timesStateFrames = !codec.packets.exactTables.isDisjoint(with: traits.tables)
         soundEnd =
             track.isCutAtLength
-            ? track.length.exactFrames : track.endsWithItsPackets ? nil : rules.soundEnd(of: track, stream)
+            ? track.sourceLength.exactFrames : track.endsWithItsPackets ? nil : rules.soundEnd(of: track, stream)
         let delay = rules.paged == nil ? nil : codec.startInOgg(of: stream).delay
         self.delay = track.isCutAtLength ? nil : delay
         mostKeptAtEnd = max(traits.mayKeepAtEnd, Int64(delay?.decoder ?? 0))
@@ -65,9 +65,9 @@ struct PacketFeed: ~Copyable {
             codec.packets,
             timesAreRounded: traits.timesAreRounded
         )
-        gaps = GapWatch(traits, rate: track.sampleRateHz, length: track.length)
+        gaps = GapWatch(traits, rate: track.sampleRateHz, length: track.sourceLength)
         numbers = rules.numbered?.numbers(of: stream, track)
-        ends = EndCheck(track.length, traits)
+        ends = EndCheck(track.sourceLength, traits)
         demuxer.select(track.index)
     }
 
