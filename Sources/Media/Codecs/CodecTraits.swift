@@ -52,6 +52,8 @@ struct DecodingTraits: Sendable {
     var isMisjudged: (@Sendable (UnsafeRawBufferPointer) -> Bool)?
     /// The bytes of a packet that libav must see differently, and where.
     var mended: (@Sendable (UnsafeRawBufferPointer) -> (place: Int, bytes: [UInt8])?)?
+    /// The bytes of the first frame of a packet, where libav decodes only that of several; `nil` for an unknown frame.
+    var firstFrameBytes: (@Sendable (UnsafeRawBufferPointer) -> Int?)?
     /// Whether libav labels a block with the sample rate of the block before it.
     var labelsRateLate = false
     /// Whether libav 7.1 gives a block for a packet that only fills the decoder's window, and marks it to be dropped.

@@ -13,6 +13,8 @@ final class Demuxer {
     /// Readers for streams with long sample tables, of which libav saw only the ends; by stream index.
     private(set) var walks: [Int: SampleWalk] = [:]
     private let stop: StopSignal
+    /// Set for a stream whose packets may hold several frames.
+    private var splitter: PacketSplitter?
     /// How far the sound reaches; `nil` if the container counts no bytes.
     let extent: SoundExtent?
     /// Whether some of the file's tags or chapters were hidden from libav.
@@ -249,6 +251,7 @@ final class Demuxer {
 
     /// Discards the packets of all other streams from now on.
     func select(_ index: Int) {
+        splitter = PacketSplitter.of(streams[index])
         for stream in streams {
             stream.pointer.pointee.discard = stream.index == index ? AVDISCARD_DEFAULT : AVDISCARD_ALL
         }
@@ -256,6 +259,14 @@ final class Demuxer {
 
     /// Fills `packet` with the next one of the selected stream. Returns `false` at the end of the source.
     func read(into packet: inout Packet, of stream: Int) throws -> Bool {
+        if try splitter?.next(into: &packet) == true { return true }
+        guard try readPacket(into: &packet, of: stream) else { return false }
+        try splitter?.split(&packet)
+        return true
+    }
+
+    /// The same for packets as libav gives them.
+    private func readPacket(into packet: inout Packet, of stream: Int) throws -> Bool {
         if let framed {
             let isThere = try framed.read(into: &packet)
             if stop.isStopped { throw LibAVError("read", SLUICE_AVERROR_EXIT) }
@@ -308,6 +319,7 @@ final class Demuxer {
     /// Seeks to the last indexed position at or before `timestamp`, in the stream's time base.
     func seek(_ stream: Int, to timestamp: Int64) throws {
         holdsFirst = false
+        splitter?.forget()
         if let walk = walks[stream] { return try walk.seek(to: timestamp) }
         try checkSource(av_seek_frame(context, Int32(stream), timestamp, AVSEEK_FLAG_BACKWARD), "av_seek_frame")
     }
@@ -323,6 +335,7 @@ final class Demuxer {
     /// Continues reading at a byte offset, for containers without any structure there.
     func seek(toByte place: Int64) throws {
         holdsFirst = false
+        splitter?.forget()
         try check(avformat_flush(context), "avformat_flush")
         if avio_seek(context!.pointee.pb, place, SEEK_SET) < 0 { throw LibAVError("avio_seek", -EIO) }
     }

@@ -106,6 +106,21 @@ public struct Packet: ~Copyable {
         av_packet_move_ref(pointer, other.pointer)
     }
 
+    /// Takes the first `count` bytes of `other`, which last `ticks`, and leaves it the others.
+    mutating func takeFirst(_ count: Int, lasting ticks: Int64, of other: inout Packet) throws {
+        clear()
+        try check(av_packet_ref(pointer, other.pointer), "av_packet_ref")
+        pointer.pointee.size = Int32(count)
+        pointer.pointee.duration = ticks
+        let rest = other.pointer
+        av_packet_free_side_data(rest)
+        other.dropFirst(count)
+        if rest.pointee.pos >= 0 { rest.pointee.pos += Int64(count) }
+        rest.pointee.duration = max(0, rest.pointee.duration - ticks)
+        if rest.pointee.pts != SLUICE_NO_TIMESTAMP { rest.pointee.pts += ticks }
+        if rest.pointee.dts != SLUICE_NO_TIMESTAMP { rest.pointee.dts += ticks }
+    }
+
     /// The offset of the packet's bytes in the source; `nil` if the demuxer does not state it.
     var place: Int64? { pointer.pointee.pos >= 0 ? pointer.pointee.pos : nil }
 
