@@ -7,6 +7,17 @@ extension ByteSource {
     /// The content of the first box named `name` among those in `range`.
     func box(_ name: String, in range: Range<Int64>) -> Range<Int64>? { eachBox(in: range) { $0 == name ? $1 : nil } }
 
+    /// The content of the track `id` of the movie with the content `movie`.
+    func track(_ id: Int, in movie: Range<Int64>) -> Range<Int64>? {
+        eachBox(in: movie) { name, content in
+            guard name == "trak", let head = box("tkhd", in: content),
+                let start = bytes(at: head.lowerBound, count: 24), start.count == 24
+            else { return nil }
+            let place = start[0] == 1 ? 20 : 12
+            return bigEndian(start[place..<(place + 4)]) == id ? content : nil
+        }
+    }
+
     /// Calls `choose` with the name and the content of each box in `range` until it returns a value.
     func eachBox<Found>(in range: Range<Int64>, _ choose: (String, Range<Int64>) -> Found?) -> Found? {
         var place = range.lowerBound

@@ -14,7 +14,7 @@ enum MP4Facts {
         if !source.isSeekable, trail?.isFragmented != false { return ContainerFacts(isOpenEnded: true) }
         guard rate > 0, rate < 1 << 22, let movie = source.box("moov", in: source.boxRange),
             let movieScale = source.box("mvhd", in: movie).flatMap({ header(source, $0) })?.scale, movieScale > 0,
-            let track = track(stream.containerID, in: source, movie), let media = source.box("mdia", in: track),
+            let track = source.track(stream.containerID, in: movie), let media = source.box("mdia", in: track),
             let (mediaScale, mediaLength) = source.box("mdhd", in: media).flatMap({ header(source, $0) }),
             mediaScale > 0
         else { return nil }
@@ -156,16 +156,6 @@ enum MP4Facts {
     }
 
     // MARK: Boxes
-
-    private static func track(_ id: Int, in source: ByteSource, _ movie: Range<Int64>) -> Range<Int64>? {
-        source.eachBox(in: movie) { name, content in
-            guard name == "trak", let head = source.box("tkhd", in: content),
-                let bytes = source.bytes(at: head.lowerBound, count: 24), bytes.count == 24
-            else { return nil }
-            let place = bytes[0] == 1 ? 20 : 12
-            return bigEndian(bytes[place..<(place + 4)]) == id ? content : nil
-        }
-    }
 
     /// Timescale and length from `mvhd` or `mdhd`, which begin alike.
     static func header(_ source: ByteSource, _ content: Range<Int64>) -> (scale: Int64, length: Int64)? {
