@@ -15,7 +15,7 @@ import Testing
     private static let verdicts: Set<FailureCode> = [
         .emptyInput, .tagsOnly, .unknownContainer, .containerNotAllowed, .unreadableContainer, .noAudioTrack,
         .protectedContent, .unsupportedCodec, .unsupportedBitDepth, .unsupportedEditList, .tooManyStreams,
-        .noDecodableFrame, .corruptStream, .truncated, .timelineGap, .metadataTooLarge,
+        .noDecodableFrame, .corruptStream, .truncated, .timelineGap, .uncountedSound, .metadataTooLarge,
         // A field that claims hours is believed until the job's budget runs out. A field that claims a rate of
         // gigahertz leaves almost no output.
         .outputBytesExceeded, .emptyOutput,

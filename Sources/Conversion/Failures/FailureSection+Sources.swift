@@ -122,8 +122,8 @@ extension FailureSection {
                 .permanent,
                 [.decode],
                 """
-                The header counts less sound than the source may hold: behind it lies more than a second of bytes that \
-                are neither chunks nor tags.
+                The header counts less sound than the source may hold: behind it lies more than a second of packets, \
+                or of bytes that are neither chunks nor tags.
                 """,
                 cause: "recorders that died after their last update of the header, files joined byte by byte",
                 advice: "repair the header, as with sox --ignore-length; --on-damage skip takes what the header counts"

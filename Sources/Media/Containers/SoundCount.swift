@@ -132,11 +132,7 @@ struct SoundExtent {
             let frames = Int64(clamping: Int128(bytes) * Int128(rate) / Int128(perSecond))
             return MediaTime(frames: Plausible.boundedFrames(frames), rate: rate)
         }
-        return Loss(
-            code: .uncountedSound,
-            frames: 0,
-            detail: "the header counts \(lengths[0]) of sound, and the source holds \(lengths[1]): "
-                + "\(Plural.count(bytes, "byte")) follow that are neither chunks nor tags"
-        )
+        let rest = "\(Plural.count(bytes, "byte")) follow that are neither chunks nor tags"
+        return .uncounted(lengths[0], of: lengths[1], rest)
     }
 }

@@ -11,6 +11,12 @@ struct Loss {
     /// What to do next, if it is not what the code advises.
     var hint: String?
 
+    /// Sound that the header does not count: it counts `counted`, and the source holds `held`, by what `rest` says of it.
+    static func uncounted(_ counted: MediaTime, of held: MediaTime, _ rest: String) -> Loss {
+        let detail = "the header counts \(counted) of sound, and the source holds \(held): \(rest)"
+        return Loss(code: .uncountedSound, frames: 0, detail: detail)
+    }
+
     /// This loss combined with the loss directly after it.
     func followed(by other: Loss?) -> Loss {
         guard let other else { return self }

@@ -169,16 +169,15 @@ extension TrackOutput {
         )
     }
 
-    /// The damage of a header whose length leaves out sound: no encoder pads by more than a second.
-    private func surplus(behind length: LengthPromise) -> Loss? {
+    /// The damage of a header whose length leaves out packets: no encoder pads by more than a second.
+    private func uncountedPackets(behind length: LengthPromise) -> Loss? {
         let rate = track.sampleRateHz
-        guard feed.isCutWherePaddingBegins, surplusFrames > max(Int64(rate), Int64(track.paddingFrames ?? 0)),
-            let promised = length.frames
+        guard feed.isCutWherePaddingBegins, journal.account.isEmpty, let promised = length.frames,
+            surplusFrames > max(Int64(rate), Int64(track.paddingFrames ?? 0))
         else { return nil }
-        let detail =
-            "the header promises \(MediaTime(frames: promised, rate: rate)) (frame \(promised)), but the packets go on for "
-            + "\(MediaTime(frames: surplusFrames, rate: rate))"
-        return Loss(code: .corruptStream, frames: 0, detail: detail)
+        let held = MediaTime(frames: promised.addingSaturated(surplusFrames), rate: rate)
+        let rest = "\(Plural.count(surplusFrames, "frame")) follow in its packets"
+        return .uncounted(MediaTime(frames: promised, rate: rate), of: held, rest)
     }
 
     /// Checks at the end of the source that everything promised was delivered.
@@ -213,14 +212,12 @@ extension TrackOutput {
                         + "(frame \(promised)), but the data ends earlier"
                 )
             )
-        } else if let loss = surplus(behind: length), journal.account.isEmpty {
-            try enter(loss)
         } else if feed.endsUnmarked, journal.account.isEmpty {
             try enter(
                 Loss(code: .truncated, frames: 0, detail: "the source stops in the middle of its stream")
             )
         }
-        if missing == 0, let loss = feed.uncountedSound { try enter(loss) }
+        if missing == 0, let loss = feed.uncountedSound ?? uncountedPackets(behind: length) { try enter(loss) }
         // The MD5 in the header is that of the first of joined files.
         if let digest, journal.account.isEmpty, !feed.isJoined, !link.isLater, !digest.matches() {
             let detail =
