@@ -167,11 +167,11 @@ import Testing
     @Test func aPipePlaysPartsThatFollowOneAnother() throws {
         let sound = try Self.sound.cut(0..<100_000)
         let path = folder.path("small.m4a")
-        func piped(_ edits: [Edit]) throws -> Decoded {
+        func piped(_ edits: [Edit], behind padding: Int = 0) throws -> Decoded {
             try FFmpeg.encode(sound, to: path, ["-c:a", "alac"])
             try MP4Bytes.setEdits(path, movieTimescale: Self.rate, edits)
             let front = folder.path("front.m4a")
-            try Bytes.write(Self.movedToFront(try Bytes.read(path)), to: front)
+            try Bytes.write(Self.movedToFront(try Bytes.read(path), behind: padding), to: front)
             let pipe = try FilledPipe.holding(try Bytes.read(front))
             return try Decoded.descriptor(pipe.reading)
         }
@@ -182,13 +182,20 @@ import Testing
         #expect(try read.pcm.converted(to: .s16) == played(forwards, of: sound, ticks: Self.rate))
         let code = Converted.code { _ = try piped(forwards.reversed()) }
         #expect(code == .sourceNotSeekable)
+        // libav has read an edit list that lies far from the start before it can be hidden.
+        #expect(Converted.code { _ = try piped(forwards, behind: 300_000) } == .sourceNotSeekable)
     }
 
-    /// The same file with its last box, `moov`, in front of its sound.
-    private static func movedToFront(_ bytes: [UInt8]) throws -> [UInt8] {
+    /// The same file with its last box, `moov`, in front of its sound. The boxes in it lie behind `padding` bytes.
+    private static func movedToFront(_ bytes: [UInt8], behind padding: Int) throws -> [UInt8] {
         let moov = try #require(Bytes.find("moov", in: bytes)) - 4
         let media = try #require(Bytes.find("mdat", in: bytes)) - 4
         var movie = Array(bytes[moov...])
+        if padding > 0 {
+            let free = bigEndianBytes(Int64(padding), count: 4) + Array("free".utf8)
+            movie.insert(contentsOf: free + [UInt8](repeating: 0, count: padding - free.count), at: 8)
+            movie.replaceSubrange(..<4, with: bigEndianBytes(Int64(movie.count), count: 4))
+        }
         let table = try #require(Bytes.find("stco", in: movie)) + 8
         for entry in 0..<Int(try Bytes.big(UInt32.self, in: movie, at: table)) {
             let place = table + 4 + 4 * entry

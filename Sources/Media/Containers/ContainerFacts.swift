@@ -23,9 +23,22 @@ struct ContainerFacts {
     /// The order in which parts of the packets are played, if they are not all played once. It says the length.
     var edits: EditedTime?
     /// Why the sound cannot be read as the container plays it.
-    var refusal: String?
+    var refusal: Refusal?
     /// A remark about a length that the container states and that does not count.
     var remark: Remark?
+
+    /// Why sound cannot be read as its container plays it.
+    struct Refusal: Sendable, Hashable {
+        let code: FailureCode
+        let stage: Failure.Stage
+        let detail: String
+        var hint: String?
+
+        /// The edit list asks for what cannot be played.
+        static func editList(_ detail: String) -> Refusal {
+            Refusal(code: .unsupportedEditList, stage: .probe, detail: detail)
+        }
+    }
 
     /// What the container of `demuxer` says about `stream`; `nil` if libav is right.
     static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {

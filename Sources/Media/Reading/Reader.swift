@@ -236,7 +236,13 @@ extension Reader {
             )
         }
         if let refusal = track.refusal {
-            throw MediaError(.unsupportedEditList, at: .probe, refusal, stream: track.index)
+            throw MediaError(
+                refusal.code,
+                at: refusal.stage,
+                refusal.detail,
+                stream: track.index,
+                hint: refusal.hint
+            )
         }
         return track
     }

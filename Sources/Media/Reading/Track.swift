@@ -43,7 +43,7 @@ public struct Track: Sendable, Hashable {
     /// The order in which the container plays parts of the packets; `nil` if it plays all of them once.
     let edits: EditedTime?
     /// Why the track cannot be read as its container plays it; `nil` if it can.
-    let refusal: String?
+    let refusal: ContainerFacts.Refusal?
     /// Whether the source proves that it is whole and holds no frame.
     let isEmpty: Bool
 

@@ -32,11 +32,11 @@ enum MP4Facts {
         let total = played?.frames ?? mediaLength * rate / mediaScale
         let list = MP4Edits(source, track)
         if let odd = list?.oddRate {
-            return ContainerFacts(refusal: "the edit list plays a part of the track at a rate of \(odd)")
+            return ContainerFacts(refusal: .editList("the edit list plays a part of the track at a rate of \(odd)"))
         }
         if let list, list.isTimeLine {
             guard let name = MP4Edits.nameOfList(source, track), source.isPatched(at: name) else {
-                return ContainerFacts(refusal: "the edit list of the track is too far from the start of the pipe")
+                return ContainerFacts(refusal: listTooFar)
             }
             let pieces = list.pieces(of: total, rate: rate, mediaScale: mediaScale, movieScale: movieScale)
             // The last block of a lossless codec may be shorter than its table states.
@@ -47,7 +47,7 @@ enum MP4Facts {
             let edits = EditedTime(pieces, of: length)
             return ContainerFacts(
                 edits: edits,
-                refusal: edits == nil ? "the edit list is longer than any recording" : nil
+                refusal: edits == nil ? .editList("the edit list is longer than any recording") : nil
             )
         }
         let edits = list.map { $0.lengths(upTo: mediaLength, mediaScale, movieScale) } ?? []
@@ -77,7 +77,8 @@ enum MP4Facts {
                 facts.droppedFrames = Int(start)
                 facts.remark = Remark(
                     .headerLengthIgnored,
-                    "the tag iTunSMPB counts \(Plural.count(tag.total, "frame")), but the packets hold \(total), so it was ignored"
+                    "the tag iTunSMPB counts \(Plural.count(tag.total, "frame")), but the packets hold \(total), so it "
+                        + "was ignored"
                 )
                 return facts
             }
@@ -118,6 +119,13 @@ enum MP4Facts {
             tolerance: isExact ? 0 : rounding
         )
     }
+
+    private static let listTooFar = ContainerFacts.Refusal(
+        code: .sourceNotSeekable,
+        stage: .open,
+        detail: "the edit list of the track is too far from the start of the pipe",
+        hint: "read it from a file"
+    )
 
     /// A track whose sample durations are not whole packets. Its length then follows from its packets.
     private struct Played {
