@@ -83,6 +83,21 @@ import Testing
         #expect(try pcm.cut(0..<common) == expected.cut(late..<common + late))
     }
 
+    /// Regression: positions that count in the frames of the header ended the process if they were great.
+    @Test func greatestPositionIsRefused() throws {
+        let (source, path) = (folder.path("in.wav"), folder.path("a.spx"))
+        try WAVFile.write(Signal.sweep(to: 2_000, rate: 32_000, frames: 100_000).pcm(.s16), to: source)
+        try Run.program("speexenc", ["--quiet", "-u", source, path]).checked()
+        var file = try OggFile(Bytes.read(path))
+        // A quarter of the size of a frame, and 64 frames in a packet.
+        file.headers[0].replaceSubrange(28 + 56..<28 + 60, with: [160, 0, 0, 0])
+        file.headers[0].replaceSubrange(28 + 64..<28 + 68, with: [64, 0, 0, 0])
+        OggFile.setGranule(1, of: &file.sound[0])
+        OggFile.setGranule(Plausible.frames, of: &file.sound[file.sound.count - 1])
+        try Bytes.write(file.renumbered, to: path)
+        #expect(Converted.code { _ = try ReadBack.file(path) } != nil)
+    }
+
     /// The encoder fills its last packet with marks instead of frames, so the end of the sound may stay in the decoder.
     @Test func endInsideAPacketOfSeveralFramesIsNoLoss() throws {
         let (source, path) = (folder.path("in.wav"), folder.path("a.spx"))

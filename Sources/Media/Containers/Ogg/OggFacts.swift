@@ -44,7 +44,9 @@ enum OggFacts {
         let countsStated = abs(first.granule - stated) < abs(first.granule - frames)
         func sound(_ granule: Int64) -> Int64 {
             guard countsStated, delay.statedPacketFrames > 0 else { return granule }
-            return granule * Int64(delay.packetFrames) / Int64(delay.statedPacketFrames)
+            return Plausible.boundedFrames(
+                granule.scaledSaturated(by: delay.packetFrames, over: delay.statedPacketFrames)
+            )
         }
         if first.endsStream {
             // Nothing states where the look-ahead ends and the padding begins.
