@@ -22,7 +22,7 @@ public struct Remark: Sendable, Hashable, Codable {
         case cover
         /// The source ends in an incomplete frame that does not belong to the sound that its header promises.
         case partialFrame = "partial_frame"
-        /// The source's header states no usable length, so all the sound in the file was converted.
+        /// The source's header states no length, or one that its sound contradicts, so all the sound was converted.
         case headerLengthIgnored = "header_length_ignored"
         /// Bytes that are neither chunks nor tags follow the sound that the source's header counts.
         case uncountedBytes = "uncounted_bytes"
@@ -72,7 +72,7 @@ public struct Remark: Sendable, Hashable, Codable {
         case .chapters: counted("chapter", "lost")
         case .cover: "cover lost"
         case .partialFrame: "partial last frame left out"
-        case .headerLengthIgnored: "length not in the header"
+        case .headerLengthIgnored: "length in the header ignored"
         case .uncountedBytes: counted("byte", "behind the sound")
         case .loudnessMissed: "loudness not reached"
         case .loudnessUnmeasured: "loudness not measured"
