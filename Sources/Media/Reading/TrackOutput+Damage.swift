@@ -34,7 +34,7 @@ extension TrackOutput {
     /// Classifies the damage, and throws if the damage mode does not tolerate it.
     private func settle(_ error: LibAVError) throws {
         journal.expectNothing()
-        if feed.isComplete(after: heardOfLink) { return }
+        if feed.isComplete(after: framesOfLink) { return }
         if feed.isPadding(packet), try !feed.hasMore() { return }
         let isCut = try !feed.hasMore() && feed.isAtEndOfSource
         try bear(
@@ -111,7 +111,7 @@ extension TrackOutput {
     }
 
     /// Frames of the stream that is read, at its own rate.
-    private var heardOfLink: Int64 { link.frames(upTo: clock.reached, rate: clock.rate) }
+    private var framesOfLink: Int64 { link.frames(upTo: clock.reached, rate: clock.rate) }
 
     /// The longest loss possible, so that damaged numbers do not produce hours of silence.
     private var greatestLoss: Int64 {
@@ -154,7 +154,7 @@ extension TrackOutput {
     }
 
     func endEarly(_ error: LibAVError) throws {
-        let delivered = heardOfLink + (journal.pending?.frames ?? 0)
+        let delivered = framesOfLink + (journal.pending?.frames ?? 0)
         if feed.isComplete(after: delivered) { return }
         let isCut = feed.isAtEndOfSource
         // The promised length, if there is one, decides how much is missing.
@@ -194,13 +194,13 @@ extension TrackOutput {
         remarks = feed.remarks
         journal.bear(feed.takeLoss())
         let length = feed.isJoined ? feed.joinedFrames.map(LengthPromise.exact) ?? .none : link.track.sourceLength
-        let isComplete = length.exactFrames.map { heardOfLink >= $0 } ?? false
+        let isComplete = length.exactFrames.map { framesOfLink >= $0 } ?? false
         if let loss = journal.pending, !isComplete {
-            let left = length.exactFrames.map { max(0, $0 - heardOfLink) } ?? .max
+            let left = length.exactFrames.map { max(0, $0 - framesOfLink) } ?? .max
             try enter(Loss(code: loss.code, frames: min(loss.frames, left), detail: loss.detail, cause: loss.cause))
         }
         journal.takePending()
-        let shortfall = feed.headerCountsItself ? 0 : length.shortfall(heardOfLink)
+        let shortfall = feed.headerCountsItself ? 0 : length.shortfall(framesOfLink)
         let missing = shortfall > feed.mostKeptAtEnd ? shortfall : 0
         if missing > 0, let promised = length.frames {
             try enter(
