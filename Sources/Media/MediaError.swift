@@ -25,6 +25,8 @@ public struct MediaError: Error, Sendable, Hashable {
     public var hint: String?
     /// For a refused format, every field that does not fit.
     public var refusal: FormatRefusal?
+    /// For a source that counts as damaged: what it promises, and what was found.
+    public var contradiction: Contradiction?
 
     public init(
         _ code: FailureCode,

@@ -143,7 +143,7 @@ import Testing
 
     @Test func wordThatIsNotAllowedIsRefusedWithThoseThatAre() throws {
         let error = try refusal(text(rest: #","damage":"ignore""#))
-        #expect(error.description == #"recipe.damage: "ignore"; allowed: strict, conceal, skip"#)
+        #expect(error.description == #"recipe.damage: "ignore"; allowed: strict, conceal, skip, trust-packets"#)
         let container = try refusal(text(output: #","format":{"container":"wavv"}"#))
         #expect(container.description.hasPrefix(#"recipe.outputs[0].format.container: "wavv"; allowed: wav, w64"#))
         let dither = try refusal(text(output: #","format":{"dither":"noisy"}"#))

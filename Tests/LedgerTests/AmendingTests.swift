@@ -53,6 +53,16 @@ struct AmendingTests {
         #expect(try await lab.ledger.stories(of: jobs) == [story])
     }
 
+    /// Workers that do not know the mode do not take the job.
+    @Test func trustingThePacketsRaisesTheVersionOfTheRecipe() async throws {
+        let (lab, worker, jobs) = try await lab([.strict])
+        try await lab.ledger.apply(.retryWithDamage(.trustPackets), to: JobFilter(ids: jobs))
+        let claim = try #require(try await lab.claim(1, for: worker).first)
+        #expect(claim.recipe.damage == .trustPackets)
+        let recipe = try #require(try await lab.ledger.story(of: jobs[0])?.recipe)
+        #expect(recipe.contains("\"version\": 4"))
+    }
+
     @Test func theLimitOnSilenceIsAmendedAndToldWithTheMode() async throws {
         let (lab, worker, jobs) = try await lab([.conceal])
         for (limit, expected) in [(nil, nil), (60, 60), (60, 60), (nil, 60), (90, 90)] as [(Int?, Int?)] {

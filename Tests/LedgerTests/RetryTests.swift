@@ -129,7 +129,7 @@ struct RetryTests {
     @Test func aFailureComesOutAsItWentIn() async throws {
         let (lab, worker, job) = try await lab()
         let claim = try #require(try await lab.claim(1, for: worker).first)
-        let failure = Failure(
+        var failure = Failure(
             code: "corrupt_stream",
             kind: .transient,
             stage: "decode",
@@ -144,6 +144,7 @@ struct RetryTests {
                 FormatRefusal.Reason(field: "rate", value: "7", why: "too low", allowed: "8000 to 48000", hint: nil)
             ]
         )
+        failure.contradiction = Contradiction(.clock, promised: "frame 10", found: "frame 4")
         let facts = AttemptFacts(
             slot: 3,
             framesIn: 10,

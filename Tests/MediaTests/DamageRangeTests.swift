@@ -28,7 +28,7 @@ import Testing
     @Test(arguments: kinds) func damageOutsideTheRangeDoesNotFailIt(kind: SampleFile.Kind) throws {
         let (bytes, clean) = try holed(kind)
         for frames in [3_000..<15_000, 44_000..<52_000] {
-            for mode in DamageMode.allCases {
+            for mode in [DamageMode.strict, .conceal, .skip] {
                 let part = try Readout(bytes, mode, name: kind.fileName, ranges: [range(frames, clean)])
                 #expect(part.error == nil, "\(mode) \(frames)")
                 #expect(part.account.isEmpty)

@@ -69,8 +69,8 @@ end $$;
 --
 -- Jobs that had ended remember who retried them.
 --
--- With `new_damage` (`strict`, `conceal`, `skip`) all these jobs treat damage in that way from now on. `conceal_seconds` limits the
--- silence that `conceal` inserts.
+-- With `new_damage` (`strict`, `conceal`, `skip`, `trust-packets`) all these jobs treat damage in that way from now on.
+-- `conceal_seconds` limits the silence that `conceal` inserts. `trust-packets` needs version 4 of recipes.
 create or replace function retry_jobs(
     filter jsonb, behind jsonb default null, page integer default 1000, new_damage text default null,
     conceal_seconds integer default null
@@ -91,8 +91,8 @@ declare
     epochs integer[];
     hurried bigint;
 begin
-    if new_damage not in ('strict', 'conceal', 'skip') then
-        raise exception 'invalid damage mode "%"; use strict, conceal or skip', new_damage
+    if new_damage not in ('strict', 'conceal', 'skip', 'trust-packets') then
+        raise exception 'invalid damage mode "%"; use strict, conceal, skip or trust-packets', new_damage
             using errcode = 'invalid_parameter_value';
     end if;
     if conceal_seconds <= 0 or conceal_seconds is not null and new_damage is distinct from 'conceal' then
@@ -190,7 +190,9 @@ begin
         update job j
         set recipe = j.recipe || jsonb_build_object('damage', new_damage) || case when conceal_seconds is null then '{}'
                 else jsonb_build_object('limits', coalesce(j.recipe -> 'limits', '{}')
-                    || jsonb_build_object('concealSeconds', conceal_seconds)) end,
+                    || jsonb_build_object('concealSeconds', conceal_seconds)) end
+                || case when new_damage = 'trust-packets'
+                    then jsonb_build_object('version', greatest((j.recipe ->> 'version')::integer, 4)) else '{}' end,
             amendments = coalesce(j.amendments, '[]') || jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
                 'until', c.epoch, 'damage', coalesce(j.recipe ->> 'damage', 'strict'),
                 'conceal_seconds', j.recipe #> '{limits,concealSeconds}', 'at', t, 'by', caller())))

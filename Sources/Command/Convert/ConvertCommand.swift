@@ -31,6 +31,11 @@ enum ConvertCommand {
         isRepeatable: true,
         in: .destination
     )
+    static let explain = Switch(
+        "explain",
+        "if IN is refused, say which rule it broke, what it promised and what was found",
+        in: .output
+    )
     static let json = Switch("json", "print the result as one JSON line", in: .output)
 
     static let destinationForms = [onConflict.form, verify.form, strictLoss.form, tag.form]
@@ -49,7 +54,7 @@ enum ConvertCommand {
         options: FormatOptions.forms + [FormatOptions.also.form] + LoudnessOptions.forms + SourceOptions.forms
             + EditOptions.forms
             + [RecipeTemplate.option.form] + destinationForms
-            + [ProgressStyle.option.form, json.form],
+            + [ProgressStyle.option.form, explain.form, json.form],
         examples: [
             Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "with a preset"),
             Example(line: "sluice convert talk.wav talk.flac --rate 48k --bits 24", purpose: "with single options"),

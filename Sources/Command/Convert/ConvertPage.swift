@@ -1,6 +1,7 @@
 import Console
 import Conversion
 import Glibc
+import Ledger
 
 /// The final output of `convert`, for people or for programs.
 struct ConvertPage {
@@ -34,7 +35,13 @@ struct ConvertPage {
         case .failed(let failure):
             // Of several outputs, only one that is known to have failed is named.
             let failed = failure.output.map { outputs[$0 - 1] } ?? (outputs.count == 1 ? outputs[0] : nil)
-            FailurePage(failure, source: input, destination: failed, invocation: invocation).show(on: console)
+            FailurePage(
+                failure,
+                source: input,
+                destination: failed,
+                explanation: invocation[ConvertCommand.explain] ? failure.explanation(commandAsItIs) : [],
+                invocation: invocation
+            ).show(on: console)
             return failure.exitCode
         case .stopped(let code):
             tellOfEnd(by: code, "; nothing was written")
@@ -46,6 +53,17 @@ struct ConvertPage {
     func surrender(to code: ExitCode) {
         let each = outputs.count == 1 ? "\(outputs[0].printable) is" : "each output is"
         tellOfEnd(by: code, " while publishing; \(each) either unchanged or complete")
+    }
+
+    /// The command that takes the sound as it is; `nil` if this one does.
+    private var commandAsItIs: String? {
+        guard damage != .trustPackets else { return nil }
+        let options = [SourceOptions.onDamage.form, SourceOptions.concealLimit.form, ConvertCommand.explain.form]
+        let words = invocation.typed(
+            replacing: options,
+            by: [SourceOptions.onDamage.form.word, DamageMode.trustPackets.rawValue]
+        )
+        return (["sluice"] + words.map { ShellWord.quoted(PasswordField.hidden(in: $0)) }).joined(separator: " ")
     }
 
     private var isStream: Bool { outputs == ["-"] }

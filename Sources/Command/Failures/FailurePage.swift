@@ -7,9 +7,18 @@ struct FailurePage {
     private let source: String?
     private let destination: String?
     private let invocation: Invocation
+    /// What to add for a user who asked why; empty for others.
+    private let explanation: [String]
 
-    init(_ failure: Failure, source: String?, destination: String? = nil, invocation: Invocation) {
+    init(
+        _ failure: Failure,
+        source: String?,
+        destination: String? = nil,
+        explanation: [String] = [],
+        invocation: Invocation
+    ) {
         self.failure = failure
+        self.explanation = explanation
         self.source = source.map { $0 == "-" ? "standard input" : $0.printable }
         self.destination = destination.map { $0 == "-" ? "standard output" : $0.printable }
         self.invocation = invocation
@@ -54,7 +63,7 @@ struct FailurePage {
         var facts = ["code \(failure.code)", "stage \(failure.stage)"]
         if let stream = failure.stream { facts.append("stream \(stream)") }
         if let name = failure.libavName { facts.append("libav \(name)") }
-        var lines = [facts.joined(separator: ", ")]
+        var lines = [facts.joined(separator: ", ")] + explanation
         guard all else { return lines }
         lines.append("class \(failure.kind.rawValue)")
         if let text = failure.libavText { lines.append("libav message: \(text.printable)") }

@@ -30,6 +30,10 @@ struct AttemptLines {
             if let words = attempt.lastWords, !words.isEmpty {
                 lines += folded("last words: \(words.printable)")
             }
+            if failure.contradiction != nil {
+                let again = "sluice retry \(job.job) --on-damage \(DamageMode.trustPackets.rawValue)"
+                for line in failure.explanation(damageMode == .trustPackets ? nil : again) { lines += folded(line) }
+            }
             if let hint = failure.hint ?? failure.known?.advice { lines += folded("hint: \(hint.printable)") }
         } else if !facts.isEmpty {
             lines.append("  " + facts.joined(separator: ", "))

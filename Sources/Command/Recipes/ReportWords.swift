@@ -21,7 +21,7 @@ extension ConversionReport {
             let done =
                 switch mode {
                 case .conceal?: "filled with silence"
-                case .skip?: "left out"
+                case .skip?, .trustPackets?: "left out"
                 // A strict conversion fails at the first damage.
                 case .strict?, nil: "lost"
                 }

@@ -91,6 +91,7 @@ extension DamageMode {
         case .strict: "fail at the first damage"
         case .conceal: "keep the length and fill the damage with silence"
         case .skip: "leave out the damage"
+        case .trustPackets: "take all that decodes, whatever the container says of it"
         }
     }
 }

@@ -74,7 +74,7 @@ enum SplitCommand {
         }
         let names = try template.names(for: pieces, of: input)
         // Each recipe is one decode. After damage that is left out, cuts of the same decode would come too early.
-        let most = invocation[SourceOptions.onDamage] == .skip ? 1 : Recipe.maximumPieces
+        let most = invocation[SourceOptions.onDamage].movesSound ? 1 : Recipe.maximumPieces
         let groups = stride(from: 0, to: pieces.count, by: most).map { $0..<min($0 + most, pieces.count) }
         let recipes = try groups.map { try recipe(of: pieces, $0, input, names, invocation) }
         if invocation[ConvertCommand.onConflict] == .fail { try refuseExisting(names) }

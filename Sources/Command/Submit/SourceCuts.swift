@@ -33,9 +33,11 @@ enum SourceCuts {
                 hint: "submit the pieces again to change them"
             )
         }
-        guard invocation[SourceOptions.onDamage] != .skip else {
+        let mode = invocation[SourceOptions.onDamage]
+        guard !mode.movesSound else {
             throw UsageError(
-                "--on-damage skip and --split-at exclude each other: after damage that is left out, cuts come too early",
+                "--on-damage \(mode.rawValue) and --split-at exclude each other: after damage that is left out, cuts come "
+                    + "too early",
                 hint: "--on-damage conceal keeps the length"
             )
         }

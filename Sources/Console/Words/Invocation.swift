@@ -4,6 +4,8 @@ package struct Invocation: Sendable {
     package let path: [String]
     /// The environment that the process was started with.
     package let environment: [String: String]
+    /// The command line as the user typed it, without the program's name.
+    package let typed: [String]
     /// What the program hands to its commands beside the words: facts that one run reads once.
     package var attachment: (any Sendable)?
     private let arguments: [String: [String]]
@@ -26,11 +28,13 @@ package struct Invocation: Sendable {
     package init(
         path: [String],
         environment: [String: String],
+        typed: [String] = [],
         arguments: [String: [String]],
         values: [String: Setting]
     ) {
         self.path = path
         self.environment = environment
+        self.typed = typed
         self.arguments = arguments
         self.values = values
     }
@@ -70,6 +74,22 @@ package struct Invocation: Sendable {
         var settings: [String: Setting] = [:]
         for form in forms where values[form.name] == nil { settings[form.name] = try form.unsaid(environment) }
         return adding(settings)
+    }
+
+    /// The command line as typed, with `words` in place of `options`: what a shell would read.
+    package func typed(replacing options: [OptionForm], by words: [String]) -> [String] {
+        let end = typed.firstIndex(of: "--") ?? typed.endIndex
+        var kept: [String] = []
+        var place = typed.startIndex
+        while place < end {
+            let word = typed[place]
+            let option = options.first { word == $0.word || word.hasPrefix($0.word + "=") }
+            if option == nil { kept.append(word) }
+            // The value of an option may be a word of its own.
+            let takesNext = option.map { !$0.isSwitch && word == $0.word } ?? false
+            place += takesNext ? 2 : 1
+        }
+        return kept + words + typed[min(end, typed.endIndex)...]
     }
 
     /// The words of an argument; empty if it was left out.

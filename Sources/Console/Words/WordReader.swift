@@ -45,7 +45,13 @@ package struct WordReader {
         let path = reading.path.dropFirst().map(\.name)
         return .run(
             command,
-            Invocation(path: Array(path), environment: environment, arguments: arguments, values: values)
+            Invocation(
+                path: Array(path),
+                environment: environment,
+                typed: words,
+                arguments: arguments,
+                values: values
+            )
         )
     }
 

@@ -23,6 +23,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     case implausibleLength = "implausible_length"
     case timelineGap = "timeline_gap"
     case uncountedSound = "uncounted_sound"
+    case concealRefused = "conceal_refused"
 
     // Scans.
     case damageFound = "damage_found"

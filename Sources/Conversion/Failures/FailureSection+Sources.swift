@@ -115,8 +115,8 @@ extension FailureSection {
                 .permanent,
                 [.decode],
                 "All data can be decoded, and by the timestamps of the container some is missing.",
-                cause: "lost blocks, recordings with drop-outs",
-                advice: repair
+                cause: "lost blocks, recordings with drop-outs, wrong timestamps",
+                advice: repair + "; trust-packets takes all packets as they follow one another"
             ),
             .uncountedSound: .init(
                 .permanent,
@@ -126,7 +126,7 @@ extension FailureSection {
                 or of bytes that are neither chunks nor tags.
                 """,
                 cause: "recorders that died after their last update of the header, files joined byte by byte",
-                advice: "repair the header, as with sox --ignore-length; --on-damage skip takes what the header counts"
+                advice: "--on-damage trust-packets takes all of it; --on-damage skip takes what the header counts"
             ),
             .implausibleLength: .init(
                 .permanent,
@@ -137,6 +137,17 @@ extension FailureSection {
                 """,
                 cause: "a wrong length in the header, under `--on-damage conceal`",
                 advice: "--conceal-limit SECONDS raises the limit if the sound was that long; else --on-damage skip"
+            ),
+            .concealRefused: .init(
+                .permanent,
+                [.decode],
+                """
+                Silence would fill more than 5 % of the result, under `--on-damage conceal`, although all packets decode: \
+                only the container says that something is missing.
+                """,
+                cause: "wrong timestamps and lengths in the container",
+                advice:
+                    "--on-damage trust-packets takes the sound as it is; --conceal-limit SECONDS permits the silence"
             ),
         ]
     )

@@ -11,10 +11,10 @@ extension Recipe {
         guard sources.allSatisfy(\.ranges.isEmpty) else {
             throw refuse(place, "the source has ranges, too; give the ranges of the outputs only")
         }
-        guard damage != .skip else {
+        guard !damage.movesSound else {
             throw refuse(
                 "recipe.damage",
-                "skip; after damage that is left out, outputs with ranges would come too early"
+                "\(damage.rawValue); after damage that is left out, outputs with ranges would come too early"
             )
         }
         var end = MediaTime.zero

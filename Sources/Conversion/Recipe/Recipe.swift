@@ -16,10 +16,11 @@ public struct Recipe: Sendable, Hashable {
     ///
     /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that state
     /// it, shaped dither and the quality of resampling. Version 3 adds the ranges and tags of outputs, and the presets of
-    /// users; version 4 adds scans. A recipe without them keeps its earlier version, with the same bytes as ever, so that
-    /// stored recipes and idempotency keys keep their meaning and older workers take it.
+    /// users; version 4 adds scans and the damage mode `trust-packets`. A recipe without them keeps its earlier version,
+    /// with the same bytes as ever, so that stored recipes and idempotency keys keep their meaning and older workers take
+    /// it.
     public var version: Int {
-        scan != nil ? 4 : fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1
+        scan != nil || damage == .trustPackets ? 4 : fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1
     }
 
     /// Whether the outputs are parts of the source, one after another.

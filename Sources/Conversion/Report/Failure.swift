@@ -58,6 +58,8 @@ public struct Failure: Error, Sendable, Hashable, Codable {
     public var hint: String?
     /// For a refused format: every field that does not fit.
     public var refusals: [FormatRefusal.Reason]?
+    /// For a source that counts as damaged: what it promises, and what was found.
+    public var contradiction: Contradiction?
 
     /// A new failure. The catalogue gives its class, and its hint unless `hint` says something more specific.
     public init(
@@ -134,5 +136,6 @@ public struct Failure: Error, Sendable, Hashable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case code, kind = "class", stage, message, stream, output, position, frame, libavName, libavText, hint, refusals
+        case contradiction
     }
 }

@@ -26,6 +26,8 @@ public struct Remark: Sendable, Hashable, Codable {
         case headerLengthIgnored = "header_length_ignored"
         /// Bytes that are neither chunks nor tags follow the sound that the source's header counts.
         case uncountedBytes = "uncounted_bytes"
+        /// What the container says of the sound is wrong, and the packets were trusted, as the recipe asks.
+        case containerIgnored = "container_ignored"
         /// Limiting true peaks kept the output from the loudness that was asked for.
         case loudnessMissed = "loudness_missed"
         /// The source is too quiet or too short to measure its loudness, so its level was kept.
@@ -40,8 +42,8 @@ public struct Remark: Sendable, Hashable, Codable {
         public var isLoss: Bool {
             switch self {
             case .channelsMixed, .layoutLost, .samplesClipped, .depthReduced, .tags, .tagValues, .chapters, .cover: true
-            case .layoutAssumed, .partialFrame, .headerLengthIgnored, .uncountedBytes, .loudnessMissed,
-                .loudnessUnmeasured, .peaksLimited, .silenceTrimmed:
+            case .layoutAssumed, .partialFrame, .headerLengthIgnored, .uncountedBytes, .containerIgnored,
+                .loudnessMissed, .loudnessUnmeasured, .peaksLimited, .silenceTrimmed:
                 false
             }
         }
@@ -74,6 +76,7 @@ public struct Remark: Sendable, Hashable, Codable {
         case .partialFrame: "partial last frame left out"
         case .headerLengthIgnored: "length in the header ignored"
         case .uncountedBytes: counted("byte", "behind the sound")
+        case .containerIgnored: "packets trusted"
         case .loudnessMissed: "loudness not reached"
         case .loudnessUnmeasured: "loudness not measured"
         case .peaksLimited: "peaks limited"

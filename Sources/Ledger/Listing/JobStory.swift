@@ -180,10 +180,10 @@ extension AttemptRecord: LedgerRecord {
         .special(
             "failure",
             .anything,
-            "code, class, stage, message, position, hint",
+            "code, class, stage, message, position, hint, contradiction",
             read: { attempt, row in
                 let report: AttemptReport? = try (row["report"] as JSON?)?.decoded(during: row.operation)
-                attempt.failure = try Failure(row, refusals: report?.refusals)
+                attempt.failure = try Failure(row, report)
                 (attempt.facts.report, attempt.facts.further) = (report?.conversion, report?.further ?? [])
                 attempt.facts.scan = report?.scan
             },
@@ -232,7 +232,7 @@ extension AttemptRecord: LedgerRecord {
 
 extension Failure {
     /// Reads an attempt's columns; `nil` if it has no code.
-    fileprivate init?(_ row: Row, refusals: [FormatRefusal.Reason]?) throws {
+    fileprivate init?(_ row: Row, _ report: AttemptReport?) throws {
         guard let code: String = try row["code"], let kind: Failure.Kind = try row.valueIfPresent("class"),
             let stage: String = try row["stage"]
         else { return nil }
@@ -256,7 +256,8 @@ extension Failure {
             libavName: try row["libav_name"],
             libavText: try row["libav_text"],
             hint: try row["hint"],
-            refusals: refusals
+            refusals: report?.refusals
         )
+        contradiction = report?.contradiction
     }
 }

@@ -53,14 +53,16 @@ struct AttemptReport: Codable, Sendable, Hashable {
     /// The reports on further outputs.
     var further: [ConversionReport]?
     var refusals: [FormatRefusal.Reason]?
+    var contradiction: Contradiction?
     var scan: ScanReport?
 
     init() {}
 
-    init(_ facts: AttemptFacts, refusals: [FormatRefusal.Reason]? = nil) {
+    /// `failure` is that of the attempt, if it failed.
+    init(_ facts: AttemptFacts, _ failure: Failure? = nil) {
         conversion = facts.report
         further = facts.further.isEmpty ? nil : facts.further
-        self.refusals = refusals
+        (refusals, contradiction) = (failure?.refusals, failure?.contradiction)
         scan = facts.scan
     }
 

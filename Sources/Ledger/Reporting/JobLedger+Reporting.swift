@@ -187,7 +187,7 @@ private struct FailureRow: Encodable {
         audio_ms = facts.audio?.wholeMilliseconds
         cpu_ms = facts.cpu?.wholeMilliseconds
         peak_bytes = facts.peakBytes
-        let report = AttemptReport(facts, refusals: failure.refusals)
+        let report = AttemptReport(facts, failure)
         self.report = report == AttemptReport() ? nil : report
     }
 }

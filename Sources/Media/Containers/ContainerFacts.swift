@@ -43,7 +43,7 @@ struct ContainerFacts {
     /// What the container of `demuxer` says about `stream`; `nil` if libav is right.
     static func read(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
         switch demuxer.extent?.meaning {
-        case .unknown: ContainerFacts(isOpenEnded: true)
+        case .unknown, .ignored: ContainerFacts(isOpenEnded: true)
         case .wrapped(let bytes):
             stream.isPCM && stream.blockAlign > 0
                 ? ContainerFacts(soundFrames: bytes / Int64(stream.blockAlign), isCutAtLength: true)

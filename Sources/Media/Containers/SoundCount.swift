@@ -43,6 +43,8 @@ struct SoundCount: Hashable {
         case counted
         /// The sound ends with the source.
         case unknown
+        /// The same, although the header counts less of it.
+        case ignored
         /// The sound has this many bytes, which 32 bits cannot hold. The size of the file confirms it.
         case wrapped(Int64)
     }
@@ -73,6 +75,16 @@ struct SoundCount: Hashable {
     }
 }
 
+extension Demuxer {
+    /// Whether the header of a file counts only a part of what may be sound.
+    var countsPartOfItsSound: Bool {
+        guard let extent, let bytes = extent.knownUncountedBytes, let stream = streams.first(where: \.isAudio) else {
+            return false
+        }
+        return extent.loss(of: bytes, stream, rate: stream.sampleRateHz) != nil
+    }
+}
+
 /// How far the sound of a source reaches, by the count in its header and by its size.
 struct SoundExtent {
     let count: SoundCount
@@ -84,15 +96,18 @@ struct SoundExtent {
     private let source: ByteSource
 
     /// `nil` if the container counts no bytes, or its header is too far from the start of a pipe.
-    init?(_ source: ByteSource, _ rules: any SourceRules) {
+    ///
+    /// With `ignoringCount`, the sound ends with the source.
+    init?(_ source: ByteSource, _ rules: any SourceRules, ignoringCount: Bool = false) {
         guard let count = rules.soundCount(in: source), count.isMarker || count.bytes > 0 else { return nil }
         self.count = count
         self.source = source
-        let meaning = count.meaning(in: source, isEmpty: count.isMarker && rules.provesEmpty(source))
+        var meaning = count.meaning(in: source, isEmpty: count.isMarker && rules.provesEmpty(source))
+        if ignoringCount, meaning == .counted { meaning = .ignored }
         self.meaning = meaning
         switch meaning {
         case .counted: patches = []
-        case .unknown: patches = rules.restating(count, as: source.size.map { $0 - count.place }, in: source)
+        case .unknown, .ignored: patches = rules.restating(count, as: source.size.map { $0 - count.place }, in: source)
         case .wrapped(let bytes): patches = rules.restating(count, as: bytes, in: source)
         }
         watch = meaning == .counted && !source.isSeekable ? TrailWatch(count) : nil
@@ -103,7 +118,7 @@ struct SoundExtent {
     var restatedEnd: Int64? {
         switch meaning {
         case .counted: nil
-        case .unknown: .max
+        case .unknown, .ignored: .max
         case .wrapped(let bytes): count.place + bytes
         }
     }
@@ -123,8 +138,7 @@ struct SoundExtent {
     }
 
     /// What `bytes` behind the counted sound may have been, if that is more than a second; otherwise `nil`.
-    func loss(of bytes: Int64, _ stream: InputStream, _ track: Track) -> Loss? {
-        let rate = track.sampleRateHz
+    func loss(of bytes: Int64, _ stream: InputStream, rate: Int) -> Loss? {
         let isPCM = stream.isPCM && stream.blockAlign > 0
         let perSecond = isPCM ? Int64(stream.blockAlign) * Int64(rate) : Int64(stream.bitRate ?? 0) / 8
         guard perSecond > 0, bytes > perSecond else { return nil }

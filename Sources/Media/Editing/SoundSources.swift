@@ -46,7 +46,7 @@ final class SoundSources {
 
     private func measured(_ index: Int) throws -> Int64 {
         let source = sources[index]
-        guard source.options.damage != .skip else {
+        guard !source.options.damage.movesSound else {
             throw MediaError(
                 .recipeRefused,
                 at: .open,

@@ -38,7 +38,7 @@ final class Demuxer {
         name = String(cString: format.pointee.name)
         rules = ContainerRegistry.rules(demuxer: name)
         rules.movie?.follow(source)
-        extent = reading.raw == nil ? SoundExtent(source, rules) : nil
+        extent = reading.raw == nil ? SoundExtent(source, rules, ignoringCount: reading.ignoresCount) : nil
         let cap = reading.raw == nil ? try TagCap(source, rules, container: name) : nil
         hidesTags = cap != nil
         let restated = reading.raw == nil ? try rules.headerPatches(in: source) : []

@@ -26,6 +26,9 @@ extension InputStream {
         avformat_index_get_entry(pointer, Int32(number)).map { IndexEntry($0.pointee) }
     }
 
+    /// The last entry of libav's index; `nil` if it is empty.
+    var lastIndexEntry: IndexEntry? { indexEntry(indexEntries - 1) }
+
     /// The number of the last entry that begins at or before `time`; negative if there is none.
     func lastIndexEntry(upTo time: Int64) -> Int {
         Int(av_index_search_timestamp(pointer, time, AVSEEK_FLAG_BACKWARD))

@@ -20,6 +20,12 @@ enum ConcealLimit {
         return promised <= frames(beside: there, stream.sampleRateHz)
     }
 
+    /// Whether `frames` of silence are too many for sound that only the container says is missing, in a result of `whole`
+    /// frames: more than 5 %, and more than a quarter of a second, which one packet of a short source may take.
+    static func refuses(_ frames: Int64, of whole: Int64, _ rate: Int) -> Bool {
+        frames > max(whole / 20, Int64(rate / 4))
+    }
+
     /// The greater of the two limits, for a source with `frames` of sound.
     static func frames(beside frames: Int64, _ rate: Int) -> Int64 {
         max(frames.multipliedReportingOverflow(by: factor).overflow ? .max : frames * factor, seconds * Int64(rate))

@@ -11,6 +11,12 @@ struct DamageJournal {
     /// The frames that the packet in the decoder should give, and where it begins.
     private var expected: (frames: Int64, start: Int64)?
     private var gaveTooMuch = false
+    /// What the container states wrongly, and how often, where its packets were trusted: one of each rule.
+    private(set) var ignored: [(contradiction: Contradiction, count: Int64)] = []
+    /// Whether data could not be decoded, or is missing between packets.
+    private(set) var hasLostData = false
+    /// Frames of silence for what only the container says is missing.
+    private(set) var claimedFrames: Int64 = 0
     /// Whether the account is complete: all damage of the source was recorded, and is met again from now on.
     private(set) var isClosed = false
 
@@ -51,8 +57,18 @@ struct DamageJournal {
             gaveTooMuch
             ? "a packet gave more than \(Plural.count(stated, "frame"))"
             : "a packet gave \(given) of \(Plural.count(stated, "frame"))"
+        let contradiction = Contradiction(
+            .packetFrames,
+            promised: Figures.count(stated, "frame") + " in this packet",
+            found: gaveTooMuch ? "more" : Figures.count(given, "frame")
+        )
         gaveTooMuch = false
-        return Loss(code: .corruptStream, frames: max(0, missing), detail: detail)
+        return Loss(
+            code: .corruptStream,
+            frames: max(0, missing),
+            detail: detail,
+            contradiction: contradiction
+        )
     }
 
     // MARK: What is not yet certain
@@ -76,6 +92,36 @@ struct DamageJournal {
     mutating func record(_ code: FailureCode, at place: Int64, frames: Int64) {
         if !isClosed { account.note(code, at: place, frames: frames) }
         suspicion = nil
+    }
+
+    /// Notes whether a loss is one of data.
+    mutating func note(_ loss: Loss) { if !loss.isByContainer { noteLostData() } }
+
+    /// Notes that data is damaged or missing.
+    mutating func noteLostData() { hasLostData = true }
+
+    /// Counts silence for what only the container says is missing.
+    mutating func claim(_ frames: Int64) { if !isClosed { claimedFrames = claimedFrames.addingSaturated(frames) } }
+
+    /// Records that the packets were trusted and not the container.
+    mutating func ignore(_ contradiction: Contradiction) {
+        guard !isClosed else { return }
+        if let place = ignored.firstIndex(where: { $0.contradiction.rule == contradiction.rule }) {
+            ignored[place].count += 1
+        } else {
+            ignored.append((contradiction, 1))
+        }
+    }
+
+    /// What `ignored` says to the user.
+    var remarks: [Remark] {
+        ignored.map { contradiction, count in
+            let promised = contradiction.promised.map { ", which promises \($0)" } ?? ""
+            let times = count > 1 ? " (the first of \(Figures.grouped(count)))" : ""
+            let found = "; found: \(contradiction.found)\(times)"
+            let detail = "the packets were trusted and not the container\(promised)\(found)"
+            return Remark(.containerIgnored, detail, count: count)
+        }
     }
 
     /// Records a suspicion that no loss has explained.

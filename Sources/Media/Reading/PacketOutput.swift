@@ -78,7 +78,7 @@ public final class PacketOutput {
         }
         let found = feed.takeLoss()
         if let loss = try feed.missing(before: packet, decoded: rawFrames, estimate: found, usual: frames) {
-            throw failure(loss.code, loss.detail)
+            throw failure(loss)
         }
         if try feed.isSpliced() { throw failure(.corruptStream, "part of a packet is missing") }
         var (start, end) = packet.skip
@@ -126,9 +126,15 @@ public final class PacketOutput {
                 "the header promises \(Plural.count(exact, "frame")), but the packets hold \(deliveredFrames)"
             )
         }
-        if let loss = feed.takeLoss(), track.length.exactFrames == nil { throw failure(loss.code, loss.detail) }
-        if let loss = feed.uncountedSound { throw failure(loss.code, loss.detail) }
+        if let loss = feed.takeLoss(), track.length.exactFrames == nil { throw failure(loss) }
+        if let loss = feed.uncountedSound { throw failure(loss) }
         if feed.endsUnmarked { throw failure(.truncated, "the source stops in the middle of its stream") }
+    }
+
+    private func failure(_ loss: Loss) -> MediaError {
+        var error = failure(loss.code, loss.detail)
+        error.contradiction = loss.evidence
+        return error
     }
 
     private func failure(_ code: FailureCode, _ detail: String) -> MediaError {

@@ -15,6 +15,9 @@ public final class Reader {
         public var damage: DamageMode
         /// Seconds of silence that may replace missing sound; `nil` for the limit of `ConcealLimit`.
         public var concealSeconds: Int?
+        /// Whether silence may replace more than 5 % of a source whose packets all decode. For those who count damage and
+        /// keep no sound.
+        public var concealsClaims = false
         /// Whether to check a whole track against its container's digest, at a small cost. Only FLAC has one.
         public var checksDigest: Bool
         /// Whether to compute the `SoundDigest` of a whole track: see `TrackOutput.finishSoundDigest()`.
@@ -27,6 +30,8 @@ public final class Reader {
         var sampleTables = SampleTableRules()
         /// Limits of what random access keeps.
         var seeking = SeekRules()
+        /// Whether the sound ends with the source, whatever its header counts.
+        var ignoresCount = false
 
         public init(
             nameHint: String? = nil,
@@ -62,9 +67,8 @@ public final class Reader {
 
     /// Opens the source behind `descriptor` and describes it.
     public init(descriptor: Int32, options: Options = Options()) throws {
-        self.options = options
-        let demuxer = try Demuxer(ByteSource(descriptor: descriptor, stop: options.stop), options)
-        self.demuxer = demuxer
+        let (demuxer, options) = try Reader.open(descriptor, options)
+        (self.demuxer, self.options) = (demuxer, options)
 
         let streams = demuxer.streams
         var tags = demuxer.tags
@@ -81,6 +85,17 @@ public final class Reader {
             cover: streams.lazy.compactMap(\.attachedPicture).compactMap(Picture.init).first
         )
         try Reader.refuseWhatCannotBeRead(streams, description)
+    }
+
+    /// Opens the container, and once more if its packets are trusted and its header counts only a part of the sound.
+    private static func open(_ descriptor: Int32, _ options: Options) throws -> (Demuxer, Options) {
+        let demuxer = try Demuxer(ByteSource(descriptor: descriptor, stop: options.stop), options)
+        guard options.damage == .trustPackets, demuxer.source.isSeekable, demuxer.countsPartOfItsSound else {
+            return (demuxer, options)
+        }
+        var options = options
+        options.ignoresCount = true
+        return (try Demuxer(ByteSource(descriptor: descriptor, stop: options.stop), options), options)
     }
 
     /// The track with this stream number, or the main track. Throws `protected_content` if it is encrypted.

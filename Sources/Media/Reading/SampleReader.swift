@@ -205,7 +205,7 @@ extension SampleReader {
 
     /// Whether frames of `range` will be left out, because damage is skipped.
     func lacksFrames(in range: Range<Int64>) -> Bool {
-        guard output.options.damage == .skip else { return false }
+        guard output.options.damage.movesSound else { return false }
         let damage = output.damage
         return damage.stretchCount > damage.stretches.count
             || damage.stretches.contains { $0.frames > 0 && range.overlaps($0.start..<$0.start + $0.frames) }

@@ -97,6 +97,9 @@ struct TrackClock {
         return frames - inPriming
     }
 
+    /// Follows a clock of the container that runs ahead of its packets. No frame is lost.
+    mutating func follow(_ frames: Int64) { decoded += frames }
+
     /// Leaves out lost frames.
     mutating func pass(_ frames: Int64) { place += frames }
 

@@ -51,12 +51,15 @@ extension TrackOutput {
     /// Records damage whose extent the next packet's place on the container's clock may correct.
     func bear(_ loss: Loss) throws {
         try refuseIfStrict(loss)
+        journal.note(loss)
         journal.bear(loss)
     }
 
     /// Records that the container marks the current packet as damaged. Nothing of it need be missing.
     func suspect() throws {
-        let loss = Loss(code: .corruptStream, frames: 0, detail: "the container marks this packet as damaged")
+        let detail = "the container marks this packet as damaged"
+        let mark = Contradiction(.packetMark, found: "a mark at frame \(Figures.grouped(frame))")
+        let loss = Loss(code: .corruptStream, frames: 0, detail: detail, contradiction: mark)
         try refuseIfStrict(loss)
         journal.suspect(at: clock.place)
     }
@@ -64,6 +67,8 @@ extension TrackOutput {
     /// Records `loss` at the clock, or throws if damage is not tolerated. Loss before the range is ignored.
     func enter(_ loss: Loss) throws {
         try refuseIfStrict(loss)
+        journal.note(loss)
+        if trustsPackets, loss.isByContainer { return pass(over: loss) }
         let isWanted = isWanted(loss)
         let frames = clock.lose(min(loss.frames, greatestLoss))
         let part = cursor.part(at: clock.reached, of: frames)
@@ -74,6 +79,16 @@ extension TrackOutput {
             journal.record(loss.code, at: place.addingSaturated(cursor.shift), frames: max(0, part.frames))
         }
         if options.damage == .conceal, part.frames > 0 { clock.oweSilence(frames) } else { clock.pass(frames) }
+    }
+
+    /// Records what the container says, and keeps to the packets.
+    private func pass(over loss: Loss) {
+        if isWanted(loss), let contradiction = loss.contradiction {
+            let place = clock.reached.addingSaturated(cursor.shift)
+            journal.record(loss.code, at: place, frames: 0)
+            journal.ignore(contradiction)
+        }
+        clock.follow(min(loss.frames, greatestLoss))
     }
 
     private func refuseIfStrict(_ loss: Loss) throws {
@@ -88,16 +103,37 @@ extension TrackOutput {
         // Sound after a hole in the middle counts as well, at the same frames per byte as before it.
         let heard = feed.heardFrames(max(0, clock.reached - journal.account.frames), isAtEnd: loss.code == .truncated)
         let limit = options.concealSeconds.map { Int64($0) * Int64(rate) } ?? ConcealLimit.frames(beside: heard, rate)
-        guard concealed > limit else { return }
-        throw MediaError(
-            .implausibleLength,
-            at: .decode,
-            "\(MediaTime(frames: concealed, rate: rate)) of silence would replace missing sound, in a source with only "
-                + "\(MediaTime(frames: heard, rate: rate)) of sound",
-            stream: track.index,
-            position: position,
-            frame: frame
-        )
+        if concealed > limit {
+            let detail =
+                "\(MediaTime(frames: concealed, rate: rate)) of silence would replace missing sound, in a source with "
+                + "only \(MediaTime(frames: heard, rate: rate)) of sound"
+            throw refusal(.implausibleLength, detail, loss)
+        }
+        try refuseSilenceForClaims(frames, loss, heard)
+    }
+
+    /// Throws if much silence would stand for what only the container says is missing. Its statement is then the likelier
+    /// error: all data decodes, and none of it is missing.
+    private func refuseSilenceForClaims(_ frames: Int64, _ loss: Loss, _ heard: Int64) throws {
+        guard loss.isByContainer, !journal.hasLostData, !options.concealsClaims, options.concealSeconds == nil else {
+            return
+        }
+        if loss.code == .truncated, feed.isCut { return }
+        journal.claim(frames)
+        let (rate, claimed) = (track.sampleRateHz, journal.claimedFrames)
+        let whole = heard.addingSaturated(claimed)
+        guard ConcealLimit.refuses(claimed, of: whole, rate) else { return }
+        let share = Int64(Double(claimed) / Double(max(1, whole)) * 100)
+        let detail =
+            "silence would fill \(share) % of the result (\(MediaTime(frames: claimed, rate: rate)) of "
+            + "\(MediaTime(frames: whole, rate: rate))), although all packets of the source decode; \(loss.detail)"
+        throw refusal(.concealRefused, detail, loss)
+    }
+
+    private func refusal(_ code: FailureCode, _ detail: String, _ loss: Loss) -> MediaError {
+        var error = MediaError(code, at: .decode, detail, stream: track.index, position: position, frame: frame)
+        error.contradiction = loss.evidence
+        return error
     }
 
     /// Whether `loss`, at the clock, touches the current range.
@@ -131,8 +167,19 @@ extension TrackOutput {
 
     private func failure(_ loss: Loss, at frame: Int64) -> MediaError {
         let place = MediaTime(frames: frame, rate: track.sampleRateHz)
-        guard let cause = loss.cause else {
-            return MediaError(
+        var error: MediaError
+        if let cause = loss.cause {
+            error = MediaError(
+                cause,
+                loss.code,
+                at: .decode,
+                loss.detail,
+                stream: track.index,
+                position: place,
+                frame: frame
+            )
+        } else {
+            error = MediaError(
                 loss.code,
                 at: .decode,
                 loss.detail,
@@ -142,15 +189,9 @@ extension TrackOutput {
                 hint: loss.hint
             )
         }
-        return MediaError(
-            cause,
-            loss.code,
-            at: .decode,
-            loss.detail,
-            stream: track.index,
-            position: place,
-            frame: frame
-        )
+        // A stop or a lack of memory takes precedence over damage.
+        if error.code.isDamage { error.contradiction = loss.evidence }
+        return error
     }
 
     func endEarly(_ error: LibAVError) throws {
@@ -197,25 +238,26 @@ extension TrackOutput {
         let isComplete = length.exactFrames.map { framesOfLink >= $0 } ?? false
         if let loss = journal.pending, !isComplete {
             let left = length.exactFrames.map { max(0, $0 - framesOfLink) } ?? .max
-            try enter(Loss(code: loss.code, frames: min(loss.frames, left), detail: loss.detail, cause: loss.cause))
+            try enter(loss.costing(min(loss.frames, left)))
         }
         journal.takePending()
         let shortfall = feed.headerCountsItself ? 0 : length.shortfall(framesOfLink)
         let missing = shortfall > feed.mostKeptAtEnd ? shortfall : 0
         if missing > 0, let promised = length.frames {
-            try enter(
-                Loss(
-                    code: .truncated,
-                    frames: missing,
-                    detail: (feed.isJoined ? "the headers of the joined files promise " : "the header promises ")
-                        + "\(MediaTime(frames: promised, rate: link.track.sampleRateHz)) "
-                        + "(frame \(promised)), but the data ends earlier"
-                )
+            let rate = link.track.sampleRateHz
+            let detail =
+                (feed.isJoined ? "the headers of the joined files promise " : "the header promises ")
+                + "\(MediaTime(frames: promised, rate: rate)) (frame \(promised)), but the data ends earlier"
+            let contradiction = Contradiction(
+                .statedLength,
+                promised: Contradiction.length(promised, rate: rate),
+                found: Contradiction.length(promised - missing, rate: rate)
             )
+            try enter(Loss(code: .truncated, frames: missing, detail: detail, contradiction: contradiction))
         } else if feed.endsUnmarked, journal.account.isEmpty {
-            try enter(
-                Loss(code: .truncated, frames: 0, detail: "the source stops in the middle of its stream")
-            )
+            let mark = Contradiction(.endMark, promised: "a mark of its end", found: "the end of the source")
+            let detail = "the source stops in the middle of its stream"
+            try enter(Loss(code: .truncated, frames: 0, detail: detail, contradiction: mark))
         }
         if missing == 0, let loss = feed.uncountedSound ?? uncountedPackets(behind: length) { try enter(loss) }
         // The MD5 in the header is that of the first of joined files.
@@ -224,8 +266,12 @@ extension TrackOutput {
                 "every frame can be decoded, but the MD5 of all samples is not the MD5 in the header, so the samples or "
                 + "the header were changed after encoding"
             let hint = "--on-damage skip converts the samples as they are"
-            try enter(Loss(code: .corruptStream, frames: 0, detail: detail, hint: hint))
+            let contradiction = Contradiction(.digest, promised: "its MD5 in the header", found: "another MD5")
+            var loss = Loss(code: .corruptStream, frames: 0, detail: detail, hint: hint)
+            loss.contradiction = contradiction
+            try enter(loss)
         }
         journal.recordSuspicion()
+        remarks += journal.remarks
     }
 }

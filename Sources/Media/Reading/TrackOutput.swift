@@ -191,12 +191,14 @@ public final class TrackOutput {
         journal.takePending()
         if let loss { try enter(loss) }
         // The end of the source handles a packet that it cuts short.
-        if packet.isMarkedCorrupt, try feed.hasMore(), !feed.endsBeforeItsHeaderSays { try suspect() }
+        if packet.isMarkedCorrupt {
+            if try feed.hasMore(), !feed.endsBeforeItsHeaderSays { try suspect() } else { journal.noteLostData() }
+        }
         if try feed.isSpliced() {
             let one = feed.frames(of: packet) ?? usualFrames
             return try bear(Loss(code: .corruptStream, frames: one, detail: "part of a packet is missing"))
         }
-        journal.expect(try feed.exactFrames(of: packet), at: clock.decoded)
+        journal.expect(trustsPackets ? nil : try feed.exactFrames(of: packet), at: clock.decoded)
         decodedPackets += 1
         sound?.add(packet)
         try decoder.send(packet)
@@ -264,8 +266,8 @@ public final class TrackOutput {
     /// Where the sound certainly ends. Anything that the decoder gives beyond it is padding.
     var soundEnd: Int64 {
         // Sound beyond the promised length is kept, except padding, and except frames after damage was recorded.
-        let isPromised = !journal.account.isEmpty && feed.endsWhereItPromised
-        let end = isPromised ? link.track.sourceLength.exactFrames : feed.soundEnd
+        let isPromised = !trustsPackets && !journal.account.isEmpty && feed.endsWhereItPromised
+        let end = isPromised ? link.track.sourceLength.exactFrames : trustsPackets ? feed.paddingStart : feed.soundEnd
         return end.map { link.place(of: $0, rate: clock.rate) } ?? .max
     }
 
@@ -383,6 +385,9 @@ public final class TrackOutput {
     }
 
     // MARK: Places
+
+    /// Whether packets count, and not what the container says of them.
+    var trustsPackets: Bool { options.damage == .trustPackets }
 
     /// The frame on the time line of the track.
     var frame: Int64 { clock.reached + cursor.shift }

@@ -26,7 +26,7 @@ extension Failure {
             hint: error.hint,
             refusals: error.refusal?.reasons
         )
-        output = error.output
+        (output, contradiction) = (error.output, error.contradiction)
     }
 }
 

@@ -57,18 +57,17 @@ public struct SourceProbe: Sendable {
     }
 
     private func open(_ descriptor: Int32, damage: DamageMode, digesting: Bool) throws -> Reader {
-        try Reader(
-            descriptor: descriptor,
-            options: .init(
-                nameHint: nameHint,
-                raw: raw.map(RawShape.init),
-                damage: damage,
-                checksDigest: true,
-                digestsSound: digesting,
-                openSeconds: budget.openSeconds,
-                stop: signal
-            )
+        var options = Reader.Options(
+            nameHint: nameHint,
+            raw: raw.map(RawShape.init),
+            damage: damage,
+            checksDigest: true,
+            digestsSound: digesting,
+            openSeconds: budget.openSeconds,
+            stop: signal
         )
+        options.concealsClaims = true
+        return try Reader(descriptor: descriptor, options: options)
     }
 
     private func scan(

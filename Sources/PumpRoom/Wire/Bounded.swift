@@ -56,7 +56,19 @@ extension Failure {
                 )
             }
         }
+        failure.contradiction = contradiction?.bounded
         return failure
+    }
+}
+
+extension Contradiction {
+    /// The same with every text within its bound and without control characters.
+    fileprivate var bounded: Contradiction {
+        var contradiction = self
+        contradiction.rule = rule.told(to: Bound.code)
+        contradiction.promised = promised?.told(to: Bound.name)
+        contradiction.found = found.told(to: Bound.name)
+        return contradiction
     }
 }
 

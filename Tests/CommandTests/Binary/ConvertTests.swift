@@ -259,6 +259,34 @@ struct ConvertTests {
         #expect(skipped.errorText.contains("\(48_000 - frames)".count > 3 ? "frames left out" : "frame left out"))
     }
 
+    /// The command that is printed takes all the sound.
+    @Test func aRefusalIsExplainedAndCanBeOverruled() throws {
+        let sound = Signal.sweep(rate: 48_000, frames: 144_000).pcm(.s16)
+        let bytes = try WAVFile.bytes(sound, options: .init(claimedDataSize: 144_000))
+        try Bytes.write(bytes, to: material.path("half of it.wav"))
+        let refused = try convert("--on-damage=strict", "half of it.wav", "out.wav", "--explain")
+        #expect(refused.status == .exited(1))
+        let command = "sluice convert 'half of it.wav' out.wav --on-damage trust-packets"
+        for line in [
+            "rule: counted_bytes, the header counts all the sound", "promised: 0:01.5 of sound by the header",
+            "found: 0:03 of sound: 144000 bytes follow that are neither chunks nor tags",
+            "to take the sound as it is: \(command)",
+        ] {
+            #expect(refused.errorText.contains("\n       \(line)\n"), "\(line)")
+        }
+        let taken = try convert("half of it.wav", "out.wav", "--on-damage", "trust-packets")
+        #expect(taken.succeeded)
+        #expect(try samples("out.wav").frames == 144_000)
+    }
+
+    /// Without a rule about sources, it is the catalogue that explains.
+    @Test func otherFailuresAreExplainedByTheirCode() throws {
+        try material.addText()
+        let run = try convert("text.wav", "out.wav", "--explain")
+        #expect(run.errorText.contains("\n       meaning: ") && run.errorText.contains("\n       usual cause: "))
+        #expect(!run.errorText.contains("trust-packets"))
+    }
+
     @Test func debugShowsTheWholeRecord() throws {
         try material.addDamaged()
         let run = try convert("damaged.flac", "out.wav", "--debug")

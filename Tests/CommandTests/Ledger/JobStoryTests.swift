@@ -30,6 +30,27 @@ struct JobStoryTests {
         #expect(lines[8] == "  hint: \(advice)")
     }
 
+    @Test func aRefusalSaysWhatWasPromisedAndFound() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        var failure = Failure(.timelineGap, at: .decode, "0:09 of sound are missing")
+        failure.contradiction = Contradiction(.clock, promised: "frame 500,000", found: "frame 100,000")
+        let claim = try await bench.claim(for: bench.worker())[0]
+        try await bench.ledger.fail([AttemptFailure(claim.fence, failure)])
+        let lines = try bench.output("job", "\(job)").split(separator: "\n").map(String.init)
+        let meaning = "the container's clock advances by the frames of each packet"
+        #expect(lines.contains("  rule: clock, \(meaning)"))
+        #expect(lines.contains("  promised: frame 500,000") && lines.contains("  found: frame 100,000"))
+        #expect(
+            lines.contains("  to take the sound as it is: sluice retry \(job) --on-damage trust-packets")
+        )
+        let record = try bench.records("job", "\(job)", "--json").first
+        let attempts = record?["attemptRecords"] as? [[String: Any]]
+        let told = attempts?.first?["failure"] as? [String: Any]
+        let contradiction = told?["contradiction"] as? [String: String]
+        #expect(contradiction == ["rule": "clock", "promised": "frame 500,000", "found": "frame 100,000"])
+    }
+
     @Test func completedJobShowsItsResult() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(1)[0]

@@ -24,20 +24,32 @@ struct Decoded {
         )
     }
 
-    static func file(_ path: String, raw: RawShape? = nil, damage: DamageMode = .strict) throws -> Decoded {
+    static func file(
+        _ path: String,
+        raw: RawShape? = nil,
+        damage: DamageMode = .strict,
+        concealSeconds: Int? = nil
+    ) throws -> Decoded {
         let file = try OpenFile.reading(path)
-        return try descriptor(file.descriptor, nameHint: path, raw: raw, damage: damage)
+        return try descriptor(
+            file.descriptor,
+            nameHint: path,
+            raw: raw,
+            damage: damage,
+            concealSeconds: concealSeconds
+        )
     }
 
     static func descriptor(
         _ descriptor: Int32,
         nameHint: String? = nil,
         raw: RawShape? = nil,
-        damage: DamageMode = .strict
+        damage: DamageMode = .strict,
+        concealSeconds: Int? = nil
     ) throws -> Decoded {
         let reader = try Reader(
             descriptor: descriptor,
-            options: .init(nameHint: nameHint, raw: raw, damage: damage)
+            options: .init(nameHint: nameHint, raw: raw, damage: damage, concealSeconds: concealSeconds)
         )
         let track = try reader.track()
         let output = try reader.samples(of: track)

@@ -127,6 +127,12 @@ struct Provocation: Sendable {
             let sample = try SampleFile.of(.wav)
             try read(sample.bytes + [UInt8](repeating: 1, count: 100_000), "a.wav")
         },
+        Provocation(.concealRefused, .decode) { _ in
+            var bytes = try SampleFile.of(.flac).bytes
+            // The header promises twice the frames.
+            bytes.replaceSubrange(22..<26, with: bigEndianBytes(110_250, count: 4))
+            if let error = try Readout(bytes, .conceal, name: "a.flac").error { throw error }
+        },
         Provocation(.timelineGap, .decode) { _ in
             let sample = try SampleFile.of(.mkaAAC)
             let packets = try sample.packets()

@@ -12,7 +12,7 @@ import Testing
 
     @Test func worstFailureFits() throws {
         let reason = FormatRefusal.Reason(field: worst, value: worst, why: worst, allowed: worst, hint: worst)
-        let failure = Failure(
+        var failure = Failure(
             code: worst,
             kind: .permanent,
             stage: worst,
@@ -25,6 +25,7 @@ import Testing
             hint: worst,
             refusals: Array(repeating: reason, count: 1_000)
         )
+        failure.contradiction = Contradiction(.clock, promised: worst, found: worst)
         let bytes = try coder.bytes(RoomReply.failed(job: .max, failure.bounded, cost))
         #expect(bytes.count <= Datagram.byteLimit, "\(bytes.count)")
     }

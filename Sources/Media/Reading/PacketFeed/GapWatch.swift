@@ -9,6 +9,8 @@ struct GapWatch {
     private let rate: Int
     /// Whether one wrong number can shift all times after it, and no stated length bounds the shift.
     private let mayShiftTogether: Bool
+    /// Whether the packets themselves hold the clock, as numbers that their checksums cover.
+    private let isInPackets: Bool
 
     /// A packet on both clocks.
     struct Position {
@@ -43,6 +45,7 @@ struct GapWatch {
     init(_ traits: PacketTraits, rate: Int, length: LengthPromise) {
         watch = TimestampWatch(traits.clock, rate: rate, length)
         self.rate = rate
+        isInPackets = traits.clock == .frameNumbers
         mayShiftTogether = traits.mayShiftTogether && length.frames == nil
     }
 
@@ -112,7 +115,13 @@ struct GapWatch {
         if jump.position.isSuspect { return Self.brokenPages(costing: frames) }
         let missing = MediaTime(frames: frames, rate: rate)
         let detail = "\(missing) of sound are missing according to the container's timestamps"
-        return Loss(code: .timelineGap, frames: frames, detail: detail)
+        var loss = Loss(code: .timelineGap, frames: frames, detail: detail)
+        if !isInPackets {
+            let promised = "frame \(Figures.grouped(decoded + frames)) by the container's clock"
+            let found = "frame \(Figures.grouped(decoded)) by the packets before it"
+            loss.contradiction = Contradiction(.clock, promised: promised, found: found)
+        }
+        return loss
     }
 
     /// A clock that runs backwards loses no sound. It may show that less was lost than estimated.

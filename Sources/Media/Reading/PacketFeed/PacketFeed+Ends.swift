@@ -17,6 +17,20 @@ extension PacketFeed {
     /// Whether what follows the stated length can only be an encoder's padding.
     var isCutWherePaddingBegins: Bool { demuxer.rules.movie != nil && soundEnd != nil }
 
+    /// Where the padding begins; `nil` if more than a second of packets follows, which no encoder pads by.
+    var paddingStart: Int64? {
+        guard isCutWherePaddingBegins, let soundEnd, let held = indexedFrames, held > 0 else { return soundEnd }
+        let rest = held - Int64(track.primingFrames ?? 0) - soundEnd
+        return rest > max(Int64(track.sampleRateHz), Int64(track.paddingFrames ?? 0)) ? nil : soundEnd
+    }
+
+    /// Frames between the first and the last packet by libav's index; `nil` without one.
+    private var indexedFrames: Int64? {
+        guard let first = stream.indexEntry(0), let last = stream.lastIndexEntry else { return nil }
+        let (ticks, overflows) = last.timestamp.subtractingReportingOverflow(first.timestamp)
+        return overflows ? nil : stream.nearestFrames(ticks, rate: track.sampleRateHz)
+    }
+
     /// Whether nothing that was promised is missing after `frames`, and no sound can follow.
     func isComplete(after frames: Int64) -> Bool {
         ends.isComplete(after: frames, isJoined: isChainedOrJoined, joinedFrames: joinedFrames)
@@ -44,6 +58,20 @@ extension PacketFeed {
         }
     }
 
+    /// Whether the source shows that its end is missing: by the size or the mark of its container, or by an incomplete
+    /// frame. The length of PCM in a header is one of bytes.
+    var isCut: Bool {
+        mutating get {
+            codec.isPCM || partialFrameBytes != nil || endsUnmarked || endsBeforeItsHeaderSays || isIndexCut
+        }
+    }
+
+    /// Whether the last packet of libav's index lies behind the end of the source.
+    private var isIndexCut: Bool {
+        guard let last = stream.lastIndexEntry, let end = demuxer.source.endSize else { return false }
+        return last.place > end - Int64(last.byteCount)
+    }
+
     /// Whether the undecodable rest of a packet is only the byte that pads odd chunks to an even size. SoX counts it as
     /// sound of GSM.
     func isPadding(_ packet: borrowing Packet) -> Bool {
@@ -69,13 +97,13 @@ extension PacketFeed {
     /// before the sound was read.
     var knownUncountedSound: Loss? {
         guard let extent = demuxer.extent, let bytes = extent.knownUncountedBytes else { return nil }
-        return extent.loss(of: bytes, stream, track)
+        return extent.loss(of: bytes, stream, rate: track.sampleRateHz)
     }
 
     /// The same once the sound was read. Reads the rest of a pipe.
     var uncountedSound: Loss? {
         guard let extent = demuxer.extent else { return nil }
-        return extent.loss(of: extent.uncountedBytes(), stream, track)
+        return extent.loss(of: extent.uncountedBytes(), stream, rate: track.sampleRateHz)
     }
 
     // MARK: Remarks
@@ -91,6 +119,9 @@ extension PacketFeed {
         switch demuxer.extent?.meaning {
         case .unknown:
             let detail = "the header states no length, so the sound was read up to the end of the source"
+            remarks.append(Remark(.headerLengthIgnored, detail))
+        case .ignored:
+            let detail = "the header counts less than the source holds, so the sound was read up to the end"
             remarks.append(Remark(.headerLengthIgnored, detail))
         case .wrapped:
             let detail = "the sound is longer than the header can count, so its length is that of the file"

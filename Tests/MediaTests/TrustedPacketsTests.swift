@@ -1,0 +1,158 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// Sources whose container contradicts their packets: what a refusal says, and how the packets are taken as they are.
+@Suite struct TrustedPacketsTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    private func outcome(_ path: String, _ damage: DamageMode) throws -> Converter.Outcome {
+        let source = try OpenFile.reading(path)
+        let output = try OpenFile.creating(folder.path("out.wav"))
+        let format = AudioFormat(container: .wav)
+        return try Converter(.init(format: format, damage: damage, nameHint: path))
+            .run(from: source.descriptor, to: output.descriptor)
+    }
+
+    private func error(_ path: String, _ damage: DamageMode = .strict) throws -> MediaError {
+        try #require(throws: MediaError.self) { try outcome(path, damage) }
+    }
+
+    // MARK: Times that contradict the packets
+
+    /// ALAC of 200,000 frames whose table lets time pass in the middle, and its sound.
+    private func withGap(of packets: Int) throws -> (path: String, pcm: PCM) {
+        let sound = Signal.noise(seed: 61, rate: 44_100, frames: 200_000, channels: 2, amplitude: 0.2).pcm(.s16)
+        let path = folder.path("gap.m4a")
+        try FFmpeg.encode(sound, to: path, ["-c:a", "alac"])
+        var bytes = try Bytes.read(path)
+        if let edits = Bytes.find("edts", in: bytes) {
+            bytes.replaceSubrange(edits..<(edits + 4), with: Array("free".utf8))
+        }
+        let tables = try MP4Tables(bytes)
+        var durations = tables.durations
+        durations[durations.count / 2] += packets * 4_096
+        bytes = try tables.written(durations: durations)
+        let length = try #require(Bytes.find("mdhd", in: bytes)) + 20
+        let ticks = Int64(durations.reduce(0, +))
+        bytes.replaceSubrange(length..<(length + 4), with: bigEndianBytes(ticks, count: 4))
+        try Bytes.write(bytes, to: path)
+        return (path, sound)
+    }
+
+    /// The packets follow one another, and only the table says that nine seconds are missing.
+    @Test func timesThatTheContainerInventsNeedNoSilence() throws {
+        let (path, sound) = try withGap(of: 97)
+        let strict = try error(path)
+        #expect(strict.code == .timelineGap && strict.contradiction?.known == .clock)
+        #expect(strict.contradiction?.promised?.hasPrefix("frame ") == true)
+        #expect(strict.contradiction?.found.hasPrefix("frame ") == true)
+        let concealed = try error(path, .conceal)
+        #expect(concealed.code == .concealRefused && concealed.contradiction == strict.contradiction)
+        #expect(concealed.detail.contains(" % of the result"))
+
+        let trusted = try outcome(path, .trustPackets)
+        #expect(trusted.summary.writtenFrames == 200_000)
+        let isSame = try WAVFile.read(path: folder.path("out.wav")) == sound
+        #expect(isSame)
+        #expect(trusted.damage.frames == 0 && trusted.damage.stretches.first?.code == .timelineGap)
+        #expect(trusted.remarks.contains { $0.kind == .containerIgnored })
+    }
+
+    /// A packet is less than 5 % of the sound.
+    @Test func aShortGapIsFilledAsBefore() throws {
+        let (path, _) = try withGap(of: 2)
+        let concealed = try outcome(path, .conceal)
+        #expect(concealed.damage.frames == 2 * 4_096 && concealed.summary.writtenFrames == 200_000 + 2 * 4_096)
+    }
+
+    // MARK: Lengths that contradict the packets
+
+    /// FLAC whose header promises `frames`, and the sound of all its packets.
+    private func flac(promising frames: Int64) throws -> (bytes: [UInt8], clean: Readout) {
+        let sample = try SampleFile.of(.flac)
+        var bytes = sample.bytes
+        bytes.replaceSubrange(22..<26, with: bigEndianBytes(frames, count: 4))
+        return (bytes, sample.clean)
+    }
+
+    @Test func aLengthThatNoPacketSupportsIsNoSilence() throws {
+        let (bytes, clean) = try flac(promising: 110_250)
+        let strict = try #require(try Readout(bytes, name: "a.flac").error)
+        #expect(strict.code == .truncated)
+        #expect(
+            strict.contradiction
+                == Contradiction(.statedLength, promised: "110,250 frames (0:02.5)", found: "55,125 frames (0:01.25)")
+        )
+        #expect(try Readout(bytes, .conceal, name: "a.flac").error?.code == .concealRefused)
+        let trusted = try Readout(bytes, .trustPackets, name: "a.flac")
+        let isSame = trusted.samples == clean.samples
+        #expect(isSame && trusted.error == nil)
+        #expect(trusted.account.frames == 0 && trusted.account.stretches.map(\.code) == [.truncated])
+    }
+
+    /// The header is known to be right, because the caller says so.
+    @Test func aLimitOfTheCallerPermitsTheSilence() throws {
+        let (bytes, clean) = try flac(promising: 110_250)
+        try Bytes.write(bytes, to: folder.path("a.flac"))
+        let read = try Decoded.file(folder.path("a.flac"), damage: .conceal, concealSeconds: 2)
+        #expect(read.frames == 110_250 && read.damage.frames == Int64(110_250 - clean.frames))
+    }
+
+    /// A file that ends in the middle of a frame was cut: its sound is missing, whatever the header says.
+    @Test func aCutFileIsFilledUp() throws {
+        let sample = try SampleFile.of(.flac)
+        let middle = try sample.packets()[10]
+        let cut = Damage.cut(sample.bytes, to: middle.lowerBound + middle.count / 2)
+        let read = try Readout(cut, .conceal, name: "a.flac")
+        #expect(read.error == nil && read.frames == sample.clean.frames)
+    }
+
+    /// All the sound is taken, and not only the half that the header counts.
+    @Test func soundThatTheHeaderDoesNotCountIsTaken() throws {
+        let sound = Signal.sweep(rate: 48_000, frames: 144_000).pcm(.s16)
+        try WAVFile.write(sound, to: folder.path("half.wav"), options: .init(claimedDataSize: 144_000))
+        let strict = try error(folder.path("half.wav"))
+        #expect(strict.contradiction?.known == .countedBytes)
+        #expect(strict.contradiction?.promised == "0:01.5 of sound by the header")
+        let trusted = try outcome(folder.path("half.wav"), .trustPackets)
+        #expect(trusted.remarks.map(\.kind).contains(.headerLengthIgnored))
+        let isSame = try WAVFile.read(path: folder.path("out.wav")) == sound
+        #expect(isSame)
+    }
+
+    @Test func aDigestThatDiffersIsTold() throws {
+        var bytes = try SampleFile.of(.flac).bytes
+        bytes[28] ^= 1
+        let strict = try Readout(bytes, name: "a.flac", checksDigest: true)
+        #expect(strict.error?.contradiction?.known == .digest)
+        let trusted = try Readout(bytes, .trustPackets, name: "a.flac", checksDigest: true)
+        #expect(trusted.error == nil && trusted.account.stretchCount == 1 && trusted.account.frames == 0)
+    }
+
+    // MARK: Packets that do not decode
+
+    /// They are left out and counted, as with `skip`.
+    @Test func whatDoesNotDecodeIsLeftOutAndCounted() throws {
+        let sample = try SampleFile.of(.flac)
+        let packet = try sample.packets()[10]
+        let holed = Damage.hole(sample.bytes, at: packet.lowerBound + 5, count: packet.count - 10)
+        let trusted = try Readout(holed, .trustPackets, name: "a.flac")
+        let skipped = try Readout(holed, .skip, name: "a.flac")
+        let isSame = trusted.samples == skipped.samples
+        #expect(isSame && trusted.account == skipped.account && trusted.account.frames > 0)
+        #expect(try Readout(holed, name: "a.flac").error?.contradiction?.known == .decoding)
+    }
+
+    /// Undamaged sources give what they give in all modes: priming and padding are left out.
+    @Test(arguments: SampleFile.Kind.allCases) func nothingChangesWithoutDamage(kind: SampleFile.Kind) throws {
+        let sample = try SampleFile.of(kind)
+        let trusted = try Readout(sample.bytes, .trustPackets, name: kind.fileName)
+        let isSame = trusted.samples == sample.clean.samples
+        #expect(isSame && trusted.account.isEmpty && trusted.error == nil)
+    }
+}
