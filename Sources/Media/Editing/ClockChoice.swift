@@ -4,6 +4,8 @@ import Conversion
 struct ClockChoice {
     private let timeline: Timeline
     private let rate: Int
+    /// Whether a source has bits that floats of 32 bits do not hold.
+    private let isWide: Bool
     /// The layout of each piece of a source, with its channels picked.
     private let layouts: [ChannelLayout]
 
@@ -11,6 +13,7 @@ struct ClockChoice {
     init(_ timeline: Timeline, _ sources: [SoundSources.Source], rate: Int?) throws {
         self.timeline = timeline
         let byName = Dictionary(sources.map { ($0.name, $0.track) }) { first, _ in first }
+        isWide = sources.contains { $0.track.bitDepth > ($0.track.isFloat ? 32 : 24) }
         self.rate = timeline.sampleRateHz ?? rate ?? sources.map(\.track.sampleRateHz).max() ?? 48_000
         var layouts: [ChannelLayout] = []
         for (index, track) in timeline.tracks.enumerated() {
@@ -42,7 +45,7 @@ struct ClockChoice {
             )
         }
         return SampleShape(
-            format: .f32Planar,
+            format: isWide ? .f64Planar : .f32Planar,
             sampleRateHz: rate,
             channelCount: layout.channelCount,
             channelMask: layout.mask

@@ -60,32 +60,19 @@ struct GainCursor {
     private let curve: GainCurve
     /// Segments before this one are over.
     private var first = 0
-    private var gains: [Float] = []
+    private var gains: [Double] = []
 
     init(_ curve: GainCurve) { self.curve = curve }
 
     /// Multiplies `block`, which holds planar floats, with the gains of its frames. The first is frame `start` of the
     /// sound, and starts never go backwards. `pan` has a further factor for each plane.
     mutating func apply(to block: inout SampleBlock, from start: Int64, pan: [Float]?) {
-        let common = prepare(from: start, count: block.frameCount)
-        for plane in 0..<block.planeCount {
-            let factor = pan?[plane] ?? 1
-            block.withFloats(plane) { samples in
-                if let common {
-                    let whole = common * factor
-                    if whole == 1 { return }
-                    for index in samples.indices { samples[index] *= whole }
-                } else {
-                    gains.withUnsafeBufferPointer { gains in
-                        for index in samples.indices { samples[index] *= gains[index] * factor }
-                    }
-                }
-            }
-        }
+        let level = prepare(from: start, count: block.frameCount)
+        gains.withUnsafeBufferPointer { block.amplify(level, $0, pan: pan) }
     }
 
     /// Returns the gain of `count` frames from `start` on if they have the same; otherwise puts them into `gains`.
-    private mutating func prepare(from start: Int64, count: Int) -> Float? {
+    private mutating func prepare(from start: Int64, count: Int) -> Double? {
         let segments = curve.segments
         while first < segments.count, segments[first].frames.upperBound <= start { first += 1 }
         let end = start.addingSaturated(Int64(count))
@@ -100,9 +87,9 @@ struct GainCursor {
                 changing.append(segment)
             }
         }
-        if changing.isEmpty { return Float(level) }
-        if gains.count < count { gains = [Float](repeating: 0, count: count) }
-        for index in 0..<count { gains[index] = Float(Self.gain(of: start + Int64(index), level, changing)) }
+        if changing.isEmpty { return level }
+        if gains.count < count { gains = [Double](repeating: 0, count: count) }
+        for index in 0..<count { gains[index] = Self.gain(of: start + Int64(index), level, changing) }
         return nil
     }
 

@@ -85,7 +85,9 @@ struct Quantiser {
             isRounding = first != nil
             hasRounded = hasRounded || isRounding
         }
-        run(block, shape, into: &rounded, Stored.self, start..<block.frameCount, dithers: dither != .rounding)
+        // No converter resolves the last of 32 bits, and samples that an edit leaves alone would lose theirs.
+        let dithers = dither != .rounding && bits < 32
+        run(block, shape, into: &rounded, Stored.self, start..<block.frameCount, dithers: dithers)
         guard beyond > 0 else { return }
         if !block.holdsNumbers {
             throw MediaError.notFinite

@@ -61,6 +61,21 @@ import Testing
         #expect(joined.outcome.remarks.isEmpty)
     }
 
+    /// Regression: mixed in floats of 32 bits, all samples lost eight of their bits.
+    @Test func whatAFadeLeavesAloneKeepsEveryBitOf32() throws {
+        let given = Signal.noise(seed: 6, rate: Self.rate, frames: 9_000, channels: 2).pcm(.s32)
+        let sources = try Sources(["a": given])
+        var piece = Piece(.source("a"))
+        (piece.fadeIn, piece.fadeOut) = (Fade(frames(1_000)), Fade(frames(500)))
+        let faded = try sources.convert(timeline(piece))
+        #expect(faded.outcome.format.bitDepth == 32)
+        let found = try WAVFile.read(path: faded.path)
+        let isSame = try found.cut(1_000..<8_500) == given.cut(1_000..<8_500)
+        #expect(isSame)
+        let isFaded = try found.cut(0..<1_000) != given.cut(0..<1_000)
+        #expect(isFaded)
+    }
+
     @Test func joinedFLACKeepsEveryBitOf24() throws {
         let folder = try TemporaryFolder.create()
         let first = Signal.ramp24(rate: 48_000, frames: 9_000, channels: 2).pcm(.s24)
