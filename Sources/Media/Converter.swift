@@ -192,7 +192,8 @@ public struct Converter: Sendable {
                 damage: output.damage,
                 verified: findings[index],
                 remarks: remarks(
-                    summaries[index].remarks + lostByUs[index] + output.remarks,
+                    summaries[index].remarks + lostByUs[index] + output.remarks
+                        + SampleRemarks.oneBit(track, in: formats[index]),
                     change,
                     measurements,
                     formats[index]

@@ -36,6 +36,26 @@ import Testing
         #expect(abs(pcm.rms[0] * 2.0.squareRoot() - pcm.peaks[0]) < 0.05 && pcm.rms[0] > 0.1)
     }
 
+    /// Regression: it became 16 bits, and nothing told of the rate.
+    @Test(arguments: ["a.dsf", "a.dff"]) func oneBitSoundBecomes24Bits(name: String) throws {
+        let tone = Signal.tone(1_000, rate: 2_822_400, frames: 282_240)
+        try Bytes.write(name == "a.dsf" ? CraftedFile.dsf(tone) : RareFile.dsdiff(tone), to: folder.path(name))
+        let format = AudioFormat(container: .flac)
+        let whole = try Converted.file(folder.path(name), to: folder.path("a.flac"), as: format)
+        #expect(whole.format.bitDepth == 24 && whole.format.sampleRateHz == 352_800)
+        #expect(whole.remarks.map(\.kind) == [.oneBitDecoded])
+        #expect(whole.remarks.first?.detail.contains("--rate 88.2k") == true)
+        // As exact as 24 bits are.
+        let found = try FFmpeg.decode(folder.path("a.flac"), to: .f32).signal
+        let given = try ReadBack.file(folder.path(name)).pcm.signal
+        let pairs = zip(found.channels[0], given.channels[0])
+        #expect(pairs.allSatisfy { abs($0 - $1) < 2.0 / 8_388_608 })
+
+        let wish = AudioFormat(container: .flac, sampleRateHz: 88_200)
+        let lower = try Converted.file(folder.path(name), to: folder.path("b.flac"), as: wish)
+        #expect(lower.format.bitDepth == 24 && lower.remarks.isEmpty)
+    }
+
     /// DTS music discs are sold and ripped as if they held PCM samples.
     @Test func dtsThatPretendsToBeSamplesIsDecoded() throws {
         let clip = Signal.sweep(rate: 44_100, frames: 40_000, channels: 2, amplitude: 0.3).pcm(.s16)

@@ -125,8 +125,12 @@ extension ReadableFormats {
         NativeCodec(libavName: name) != nil || readOnly.contains { $0.codec == name }
     }
 
+    /// One-bit sound, which needs 24 bits as PCM.
+    private static let oneBit: Set<String> = ["dsd_lsbf", "dsd_msbf", "dsd_lsbf_planar", "dsd_msbf_planar"]
+
     /// The depth of a lossy codec. Descriptions do not state it: only codecs that store a sample in each byte have one.
     public static func depth(ofLossy name: String) -> SampleDepth {
+        if oneBit.contains(name) { return SampleDepth(24, .integer) }
         let bits = NativeCodec(libavName: name)?.bits ?? 0
         return SampleDepth(bits > 0 ? bits : 16, .integer)
     }

@@ -20,6 +20,8 @@ public struct Remark: Sendable, Hashable, Codable {
         case chapters
         /// The source's cover is not in the output.
         case cover
+        /// One-bit sound became PCM at a rate that keeps its noise above hearing.
+        case oneBitDecoded = "one_bit_decoded"
         /// The source ends in an incomplete frame that does not belong to the sound that its header promises.
         case partialFrame = "partial_frame"
         /// The source's header states no length, or one that its sound contradicts, so all the sound was converted.
@@ -42,8 +44,8 @@ public struct Remark: Sendable, Hashable, Codable {
         public var isLoss: Bool {
             switch self {
             case .channelsMixed, .layoutLost, .samplesClipped, .depthReduced, .tags, .tagValues, .chapters, .cover: true
-            case .layoutAssumed, .partialFrame, .headerLengthIgnored, .uncountedBytes, .containerIgnored,
-                .loudnessMissed, .loudnessUnmeasured, .peaksLimited, .silenceTrimmed:
+            case .layoutAssumed, .oneBitDecoded, .partialFrame, .headerLengthIgnored, .uncountedBytes,
+                .containerIgnored, .loudnessMissed, .loudnessUnmeasured, .peaksLimited, .silenceTrimmed:
                 false
             }
         }
@@ -73,6 +75,7 @@ public struct Remark: Sendable, Hashable, Codable {
         case .tagValues: counted("tag value", "lost")
         case .chapters: counted("chapter", "lost")
         case .cover: "cover lost"
+        case .oneBitDecoded: "one-bit source"
         case .partialFrame: "partial last frame left out"
         case .headerLengthIgnored: "length in the header ignored"
         case .uncountedBytes: counted("byte", "behind the sound")

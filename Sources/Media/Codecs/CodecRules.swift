@@ -63,6 +63,9 @@ protocol CodecRules: Sendable {
     /// Whether the samples are floating point.
     func isFloat(_ stream: InputStream) -> Bool
 
+    /// Whether the samples have one bit at a rate of megahertz. Decoding makes floats at an eighth of the rate.
+    var isOneBit: Bool { get }
+
     /// Whether the samples are companded, so that decoding is exact but encoding was not.
     var isCompanded: Bool { get }
 
@@ -109,6 +112,7 @@ extension CodecRules {
     func digest(of stream: InputStream) -> FLACDigest? { nil }
 
     func isFloat(_ stream: InputStream) -> Bool { false }
+    var isOneBit: Bool { false }
     var isCompanded: Bool { false }
     func refusal(of bitDepth: Int) -> String? { nil }
     var leavesSpeakersToContainer: Bool { false }

@@ -83,8 +83,10 @@ struct InputStream {
         return frames > 0 ? Int(frames) : nil
     }
 
-    /// Significant bits per sample; 16 if the codec has no bit depth.
+    /// Significant bits per sample; 16 if the codec has no bit depth, and 24 for one-bit sound, whose noise is lower below
+    /// 20 kHz than that of 16 bits.
     var bitDepth: Int {
+        if codec.isOneBit { return 24 }
         if parameters.bits_per_raw_sample > 0 { return Int(parameters.bits_per_raw_sample) }
         let exact = Int(av_get_exact_bits_per_sample(parameters.codec_id))
         if exact > 0 { return exact }

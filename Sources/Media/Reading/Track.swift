@@ -12,7 +12,7 @@ public struct Track: Sendable, Hashable {
     public let channelCount: Int
     /// WAVE channel mask; zero if the source names no speakers.
     public let channelMask: UInt64
-    /// Significant bits per sample; 16 for lossy codecs.
+    /// Significant bits per sample; 16 for lossy codecs, 24 for one-bit sound.
     public let bitDepth: Int
     public let isFloat: Bool
     public let isLossless: Bool

@@ -69,6 +69,16 @@ enum SampleRemarks {
         return Remark(.depthReduced, "\(from) to \(depth)\(how)")
     }
 
+    /// The remark that one-bit sound became PCM at a rate that keeps all of its noise.
+    static func oneBit(_ track: Track, in format: ResolvedFormat) -> [Remark] {
+        guard track.codec.isOneBit, format.isLossless, format.sampleRateHz >= track.sampleRateHz else { return [] }
+        let (rate, lower) = (Figures.hertz(format.sampleRateHz), Figures.bitRate(track.sampleRateHz / 4))
+        let detail =
+            "one-bit sound became PCM of \(format.bitDepth) bits at \(rate), most of it noise above hearing; "
+            + "--rate \(lower) leaves that out"
+        return [Remark(.oneBitDecoded, detail)]
+    }
+
     private static func shaping(_ format: ResolvedFormat) -> String {
         format.dither == .shaped ? " with shaped noise" : ""
     }
