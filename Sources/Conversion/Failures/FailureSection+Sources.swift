@@ -73,8 +73,11 @@ extension FailureSection {
             .unsupportedEditList: .init(
                 .permanent,
                 [.probe],
-                "The edit list of an MP4 or QuickTime file plays sound faster, slower or not at all; the message says how.",
-                cause: "slow motion and freeze frames of video editors",
+                """
+                The edit list of an MP4 or QuickTime file plays sound faster, slower or not at all, or the blocks of a VOC \
+                file cannot be played as one track; the message says how.
+                """,
+                cause: "slow motion and freeze frames of video editors, VOC with several sample rates",
                 advice: "export the file from the program that edited it"
             ),
             .tooManyStreams: .init(

@@ -45,6 +45,7 @@ enum ContainerRegistry {
         "iff": DSDIFF(),
         "nistsphere": Sphere(),
         "sox": SoX(),
+        "voc": VOC(),
         "qcp": QCP(),
         "mmf": SMAF(),
     ]

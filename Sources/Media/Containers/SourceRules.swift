@@ -162,6 +162,8 @@ struct PacketTraits: Hashable {
     var jump = Jump.byBytes
     /// How to return to a packet that was read before.
     var landing = Landing.byTime
+    /// Whether packets can be returned to where parts of them are repeated.
+    var mayLandInEdits = true
     /// Whether times are too coarse to count the frames of a packet.
     var timesAreRounded = false
     /// Whether libav also delivers tags.

@@ -78,6 +78,7 @@ public final class TrackOutput {
                 options.seeking
             )
             index!.noteJump(toFirst: true)
+            if track.edits != nil, !feed.traits.mayLandInEdits { index!.stop() }
         }
         digest =
             options.checksDigest && cursor.isWhole && !track.isExcerpt

@@ -1,0 +1,99 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// Creative Voice files with silence, repetitions and several rates, which libav passes over.
+@Suite struct VOCTests {
+    private let folder: TemporaryFolder
+    private static let sound = Signal.noise(seed: 12, rate: 10_000, frames: 30_000).pcm(.u8)
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    private static func block(_ type: UInt8, _ body: [UInt8]) -> [UInt8] {
+        [type] + bigEndianBytes(Int64(body.count), count: 3).reversed() + body
+    }
+
+    /// Samples of 8 bits at 10 kHz, or at the rate that another divisor stands for.
+    private static func samples(_ frames: Range<Int>, divisor: UInt8 = 156) -> [UInt8] {
+        block(1, [divisor, 0] + sound.bytes[frames])
+    }
+
+    private static func silence(_ frames: Int) -> [UInt8] {
+        block(3, bigEndianBytes(Int64(frames - 1), count: 2).reversed() + [156])
+    }
+
+    private static func repeating(_ times: Int) -> [UInt8] {
+        block(6, bigEndianBytes(Int64(times - 1), count: 2).reversed())
+    }
+
+    private static let repeatEnd = block(7, [])
+
+    private func file(_ blocks: [[UInt8]]) -> [UInt8] {
+        Array("Creative Voice File\u{1A}".utf8) + [26, 0, 0x0A, 0x01, 0x29, 0x11] + blocks.joined() + [0]
+    }
+
+    private func read(_ blocks: [[UInt8]]) throws -> Decoded {
+        try Bytes.write(file(blocks), to: folder.path("a.voc"))
+        return try Decoded.file(folder.path("a.voc"))
+    }
+
+    /// Regression: the silence was left out, so that all behind it came too early.
+    @Test func silenceIsPlayed() throws {
+        let read = try read([Self.samples(0..<7_000), Self.silence(5_000), Self.samples(7_000..<30_000)])
+        let bytes = Self.sound.bytes
+        let isSame = read.bytes == bytes[..<7_000] + [UInt8](repeating: 128, count: 5_000) + bytes[7_000...]
+        #expect(isSame)
+        #expect(read.track.length == .exact(35_000) && read.damage.isEmpty)
+    }
+
+    /// Regression: each part was played once.
+    @Test func repetitionsArePlayed() throws {
+        let read = try read([
+            Self.samples(0..<1_000), Self.repeating(3), Self.samples(1_000..<9_000), Self.silence(10), Self.repeatEnd,
+            Self.samples(9_000..<10_000),
+        ])
+        let bytes = Self.sound.bytes
+        let once = bytes[1_000..<9_000] + [UInt8](repeating: 128, count: 10)
+        let isSame = read.bytes == bytes[..<1_000] + once + once + once + bytes[9_000..<10_000]
+        #expect(isSame)
+    }
+
+    @Test func aRepetitionWithoutEndIsPlayedOnce() throws {
+        let read = try read([Self.block(6, [0xFF, 0xFF]), Self.samples(0..<4_000), Self.repeatEnd])
+        #expect(read.frames == 4_000)
+    }
+
+    @Test func aRangeCountsTheSilence() throws {
+        _ = try read([Self.samples(0..<7_000), Self.silence(5_000), Self.samples(7_000..<30_000)])
+        let range = try MediaTimeRange(
+            start: MediaTime(frames: 11_000, rate: 10_000),
+            end: MediaTime(frames: 14_000, rate: 10_000)
+        )
+        let part = try ReadBack.file(folder.path("a.voc"), [range]).pcm
+        let isSame = part.bytes == [UInt8](repeating: 128, count: 1_000) + Self.sound.bytes[7_000..<9_000]
+        #expect(isSame)
+    }
+
+    /// Regression: the second block was played at the rate of the first.
+    @Test func aSecondRateIsRefused() throws {
+        let blocks = [Self.samples(0..<7_000), Self.samples(7_000..<9_000, divisor: 206)]
+        let error = #expect(throws: MediaError.self) { try read(blocks) }
+        #expect(error?.code == .unsupportedEditList && error?.detail.contains("10 kHz, 20 kHz") == true)
+    }
+
+    /// What is no special case is read as ever: several blocks at one rate.
+    @Test func blocksAreReadOneAfterAnother() throws {
+        let read = try read([Self.samples(0..<7_000), Self.block(2, Array(Self.sound.bytes[7_000..<30_000]))])
+        let isSame = read.bytes == Self.sound.bytes
+        #expect(isSame)
+    }
+
+    @Test func silenceInAPipeIsPlayedOrRefused() throws {
+        let bytes = file([Self.samples(0..<7_000), Self.silence(5_000), Self.samples(7_000..<30_000)])
+        let pipe = try FilledPipe.holding(bytes)
+        let code = Converted.code { _ = try Decoded.descriptor(pipe.reading, nameHint: "a.voc") }
+        #expect(code == nil || code == .sourceNotSeekable)
+    }
+}
