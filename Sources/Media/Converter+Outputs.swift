@@ -91,8 +91,8 @@ extension Converter {
         }
     }
 
-    /// Verifies every output, one after another, if the request asks for it. `report` gets the frames verified so far
-    /// and the number of all.
+    /// Verifies every output, one after another, if the request asks for it or its loudness must be measured. `report` gets
+    /// the frames verified so far and the number of all.
     func findings(
         _ summaries: [Writer.Summary],
         _ formats: [ResolvedFormat],
@@ -112,7 +112,8 @@ extension Converter {
         }
     }
 
-    /// Verifies the output if the request asks for it.
+    /// Verifies the output if the request asks for it. A lossy one is decoded as well if it is to have a loudness, because its
+    /// encoder may change that.
     func finding(
         _ summary: Writer.Summary,
         _ format: ResolvedFormat,
@@ -120,7 +121,8 @@ extension Converter {
         _ cpuAtStart: Duration,
         _ report: (Int64) -> Void
     ) throws -> Verifier.Finding? {
-        guard request.verifies else { return nil }
+        let measures = request.loudness != nil && !format.isLossless && format.codec != .copy && !request.streams
+        guard request.verifies || measures else { return nil }
         return try Verifier.verify(
             descriptor: destination,
             format: format,
@@ -128,8 +130,21 @@ extension Converter {
             stop: stop,
             within: request.budget,
             since: cpuAtStart,
+            measuring: measures,
             report: report
         )
+    }
+
+    /// What the outcome says of `finding`: nothing if it was only for the loudness.
+    func verified(_ finding: Verifier.Finding?) -> Verifier.Finding? { request.verifies ? finding : nil }
+}
+
+extension LoudnessChange {
+    /// The same for the output that `finding` is about.
+    func encoded(_ finding: Verifier.Finding?) -> LoudnessChange {
+        var change = self
+        change.encodedLUFS = finding?.integratedLUFS
+        return change.rounded
     }
 }
 

@@ -184,21 +184,22 @@ public struct Converter: Sendable {
             report?(.verifying(frames.scaled(verified, of: whole), after: frames, on: track))
         }
         return outputs.indices.map { index in
-            Outcome(
+            let told = change?.encoded(findings[index])
+            return Outcome(
                 source: track,
                 format: formats[index],
                 sourceFrames: output.deliveredFrames,
                 summary: summaries[index],
                 damage: output.damage,
-                verified: findings[index],
+                verified: verified(findings[index]),
                 remarks: remarks(
                     summaries[index].remarks + lostByUs[index] + output.remarks
                         + SampleRemarks.oneBit(track, in: formats[index]),
-                    change,
+                    told,
                     measurements,
                     formats[index]
                 ),
-                loudness: change
+                loudness: told
             )
         }
     }

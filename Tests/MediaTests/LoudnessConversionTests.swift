@@ -119,6 +119,32 @@ import Testing
         }
     }
 
+    /// Low bit rates leave out high frequencies, which count in noise.
+    @Test func whatAnEncoderLeavesOutIsTold() throws {
+        for format in [AudioFormat(container: .mp3, bitRate: 64_000), AudioFormat(container: .mp3, quality: 0)] {
+            let (pcm, outcome) = try convert(music().pcm(.s16), format, goal("-23"))
+            let (found, change) = (try reference(pcm), try #require(outcome.loudness))
+            let encoded = try #require(change.encodedLUFS)
+            #expect(abs(found.integrated - encoded) <= 0.05)
+            let isOff = abs(encoded - (try #require(change.reachedLUFS))) > 0.3
+            #expect(outcome.remarks.contains { $0.kind == .loudnessMissed } == isOff)
+            if format.bitRate != nil { #expect(isOff, "\(encoded)") }
+        }
+        let lossless = AudioFormat(container: .flac, bitDepth: 16)
+        #expect(try convert(music().pcm(.s16), lossless, goal("-23")).outcome.loudness?.encodedLUFS == nil)
+    }
+
+    /// It is measured without `--verify`, which the report then does not claim.
+    @Test func measuringTheOutputIsNoVerification() throws {
+        try WAVFile.write(music(seconds: 2).pcm(.s16), to: folder.path("in.wav"))
+        var request = Converter.Request(format: AudioFormat(container: .mp3, bitRate: 64_000))
+        request.loudness = try goal("-23")
+        let source = try OpenFile.reading(folder.path("in.wav"))
+        let destination = try OpenFile.creating(folder.path("out.mp3"))
+        let outcome = try Converter(request).run(from: source.descriptor, to: destination.descriptor)
+        #expect(outcome.verified == nil && outcome.loudness?.encodedLUFS != nil)
+    }
+
     // MARK: Limits
 
     @Test func loudTargetsAreLimitedAndTold() throws {

@@ -16,6 +16,8 @@ public struct LoudnessChange: Sendable, Hashable, Codable {
     public var largestReductionDB: Double
     /// The integrated loudness of the sound that was encoded; `nil` if it could not be measured.
     public var reachedLUFS: Double?
+    /// The integrated loudness of what a lossy output decodes to; `nil` for lossless ones, and if it could not be measured.
+    public var encodedLUFS: Double?
 
     public init(
         targetLUFS: Double,
@@ -45,15 +47,18 @@ public struct LoudnessChange: Sendable, Hashable, Codable {
         change.gainDB = gainDB.inHundredths
         change.largestReductionDB = largestReductionDB.inHundredths
         change.reachedLUFS = reachedLUFS?.inHundredths
+        change.encodedLUFS = encodedLUFS?.inHundredths
         return change
     }
 
     /// All figures, and those of the measurement.
     public var figures: [Double] {
-        [targetLUFS, ceilingDBTP, gainDB, largestReductionDB] + [albumLUFS, reachedLUFS].compactMap { $0 }
+        [targetLUFS, ceilingDBTP, gainDB, largestReductionDB] + [albumLUFS, reachedLUFS, encodedLUFS].compactMap { $0 }
             + measured.figures
     }
 
     /// How far the output may be from the target without a remark, in LU.
     public static let tolerance = 0.1
+    /// By how much a lossy encoder may change the loudness without a remark, in LU.
+    public static let encodersTolerance = 0.3
 }

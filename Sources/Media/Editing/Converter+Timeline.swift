@@ -191,6 +191,7 @@ extension Converter {
             )
         }
         return outputs.indices.map { index in
+            let told = change?.encoded(findings[index])
             let own = summaries[index].remarks + lostByUs + composition.remarks + depths[index]
             return Outcome(
                 source: track,
@@ -198,9 +199,9 @@ extension Converter {
                 sourceFrames: length ?? composition.frames,
                 summary: summaries[index],
                 damage: composition.damage,
-                verified: findings[index],
-                remarks: remarks(own, change, measurements, formats[index]),
-                loudness: change
+                verified: verified(findings[index]),
+                remarks: remarks(own, told, measurements, formats[index]),
+                loudness: told
             )
         }
     }

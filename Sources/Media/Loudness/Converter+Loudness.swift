@@ -76,11 +76,21 @@ extension LoudnessChange {
             return [Remark(.loudnessUnmeasured, detail)]
         }
         let wanted = albumLUFS == nil ? targetLUFS : loudness + gainDB
-        guard let reachedLUFS, abs(reachedLUFS - wanted) > Self.tolerance else { return [] }
-        let detail =
-            "limiting true peaks to \(ceilingDBTP.inTenths) dBTP left \(reachedLUFS.inTenths) LUFS of "
-            + "\(wanted.inTenths) LUFS"
-        return [Remark(.loudnessMissed, detail, count: limitedFrames)]
+        guard let reachedLUFS else { return [] }
+        var remarks: [Remark] = []
+        if abs(reachedLUFS - wanted) > Self.tolerance {
+            let detail =
+                "limiting true peaks to \(ceilingDBTP.inTenths) dBTP left \(reachedLUFS.inTenths) LUFS of "
+                + "\(wanted.inTenths) LUFS"
+            remarks.append(Remark(.loudnessMissed, detail, count: limitedFrames))
+        }
+        if let encodedLUFS, abs(encodedLUFS - reachedLUFS) > Self.encodersTolerance {
+            let detail =
+                "the output decodes to \(encodedLUFS.inTenths) LUFS, because its encoder left out part of the sound that "
+                + "had \(reachedLUFS.inTenths) LUFS; a higher bit rate keeps more"
+            remarks.append(Remark(.loudnessMissed, detail))
+        }
+        return remarks
     }
 }
 

@@ -6,6 +6,8 @@ public enum Verifier {
     public struct Finding: Sendable, Hashable {
         public let frames: Int64
         public let digest: PCMDigest.Value
+        /// The loudness of what was decoded; `nil` unless it was measured, and if it could not be.
+        let integratedLUFS: Double?
     }
 
     /// Reads the output from its start; throws `verify_mismatch` if it differs from the plan.
@@ -27,8 +29,8 @@ public enum Verifier {
         )
     }
 
-    /// Like the public `verify`, within what is left of a conversion's budget. `report`
-    /// receives the frames compared so far.
+    /// Like the public `verify`, within what is left of a conversion's budget. With `measuring`, also measures the loudness.
+    /// `report` receives the frames compared so far.
     static func verify(
         descriptor: Int32,
         format: ResolvedFormat,
@@ -36,9 +38,10 @@ public enum Verifier {
         stop: StopSignal,
         within budget: Budget,
         since cpuAtStart: Duration,
+        measuring: Bool = false,
         report: (Int64) -> Void
     ) throws -> Finding {
-        let found = try decode(descriptor, format, against: summary, stop, budget, cpuAtStart, report)
+        let found = try decode(descriptor, format, against: summary, stop, budget, cpuAtStart, measuring, report)
         guard found.frames == summary.decodedFrames else {
             throw MediaError(
                 .verifyMismatch,
@@ -72,6 +75,7 @@ public enum Verifier {
         _ stop: StopSignal,
         _ budget: Budget,
         _ cpuAtStart: Duration,
+        _ measuring: Bool,
         _ report: (Int64) -> Void
     ) throws -> Finding {
         let options = Reader.Options(
@@ -97,7 +101,13 @@ public enum Verifier {
             var nextReport: Int64 = 0
             var block = try SampleBlock()
             var converter: FormatConverter?
+            var meter: LoudnessMeter?
             while try output.next(into: &block) {
+                if measuring, let shape = block.shape {
+                    let used = try meter ?? LoudnessMeter(shape: shape)
+                    meter = used
+                    try used.add(&block)
+                }
                 // 8-bit WavPack decodes to 16 bits, but the digest covers the samples as they were encoded.
                 if format.isLossless, let shape = block.shape, let wanted = summary.digestedFormat,
                     wanted != shape.format.interleaved
@@ -114,9 +124,10 @@ public enum Verifier {
                 nextReport = output.deliveredFrames + Int64(track.sampleRateHz)
                 report(output.deliveredFrames)
             }
-            return Finding(frames: output.deliveredFrames, digest: digest.value)
+            let loudness = try meter?.finish().integratedLUFS
+            return Finding(frames: output.deliveredFrames, digest: digest.value, integratedLUFS: loudness)
         } catch let error as MediaError where summary.plannedFrames == 0 && error.code == .noDecodableFrame {
-            return Finding(frames: 0, digest: PCMDigest().value)
+            return Finding(frames: 0, digest: PCMDigest().value, integratedLUFS: nil)
         } catch let error as MediaError where !ends(error.code) {
             var failure = MediaError(
                 .verifyMismatch,
