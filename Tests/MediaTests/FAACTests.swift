@@ -27,7 +27,8 @@ import Testing
     /// The same packets in a container without an edit list, as `mp4creator` and similar programs write them.
     private func file(_ container: String, signed numbers: [Int]) throws -> String {
         let path = folder.path("signed.\(container)")
-        try FFmpeg.encode(try adts(signed: numbers), to: path, ["-c", "copy"])
+        let fragments = ["-movflags", "+frag_keyframe+empty_moov+default_base_moof", "-frag_duration", "300000"]
+        try FFmpeg.encode(try adts(signed: numbers), to: path, ["-c", "copy"] + (container == "mp4" ? fragments : []))
         if container == "m4a" {
             var bytes = try Bytes.read(path)
             let edits = try #require(Bytes.find("edts", in: bytes))
@@ -56,6 +57,17 @@ import Testing
             verifies: true
         )
         #expect(outcome.sourceFrames == Int64(plain.frames - 1_024))
+    }
+
+    /// Regression: in fragments, the mark was passed over, and the priming was kept.
+    @Test(arguments: [false, true]) func primingInFragmentsIsNoSound(fromPipe: Bool) throws {
+        let path = try file("mp4", signed: [0])
+        let plain = try FFmpeg.decode(folder.path("plain.aac"), to: .f32)
+        let pipe = try FilledPipe.holding(Bytes.read(path))
+        let read = fromPipe ? try Decoded.descriptor(pipe.reading) : try Decoded.file(path)
+        let isSame = try read.pcm == plain.cut(1_024..<plain.frames)
+        #expect(isSame && read.damage.isEmpty)
+        #expect(read.track.primingFrames == 1_024)
     }
 
     @Test func anotherDecoderHearsAsMuch() throws {

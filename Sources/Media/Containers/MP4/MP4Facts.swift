@@ -11,7 +11,7 @@ enum MP4Facts {
         let rate = Int64(stream.sampleRateHz)
         // Of a pipe, the boxes may no longer be there. Whether fragments follow was noted when they passed.
         let trail = source.onlooker as? BoxTrail
-        if !source.isSeekable, trail?.isFragmented != false { return ContainerFacts(isOpenEnded: true) }
+        if !source.isSeekable, trail?.isFragmented != false { return inFragments(stream, in: source) }
         guard rate > 0, rate < 1 << 22, let movie = source.box("moov", in: source.boxRange),
             let movieScale = source.box("mvhd", in: movie).flatMap({ header(source, $0) })?.scale, movieScale > 0,
             let track = source.track(stream.containerID, in: movie), let media = source.box("mdia", in: track),
@@ -19,8 +19,7 @@ enum MP4Facts {
             mediaScale > 0
         else { return nil }
         if source.box("mvex", in: movie) != nil {
-            // The sound follows in fragments, so the length known at the start covers only part of it.
-            return ContainerFacts(isOpenEnded: true)
+            return inFragments(stream, in: source)
         }
         let durations = stream.codec.durations(of: stream)
         let table: TimeTable? = durations.flatMap { durations in
@@ -118,6 +117,18 @@ enum MP4Facts {
             soundFrames: max(0, min(length, rest)),
             tolerance: isExact ? 0 : rounding
         )
+    }
+
+    /// The sound follows in fragments, so the length known at the start covers only part of it.
+    private static func inFragments(_ stream: InputStream, in source: ByteSource) -> ContainerFacts {
+        var facts = ContainerFacts(isOpenEnded: true)
+        // As without fragments, an edit list says more than the mark of an encoder.
+        if let movie = source.box("moov", in: source.boxRange), let track = source.track(stream.containerID, in: movie),
+            source.box("edts", in: track) == nil
+        {
+            facts.droppedFrames = stream.codec.markedPriming(of: stream, in: source)
+        }
+        return facts
     }
 
     private static let listTooFar = ContainerFacts.Refusal(
