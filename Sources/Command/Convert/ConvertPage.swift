@@ -59,7 +59,7 @@ struct ConvertPage {
     private var commandAsItIs: String? {
         guard damage != .trustPackets else { return nil }
         let options = [SourceOptions.onDamage.form, SourceOptions.concealLimit.form, ConvertCommand.explain.form]
-        let words = invocation.typed(
+        let words = invocation.line(
             replacing: options,
             by: [SourceOptions.onDamage.form.word, DamageMode.trustPackets.rawValue]
         )

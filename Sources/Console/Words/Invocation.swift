@@ -77,7 +77,7 @@ package struct Invocation: Sendable {
     }
 
     /// The command line as typed, with `words` in place of `options`: what a shell would read.
-    package func typed(replacing options: [OptionForm], by words: [String]) -> [String] {
+    package func line(replacing options: [OptionForm], by words: [String]) -> [String] {
         let end = typed.firstIndex(of: "--") ?? typed.endIndex
         var kept: [String] = []
         var place = typed.startIndex

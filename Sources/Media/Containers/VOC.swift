@@ -55,7 +55,9 @@ struct VOCBlocks {
     /// The count of a repetition without end, which is played once.
     private static let endless = 0xFFFF
 
-    init(_ source: ByteSource) {
+    init(_ source: ByteSource) { read(source) }
+
+    private mutating func read(_ source: ByteSource) {
         guard let head = source.bytes(at: 20, count: 2), head.count == 2 else { return }
         var place = littleEndian(head)
         var rateAhead: Int?

@@ -65,6 +65,19 @@ struct WordReaderTests {
 
     // MARK: - Values
 
+    @Test func aLineIsTypedAgainWithOtherOptions() throws {
+        let forms = [Self.size.form]
+        for words in [["copy", "--size=7", "a", "b"], ["copy", "--size", "7", "a", "b"], ["copy", "a", "b"]] {
+            guard case .run(_, let invocation) = try WordReader(root: Self.root, environment: [:]).read(words) else {
+                throw UsageError("these words ask for help")
+            }
+            #expect(invocation.line(replacing: forms, by: ["--size", "9"]) == ["copy", "a", "b", "--size", "9"])
+        }
+        // What follows two dashes is no option.
+        let dashes = try invocation("copy", "--size", "7", "--", "--size", "b")
+        #expect(dashes.line(replacing: forms, by: ["--size", "9"]) == ["copy", "--size", "9", "--", "--size", "b"])
+    }
+
     @Test func valuesStandBehindASignOrASpace() throws {
         #expect(try invocation("copy", "--size=7", "a", "b")[Self.size] == 7)
         #expect(try invocation("copy", "--size", "7", "a", "b")[Self.size] == 7)
