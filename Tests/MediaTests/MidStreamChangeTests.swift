@@ -139,6 +139,25 @@ import Testing
         #expect(try part.pcm == whole.stretches[2].pcm.cut(34_875..<34_875 + 4_410))
     }
 
+    /// Regression: the end of the range was rounded down within a block of the other rate, whose start is no whole frame.
+    @Test(arguments: [5_001, 5_007, 5_018, 5_919, 6_838, 9_999, 12_349])
+    func aRangeAcrossAChangeHasItsLength(end: Int) throws {
+        var file = FLACFile(rate: 44_100, channels: 2, bits: 16, frames: 0, blockFrames: 1_000)
+        for (rate, frames) in [(44_100, 5_000), (48_000, 8_000)] {
+            let sweep = Signal.sweep(rate: rate, frames: frames, channels: 2)
+            file.append(sweep.integers(bits: 16), rate: rate, bits: 16)
+        }
+        try Bytes.write(file.bytes, to: folder.path("a.flac"))
+        let range = try MediaTimeRange(
+            start: MediaTime(frames: 1_234, rate: 44_100),
+            end: MediaTime(frames: Int64(end), rate: 44_100)
+        )
+        let format = AudioFormat(container: .wav, sampleRateHz: 44_100)
+        let path = folder.path("a.wav")
+        let outcome = try Converted.file(folder.path("a.flac"), to: path, as: format, ranges: [range])
+        #expect(outcome.summary.writtenFrames == Int64(end - 1_234))
+    }
+
     /// After each change the output has a whole number of frames. The fraction carries over.
     @Test func manyChangesDoNotDrift() throws {
         var file = FLACFile(rate: 44_100, channels: 1, bits: 16, frames: 0, blockFrames: 100)

@@ -16,6 +16,8 @@ struct TrackClock {
     private(set) var hasStarted = false
     /// The rate of blocks that differ in rate from the track, and their remainder of less than one frame of the track.
     private var otherRate: (rate: Int, rest: Int64)?
+    /// The remainder at the start of the block that was counted last; zero if it has the rate of the track.
+    private(set) var blockRest: Int64 = 0
     /// Whether the packets state the frames to drop, in ticks of their container.
     private var skipsByPacket = false
 
@@ -58,6 +60,7 @@ struct TrackClock {
         let front = isDropped ? block.frames : min(priming, block.frames)
         priming -= min(priming, front)
         let back = min(max(0, block.skip.end), block.frames - front)
+        blockRest = otherRate?.rate == block.rate && block.rate != rate ? otherRate?.rest ?? 0 : 0
         let advance = trackFrames(Int64(block.frames - front - back), rate: block.rate)
         place += advance
         decoded += advance + scaled(Int64(front + back), from: block.rate, to: rate)
@@ -73,8 +76,13 @@ struct TrackClock {
         return whole
     }
 
-    /// Converts frames of the track to frames of a block of another rate.
-    func blockFrames(_ frames: Int64, rate blockRate: Int) -> Int64 { scaled(frames, from: rate, to: blockRate) }
+    /// Converts frames of the track, from the start of a block of another rate, to the nearest number of its frames. The
+    /// block begins `rest` behind its place.
+    func blockFrames(_ frames: Int64, rate blockRate: Int, rest: Int64 = 0) -> Int64 {
+        guard blockRate != rate else { return frames }
+        let exact = max(0, Int128(frames) * Int128(blockRate) - Int128(rest))
+        return Int64(clamping: (exact * 2 + Int128(rate)) / (2 * Int128(rate)))
+    }
 
     private func scaled(_ frames: Int64, from: Int, to: Int) -> Int64 {
         from == to ? frames : frames.scaledSaturated(by: to, over: from)

@@ -37,6 +37,8 @@ public final class TrackOutput {
     /// The block in which a range ended, kept for a next range that begins in it.
     private var held: SampleBlock
     private var servesHeld = false
+    /// The remainder with which the kept block begins, if it has another rate than the track.
+    private var heldRest: Int64 = 0
     /// How far the decoded frames go on behind the end of the sound.
     private(set) var surplusFrames: Int64 = 0
     var phase = Phase.decoding
@@ -116,7 +118,7 @@ public final class TrackOutput {
             } else if servesHeld {
                 servesHeld = false
                 try block.share(held)
-                if try deliver(&block, upTo: cursor.held?.upperBound ?? clock.place) { return true }
+                if try deliver(&block, upTo: cursor.held?.upperBound ?? clock.place, heldRest) { return true }
             } else if clock.place >= range.upperBound {
                 try finishRange()
             } else if clock.owedSilence > 0 {
@@ -126,7 +128,9 @@ public final class TrackOutput {
                 try finishRange()
             } else {
                 try options.stop.check(at: .decode)
-                if try decode(into: &block, for: range), try deliver(&block, upTo: clock.place) { return true }
+                if try decode(into: &block, for: range), try deliver(&block, upTo: clock.place, clock.blockRest) {
+                    return true
+                }
             }
         }
         return false
@@ -235,16 +239,20 @@ public final class TrackOutput {
         return isSound
     }
 
-    /// Trims `block`, which ends at `end`, to the range and to the promised length; `false` if nothing is left.
-    private func deliver(_ block: inout SampleBlock, upTo end: Int64) throws -> Bool {
+    /// Trims `block`, which ends at `end`, to the range and to the promised length; `false` if nothing is left. It begins
+    /// `rest` behind its position, in fractions of a frame as `TrackClock` counts them.
+    private func deliver(_ block: inout SampleBlock, upTo end: Int64, _ rest: Int64 = 0) throws -> Bool {
         let place = block.position..<max(block.position, end)
-        if cursor.keeps(place) { try held.share(block) }
+        if cursor.keeps(place) {
+            try held.share(block)
+            heldRest = rest
+        }
         let rate = block.shape?.sampleRateHz ?? track.sampleRateHz
         let excess = cursor.excess(of: place, soundEnd: soundEnd)
         if place.upperBound > soundEnd { surplusFrames = max(surplusFrames, place.upperBound - soundEnd) }
-        let front = clock.blockFrames(excess.front, rate: rate)
+        let front = clock.blockFrames(excess.front, rate: rate, rest: rest)
         // At another rate, too, a range ends at the frame at which the next one begins.
-        let kept = clock.blockFrames(Int64(place.count) - excess.back, rate: rate)
+        let kept = clock.blockFrames(Int64(place.count) - excess.back, rate: rate, rest: rest)
         let back = excess.back > 0 ? max(0, Int64(block.frameCount) - kept) : 0
         guard front.addingSaturated(back) < Int64(block.frameCount) else { return false }
         block.trim(front: Int(front), back: Int(back))
