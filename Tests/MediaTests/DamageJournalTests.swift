@@ -77,6 +77,45 @@ import Testing
         #expect(journal.pending == nil)
     }
 
+    @Test func onlyWhatTheContainerSaysIsAClaim() {
+        let claim = Loss(
+            code: .timelineGap,
+            frames: 40,
+            detail: "gap",
+            contradiction: Contradiction(.clock, promised: "frame 50", found: "frame 10")
+        )
+        #expect(claim.isByContainer && claim.costing(7).isByContainer && claim.evidence.known == .clock)
+        let both = claim.followed(by: loss(5))
+        #expect(!both.isByContainer && both.evidence.known == .decoding && both.frames == 45)
+        var journal = DamageJournal()
+        journal.note(claim)
+        #expect(!journal.hasLostData)
+        journal.claim(30, claim)
+        journal.claim(10, claim)
+        #expect(journal.claimedFrames == 40 && journal.firstClaim?.detail == "gap")
+        journal.note(loss(5))
+        #expect(journal.hasLostData)
+    }
+
+    @Test func whatIsIgnoredIsToldOnceForEachRule() {
+        var journal = DamageJournal()
+        for frame in ["frame 50", "frame 70"] {
+            journal.ignore(Contradiction(.clock, promised: frame, found: "frame 10"))
+        }
+        journal.ignore(Contradiction(.digest, found: "another MD5"))
+        #expect(journal.remarks.map(\.count) == [2, 1])
+        #expect(journal.remarks[0].detail.contains("promises frame 50; found: frame 10 (the first of 2)"))
+    }
+
+    @Test(
+        arguments: [
+            (500, 10_000, false), (11_025, 200_000, false), (11_026, 200_000, true), (20_000, 500_000, false),
+        ] as [(Int64, Int64, Bool)]
+    )
+    func aQuarterOfASecondAndFivePercentMayBeSilent(frames: Int64, whole: Int64, isRefused: Bool) {
+        #expect(ConcealLimit.refuses(frames, of: whole, 44_100) == isRefused)
+    }
+
     @Test func suspicionIsRecordedAtItsFirstPlace() {
         var journal = DamageJournal()
         journal.suspect(at: 100)

@@ -17,6 +17,8 @@ struct DamageJournal {
     private(set) var hasLostData = false
     /// Frames of silence for what only the container says is missing.
     private(set) var claimedFrames: Int64 = 0
+    /// The first loss of this kind.
+    private(set) var firstClaim: Loss?
     /// Whether the account is complete: all damage of the source was recorded, and is met again from now on.
     private(set) var isClosed = false
 
@@ -101,7 +103,11 @@ struct DamageJournal {
     mutating func noteLostData() { hasLostData = true }
 
     /// Counts silence for what only the container says is missing.
-    mutating func claim(_ frames: Int64) { if !isClosed { claimedFrames = claimedFrames.addingSaturated(frames) } }
+    mutating func claim(_ frames: Int64, _ loss: Loss) {
+        guard !isClosed else { return }
+        claimedFrames = claimedFrames.addingSaturated(frames)
+        firstClaim = firstClaim ?? loss
+    }
 
     /// Records that the packets were trusted and not the container.
     mutating func ignore(_ contradiction: Contradiction) {

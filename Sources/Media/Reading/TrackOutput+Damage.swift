@@ -119,7 +119,20 @@ extension TrackOutput {
             return
         }
         if loss.code == .truncated, feed.isCut { return }
-        journal.claim(frames)
+        journal.claim(frames, loss)
+        // How much follows in a pipe is known at its end.
+        if feed.demuxer.source.size == nil, loss.code != .truncated { return }
+        try refuseClaims(beside: heard)
+    }
+
+    /// The same at the end of a pipe.
+    private func refuseClaimsOfPipe() throws {
+        guard feed.demuxer.source.size == nil, !journal.hasLostData else { return }
+        try refuseClaims(beside: clock.reached - journal.claimedFrames)
+    }
+
+    private func refuseClaims(beside heard: Int64) throws {
+        guard let loss = journal.firstClaim else { return }
         let (rate, claimed) = (track.sampleRateHz, journal.claimedFrames)
         let whole = heard.addingSaturated(claimed)
         guard ConcealLimit.refuses(claimed, of: whole, rate) else { return }
@@ -272,6 +285,7 @@ extension TrackOutput {
             try enter(loss)
         }
         journal.recordSuspicion()
+        try refuseClaimsOfPipe()
         remarks += journal.remarks
     }
 }
