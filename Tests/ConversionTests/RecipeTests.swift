@@ -141,6 +141,17 @@ import Testing
         #expect((error.code, error.description) == (.wrongType, sentence))
     }
 
+    /// Workers that do not know the mode leave the job.
+    @Test func recipesThatTrustPacketsAreOfVersion4() throws {
+        var recipe = try Recipe(json: text())
+        #expect(recipe.version == 1)
+        recipe.damage = .trustPackets
+        #expect(recipe.version == 4)
+        #expect(try Recipe(json: recipe.json()) == recipe)
+        let modes = DamageMode.allCases.filter(\.movesSound)
+        #expect(modes == [.skip, .trustPackets])
+    }
+
     @Test func wordThatIsNotAllowedIsRefusedWithThoseThatAre() throws {
         let error = try refusal(text(rest: #","damage":"ignore""#))
         #expect(error.description == #"recipe.damage: "ignore"; allowed: strict, conceal, skip, trust-packets"#)
