@@ -44,6 +44,17 @@ import Testing
         #expect(isTheSound)
     }
 
+    /// Regression: the whole last packet was sound. Without an edit list, the priming of the encoder is.
+    @Test(arguments: fragments) func thePaddingOfTheLastFragmentIsNoSound(flags: String) throws {
+        let pipe = try decoded(try bytes(["aac"], flags))
+        let file = try Decoded.file(folder.path("a.mp4"))
+        let hasEdits = Bytes.find("edts", in: try Bytes.read(folder.path("a.mp4"))) != nil
+        #expect(file.frames == Self.sound.frames + (hasEdits ? 0 : 1_024) && pipe.frames == file.frames)
+        let whole = try FFmpeg.decode(folder.path("a.mp4"), to: .f32)
+        let isSame = try file.pcm == whole.cut(0..<file.frames)
+        #expect(isSame || hasEdits)
+    }
+
     @Test func aConversionOfAPipeWritesAllFragments() throws {
         let pipe = try FilledPipe.holding(try bytes(["alac"], "empty_moov"))
         let output = try OpenFile.creating(folder.path("out.flac"))
@@ -122,6 +133,29 @@ import Testing
         #expect(trail(whole + [0, 0, 1], inPiecesOf: count).isBroken)
         // The index at the end holds no sound.
         #expect(!trail(whole + box("mfra", [1, 2, 3]).dropLast(2), inPiecesOf: count).isBroken)
+    }
+
+    @Test(arguments: [1, 7, 16, 1_000]) func theTableOfTheLastFragmentIsKept(count: Int) {
+        let last = box("moof", [UInt8](repeating: 8, count: 77))
+        let start = header + box("moov", track + box("mvex"))
+        let whole = start + fragment + last + box("mdat", [1, 2, 3])
+        #expect(trail(whole, inPiecesOf: count).lastFragment == last)
+        #expect(trail(start, inPiecesOf: count).lastFragment == nil)
+        #expect(trail(start + last.dropLast(5), inPiecesOf: count).lastFragment == nil)
+    }
+
+    /// A table of three samples whose durations stand in each sample, or in the head for all of them.
+    @Test func theLastDurationIsThatOfTheLastSample() {
+        func words(_ numbers: Int64...) -> [UInt8] { numbers.flatMap { bigEndianBytes($0, count: 4) } }
+        let other = box("traf", box("tfhd", words(0x08, 9, 5)) + box("trun", words(0, 1)))
+        let each = box("tfhd", words(0, 2)) + box("trun", words(0x301, 3, 400, 1_024, 7, 1_024, 8, 499, 9))
+        #expect(LastFragment.duration(ofTrack: 2, in: box("moof", other + box("traf", each))) == 499)
+        let usual = box("tfhd", words(0x08, 2, 499)) + box("trun", words(1, 1, 400))
+        #expect(LastFragment.duration(ofTrack: 2, in: box("moof", other + box("traf", usual))) == 499)
+        let silent = box("tfhd", words(0, 2)) + box("trun", words(1, 1, 400))
+        #expect(LastFragment.duration(ofTrack: 2, in: box("moof", box("traf", silent))) == nil)
+        let cut = box("tfhd", words(0, 2)) + box("trun", words(0x301, 3, 400, 1_024, 7))
+        #expect(LastFragment.duration(ofTrack: 2, in: box("moof", box("traf", cut))) == nil)
     }
 
     @Test func whatIsNoBoxEndsTheTrail() {

@@ -81,6 +81,7 @@ public final class PacketOutput {
             throw failure(loss)
         }
         if try feed.isSpliced() { throw failure(.corruptStream, "part of a packet is missing") }
+        try feed.markPadding(in: &packet)
         var (start, end) = packet.skip
         if isFirst {
             let isStated = start != 0 || track.undroppedPriming != 0

@@ -203,6 +203,7 @@ public final class TrackOutput {
             let one = feed.frames(of: packet) ?? usualFrames
             return try bear(Loss(code: .corruptStream, frames: one, detail: "part of a packet is missing"))
         }
+        try feed.markPadding(in: &packet)
         journal.expect(trustsPackets ? nil : try feed.exactFrames(of: packet), at: clock.decoded)
         decodedPackets += 1
         sound?.add(packet)

@@ -8,6 +8,11 @@ final class BoxTrail: PassingBytes {
     private var passed: Int64 = 0
     /// What has passed of the box that begins now.
     private var head: [UInt8] = []
+    /// What has passed of the last fragment's table, and how many bytes it has.
+    private var fragment: [UInt8] = []
+    private var fragmentBytes = 0
+    /// Where in the source the next byte of it stands.
+    private var fragmentPlace: Int64 = 0
 
     /// Where the next box begins: inside of the movie, or next to it.
     private var next: Int64? { movie?.next ?? chain.next }
@@ -17,10 +22,24 @@ final class BoxTrail: PassingBytes {
         while let place = next, place + Int64(head.count) < end {
             let start = Int(place + Int64(head.count) - passed)
             head += bytes[start...].prefix(missingBytes)
-            if missingBytes == 0 { takeHead(at: place) }
+            if missingBytes == 0 { takeHead(at: place, bytes) }
         }
+        collect(bytes)
         passed = end
     }
+
+    /// Adds what `bytes`, which pass now, hold of the fragment's table.
+    private func collect(_ bytes: UnsafeBufferPointer<UInt8>) {
+        let missing = fragmentBytes - fragment.count
+        let start = Int(max(0, fragmentPlace - passed))
+        guard missing > 0, start < bytes.count else { return }
+        let part = bytes[start...].prefix(missing)
+        fragment += part
+        fragmentPlace += Int64(part.count)
+    }
+
+    /// The table of the last fragment, the box `moof`, if it has passed whole; `nil` without fragments.
+    var lastFragment: [UInt8]? { fragmentBytes > 0 && fragment.count == fragmentBytes ? fragment : nil }
 
     /// Bytes that must still come before the box tells its size. No box is shorter than that.
     private var missingBytes: Int {
@@ -28,8 +47,9 @@ final class BoxTrail: PassingBytes {
         return (isWide ? FragmentChain.headBytes : 8) - head.count
     }
 
-    private func takeHead(at place: Int64) {
+    private func takeHead(at place: Int64, _ bytes: UnsafeBufferPointer<UInt8>) {
         defer { head = [] }
+        collect(bytes)
         if var inner = movie {
             if inner.take(head) { isFragmented = true }
             movie = inner.next == nil ? nil : inner
@@ -37,6 +57,11 @@ final class BoxTrail: PassingBytes {
         }
         chain.take(head)
         if chain.hasFragments { isFragmented = true }
+        if head[4..<8].elementsEqual("moof".utf8) {
+            let length = (chain.next ?? place) - place
+            (fragment, fragmentPlace) = (head, place + Int64(head.count))
+            fragmentBytes = length <= LastFragment.mostBytes ? Int(length) : 0
+        }
         guard head[4..<8].elementsEqual("moov".utf8), let end = chain.next else { return }
         movie = MovieBoxes(next: place + (bigEndian(head[..<4]) == 1 ? 16 : 8), end: end)
     }

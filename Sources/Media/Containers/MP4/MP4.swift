@@ -20,6 +20,10 @@ struct MP4: ContainerRules, MovieRules {
 
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] { MP4Edits.patches(in: source) }
 
+    func lastDuration(ofTrack id: Int, in source: ByteSource) -> Int64? {
+        LastFragment.duration(ofTrack: id, in: source)
+    }
+
     func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? {
         try PlainMovie(source, limits)
     }

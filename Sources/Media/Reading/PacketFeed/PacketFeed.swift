@@ -102,6 +102,16 @@ struct PacketFeed: ~Copyable {
         return true
     }
 
+    /// Marks the padding in `packet`, the current one, if it is the last of a movie in fragments.
+    mutating func markPadding(in packet: inout Packet) throws {
+        guard let movie = demuxer.rules.movie, track.length == .none, timesStateFrames, packet.skip.end == 0,
+            counts.wholeFrames == nil, let frames = arrival.frames, try !hasMore(), !endsUnmarked,
+            let ticks = movie.lastDuration(ofTrack: stream.containerID, in: demuxer.source),
+            let stated = stream.exactFrames(ticks, rate: track.sampleRateHz), (1..<frames).contains(stated)
+        else { return }
+        try packet.setSkip(start: packet.skip.start, end: Int(frames - stated))
+    }
+
     /// Notes where the sound ends in the last packet of a stream, of which libav states only the sound as duration.
     private mutating func noteSoundEnd(in packet: borrowing Packet) {
         guard let delay, delay.packetFrames == delay.statedPacketFrames, packet.duration > 0,
