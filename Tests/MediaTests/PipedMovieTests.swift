@@ -55,6 +55,16 @@ import Testing
         #expect(isSame || hasEdits)
     }
 
+    @Test func randomAccessEndsWhereReadingDoes() throws {
+        _ = try bytes(["aac"], "empty_moov+default_base_moof")
+        let file = try Decoded.file(folder.path("a.mp4"))
+        let access = try RandomAccess(folder.path("a.mp4"))
+        let tail = (file.frames - 700)..<file.frames
+        let isSame = try access.pcm(tail) == file.pcm.cut(tail)
+        #expect(isSame)
+        #expect(Converted.code { _ = try access.pcm(0..<(file.frames + 1)) } == .rangeOutsideSource)
+    }
+
     @Test func aConversionOfAPipeWritesAllFragments() throws {
         let pipe = try FilledPipe.holding(try bytes(["alac"], "empty_moov"))
         let output = try OpenFile.creating(folder.path("out.flac"))
@@ -152,6 +162,8 @@ import Testing
         #expect(LastFragment.duration(ofTrack: 2, in: box("moof", other + box("traf", each))) == 499)
         let usual = box("tfhd", words(0x08, 2, 499)) + box("trun", words(1, 1, 400))
         #expect(LastFragment.duration(ofTrack: 2, in: box("moof", other + box("traf", usual))) == 499)
+        let swinging = box("tfhd", words(0, 2)) + box("trun", words(0x101, 3, 400, 1_023, 1_025, 1_023))
+        #expect(LastFragment.duration(ofTrack: 2, in: box("moof", box("traf", swinging))) == nil)
         let silent = box("tfhd", words(0, 2)) + box("trun", words(1, 1, 400))
         #expect(LastFragment.duration(ofTrack: 2, in: box("moof", box("traf", silent))) == nil)
         let cut = box("tfhd", words(0, 2)) + box("trun", words(0x301, 3, 400, 1_024, 7))

@@ -4,7 +4,8 @@ enum LastFragment {
     /// Larger boxes are not looked at: a sample takes at most 16 bytes of one.
     static let mostBytes: Int64 = 1 << 20
 
-    /// The duration of the last sample of a track in ticks of its media; `nil` if the fragment does not state it.
+    /// The duration of the last sample of a track in ticks of its media; `nil` if the fragment does not state it, or if it is
+    /// not the only one that is shorter than the others. Durations that vary are rounded or stamped, and show no padding.
     static func duration(ofTrack id: Int, in source: ByteSource) -> Int64? {
         box(in: source).flatMap { duration(ofTrack: id, in: $0) }
     }
@@ -36,7 +37,7 @@ enum LastFragment {
                     isWanted = bigEndian(bytes[4..<8]) == id
                     usual = usualDuration(bytes)
                 } else if box.name == "trun", isWanted {
-                    found = lastDuration(bytes) ?? usual
+                    found = lastDuration(bytes, usual)
                 }
             }
         }
@@ -51,16 +52,21 @@ enum LastFragment {
         return bigEndian(bytes[place..<(place + 4)])
     }
 
-    /// The duration of the last sample in `trun`; `nil` if it states none.
-    private static func lastDuration(_ bytes: [UInt8]) -> Int64? {
+    /// The duration of the last sample in `trun`, where `usual` holds for samples without one.
+    private static func lastDuration(_ bytes: [UInt8], _ usual: Int64?) -> Int64? {
         guard bytes.count >= 8 else { return nil }
         let (flags, count) = (bigEndian(bytes[1..<4]), Int(bigEndian(bytes[4..<8])))
+        if flags & 0x100 == 0 { return count == 1 ? usual : nil }
         let start = 8 + (flags & 1 == 0 ? 0 : 4) + (flags & 4 == 0 ? 0 : 4)
         // Duration, size, flags and offset of each sample.
         let width = 4 * (flags >> 8 & 0xF).nonzeroBitCount
-        guard flags & 0x100 != 0, count > 0, bytes.count >= start + count * width else { return nil }
-        let place = start + (count - 1) * width
-        return bigEndian(bytes[place..<(place + 4)])
+        guard count > 0, bytes.count >= start + count * width else { return nil }
+        let durations = (0..<count).map { sample in
+            bigEndian(bytes[(start + sample * width)..<(start + sample * width + 4)])
+        }
+        let others = durations.dropLast()
+        guard others.allSatisfy({ $0 == others[0] && $0 > durations[count - 1] }) else { return nil }
+        return durations[count - 1]
     }
 
     /// The boxes in `bytes`, up to one whose size does not fit.

@@ -38,9 +38,10 @@ extension PacketFeed {
         _ clock: TrackClock
     ) throws -> Int64? {
         var hasMoved = false
+        var last: Int64 = 0
         while let before = counts.place {
             try mark(at: before, &index, clock)
-            guard try next(into: &scratch) else { break }
+            guard try next(into: &scratch) else { return hasMoved ? before - padding(inLast: last) : nil }
             if counts.isBroken { throw SkipFailure() }
             let start = try clockPlace(of: scratch, counted: before)
             guard let frames = counts.frames, start + frames <= frame, scratch.isPlain, nextLink == nil else {
@@ -50,7 +51,7 @@ extension PacketFeed {
             }
             index?.note(scratch, at: before)
             counts.move(to: start + frames)
-            hasMoved = true
+            (hasMoved, last) = (true, frames)
         }
         return hasMoved ? counts.place : nil
     }

@@ -104,12 +104,21 @@ struct PacketFeed: ~Copyable {
 
     /// Marks the padding in `packet`, the current one, if it is the last of a movie in fragments.
     mutating func markPadding(in packet: inout Packet) throws {
-        guard let movie = demuxer.rules.movie, track.length == .none, timesStateFrames, packet.skip.end == 0,
-            counts.wholeFrames == nil, let frames = arrival.frames, try !hasMore(), !endsUnmarked,
-            let ticks = movie.lastDuration(ofTrack: stream.containerID, in: demuxer.source),
+        guard mayHidePadding, packet.skip.end == 0, let frames = arrival.frames, try !hasMore() else { return }
+        let padding = padding(inLast: frames)
+        if padding > 0 { try packet.setSkip(start: packet.skip.start, end: Int(padding)) }
+    }
+
+    /// Whether only the last fragment shows where the padding begins.
+    private var mayHidePadding: Bool { demuxer.rules.movie != nil && track.length == .none && timesStateFrames }
+
+    /// Frames of padding in the last packet, which has `frames`, of a source that was read to its end.
+    mutating func padding(inLast frames: Int64) -> Int64 {
+        guard mayHidePadding, !endsUnmarked,
+            let ticks = demuxer.rules.movie?.lastDuration(ofTrack: stream.containerID, in: demuxer.source),
             let stated = stream.exactFrames(ticks, rate: track.sampleRateHz), (1..<frames).contains(stated)
-        else { return }
-        try packet.setSkip(start: packet.skip.start, end: Int(frames - stated))
+        else { return 0 }
+        return frames - stated
     }
 
     /// Notes where the sound ends in the last packet of a stream, of which libav states only the sound as duration.
