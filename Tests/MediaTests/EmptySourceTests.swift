@@ -98,6 +98,15 @@ import Testing
         #expect(code("f.flac") == .noDecodableFrame)
     }
 
+    /// Regression: the only packet of a short WMA fills the decoder, and no frame of it counted as all of them.
+    @Test func soundThatTheDecoderKeepsIsNotEmpty() throws {
+        let path = folder.path("a.wma")
+        try FFmpeg.encode(Signal.sweep(rate: 44_100, frames: 882).pcm(.s16), to: path, ["-c:a", "wmav2"])
+        // libav 7.1 gives the frames that its decoder has kept.
+        let isKept = try FFmpeg.decode(path).frames == 0
+        #expect(code("a.wma") == (isKept ? .noDecodableFrame : nil))
+    }
+
     /// libav reads on behind a data chunk of size zero.
     @Test func tagsBehindAnEmptyDataChunkAreNoSound() throws {
         try shell(Self.makers[0].line)

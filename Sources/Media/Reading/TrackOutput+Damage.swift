@@ -245,6 +245,18 @@ extension TrackOutput {
                 stream: track.index
             )
         }
+        // However roughly a container states a length, nothing of it is not rounding.
+        let stated = link.track.sourceLength
+        if journal.pending == nil, clock.reached == 0, stated.shortfall(0) == 0, let promised = stated.frames,
+            promised > 0
+        {
+            throw MediaError(
+                .noDecodableFrame,
+                at: .decode,
+                "the \(track.codecName) packets gave no frame of about \(promised) that the container states",
+                stream: track.index
+            )
+        }
         remarks = feed.remarks
         journal.bear(feed.takeLoss())
         let length = feed.isJoined ? feed.joinedFrames.map(LengthPromise.exact) ?? .none : link.track.sourceLength
