@@ -60,6 +60,17 @@ import Testing
         #expect(isSame)
     }
 
+    /// libav takes the block that ends a repetition for one that fills the rest of the file.
+    @Test func soundBehindARepetitionIsPlayed() throws {
+        let read = try read([
+            Self.repeating(2), Self.samples(0..<1_000), Self.repeatEnd, Self.samples(1_000..<3_000), Self.repeating(1),
+            Self.samples(3_000..<3_007), Self.repeatEnd, Self.repeatEnd, Self.samples(3_007..<9_000),
+        ])
+        let bytes = Self.sound.bytes
+        let isSame = read.bytes == bytes[..<1_000] + bytes[..<9_000]
+        #expect(isSame && read.damage.isEmpty)
+    }
+
     @Test func aRepetitionWithoutEndIsPlayedOnce() throws {
         let read = try read([Self.block(6, [0xFF, 0xFF]), Self.samples(0..<4_000), Self.repeatEnd])
         #expect(read.frames == 4_000)

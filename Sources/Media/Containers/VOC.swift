@@ -5,6 +5,10 @@ struct VOC: SourceRules {
     /// Blocks divide the samples, so their places do not follow from their numbers, and libav counts what is left of a block.
     let packets = PacketTraits(jump: .never, mayLandInEdits: false)
 
+    /// libav takes the empty block behind a repetition for one that fills the rest of the file. It sees the block before it
+    /// go on to its end.
+    func headerPatches(in source: ByteSource) throws -> [SourcePatch] { VOCBlocks(source).patches }
+
     /// libav leaves out silence and repetitions, and plays all blocks at the rate of the first.
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
         let blocks = VOCBlocks(demuxer.source)
@@ -38,6 +42,8 @@ struct VOCBlocks {
     private enum Block {
         /// Bytes of samples.
         case sound(Int64)
+        /// Bytes that libav takes for samples.
+        case noSound(Int64)
         case silence(MediaTime)
         /// How often the blocks up to the next `repeatEnd` are played.
         case repeatStart(Int)
@@ -45,11 +51,14 @@ struct VOCBlocks {
     }
 
     private var blocks: [Block] = []
+    /// What libav must see of sizes.
+    private(set) var patches: [SourcePatch] = []
     /// The sample rates of all blocks of samples.
     private(set) var rates: Set<Int> = []
     /// Whether all blocks were seen.
     private(set) var isWhole = false
 
+    private static let headBytes: Int64 = 4
     private static let most = 100_000
     private static let mostPieces = 10_000
     /// The count of a repetition without end, which is played once.
@@ -61,6 +70,8 @@ struct VOCBlocks {
         guard let head = source.bytes(at: 20, count: 2), head.count == 2 else { return }
         var place = littleEndian(head)
         var rateAhead: Int?
+        // The last block whose size libav sees.
+        var before: (place: Int64, size: Int64, isSound: Bool)?
         for _ in 0..<Self.most {
             guard let start = source.bytes(at: place, count: 16), let type = start.first else {
                 isWhole = source.size.map { place >= $0 } ?? false
@@ -71,8 +82,20 @@ struct VOCBlocks {
             let size = littleEndian(start[1..<4])
             let body = start.dropFirst(4).prefix(Int(min(size == 0 ? 12 : size, 12))).map { $0 }
             // libav takes a block of samples without a size for the rest of the file.
-            let rest = size == 0 ? (source.size ?? 0) - place - 4 : size
-            place += 4 + size
+            let rest = size == 0 ? (source.size ?? 0) - place - Self.headBytes : size
+            defer { place += Self.headBytes + size }
+            if type == 7, size == 0 {
+                blocks.append(.repeatEnd)
+                guard var seen = before else { continue }
+                seen.size += Self.headBytes
+                before = seen
+                patches.append(
+                    SourcePatch(place: seen.place + 1, bytes: bigEndianBytes(seen.size, count: 3).reversed())
+                )
+                if seen.isSound { blocks.append(.noSound(Self.headBytes)) }
+                continue
+            }
+            before = (place, size, [1, 2, 9].contains(type))
             switch (type, body.count) {
             case (1, 2...):
                 rates.insert(rateAhead ?? 1_000_000 / (256 - Int(body[0])))
@@ -102,18 +125,20 @@ struct VOCBlocks {
     var needsTimeLine: Bool {
         blocks.contains { block in
             switch block {
-            case .silence: true
+            case .silence, .noSound: true
             case .repeatStart(let times): times > 1
             case .sound, .repeatEnd: false
             }
         }
     }
 
-    /// Bytes of all samples.
+    /// Bytes of all that libav takes for samples.
     var soundBytes: Int64 {
         blocks.reduce(0) { sum, block in
-            guard case .sound(let bytes) = block else { return sum }
-            return sum.addingSaturated(bytes)
+            switch block {
+            case .sound(let bytes), .noSound(let bytes): sum.addingSaturated(bytes)
+            case .silence, .repeatStart, .repeatEnd: sum
+            }
         }
     }
 
@@ -126,6 +151,9 @@ struct VOCBlocks {
             case .sound(let bytes):
                 let (start, end) = (place / width, (place + bytes) / width)
                 pieces.append(.init(start: start, frames: end - start))
+                place += bytes
+            case .noSound(let bytes):
+                guard bytes % width == 0 else { return nil }
                 place += bytes
             case .silence(let length):
                 pieces.append(.init(start: nil, frames: length.frames(atRate: rate)?.frames ?? 0))
