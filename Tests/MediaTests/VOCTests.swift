@@ -12,7 +12,8 @@ import Testing
     init() throws { folder = try TemporaryFolder.create() }
 
     private static func block(_ type: UInt8, _ body: [UInt8]) -> [UInt8] {
-        [type] + bigEndianBytes(Int64(body.count), count: 3).reversed() + body
+        let size: [UInt8] = bigEndianBytes(Int64(body.count), count: 3).reversed()
+        return [type] + size + body
     }
 
     /// Samples of 8 bits at 10 kHz, or at the rate that another divisor stands for.
@@ -21,7 +22,8 @@ import Testing
     }
 
     private static func silence(_ frames: Int) -> [UInt8] {
-        block(3, bigEndianBytes(Int64(frames - 1), count: 2).reversed() + [156])
+        let length: [UInt8] = bigEndianBytes(Int64(frames - 1), count: 2).reversed()
+        return block(3, length + [156])
     }
 
     private static func repeating(_ times: Int) -> [UInt8] {
@@ -31,8 +33,15 @@ import Testing
     private static let repeatEnd = block(7, [])
 
     private func file(_ blocks: [[UInt8]]) -> [UInt8] {
-        Array("Creative Voice File\u{1A}".utf8) + [26, 0, 0x0A, 0x01, 0x29, 0x11] + blocks.joined() + [0]
+        let numbers: [UInt8] = [26, 0, 0x0A, 0x01, 0x29, 0x11]
+        var bytes = Array("Creative Voice File\u{1A}".utf8) + numbers
+        for block in blocks { bytes += block }
+        return bytes + [0]
     }
+
+    private func part(_ frames: Range<Int>) -> [UInt8] { Array(Self.sound.bytes[frames]) }
+
+    private func quiet(_ frames: Int) -> [UInt8] { [UInt8](repeating: 128, count: frames) }
 
     private func read(_ blocks: [[UInt8]]) throws -> Decoded {
         try Bytes.write(file(blocks), to: folder.path("a.voc"))
@@ -42,8 +51,8 @@ import Testing
     /// Regression: the silence was left out, so that all behind it came too early.
     @Test func silenceIsPlayed() throws {
         let read = try read([Self.samples(0..<7_000), Self.silence(5_000), Self.samples(7_000..<30_000)])
-        let bytes = Self.sound.bytes
-        let isSame = read.bytes == bytes[..<7_000] + [UInt8](repeating: 128, count: 5_000) + bytes[7_000...]
+        let expected: [UInt8] = part(0..<7_000) + quiet(5_000) + part(7_000..<30_000)
+        let isSame = read.bytes == expected
         #expect(isSame)
         #expect(read.track.length == .exact(35_000) && read.damage.isEmpty)
     }
@@ -54,9 +63,11 @@ import Testing
             Self.samples(0..<1_000), Self.repeating(3), Self.samples(1_000..<9_000), Self.silence(10), Self.repeatEnd,
             Self.samples(9_000..<10_000),
         ])
-        let bytes = Self.sound.bytes
-        let once = bytes[1_000..<9_000] + [UInt8](repeating: 128, count: 10)
-        let isSame = read.bytes == bytes[..<1_000] + once + once + once + bytes[9_000..<10_000]
+        let once: [UInt8] = part(1_000..<9_000) + quiet(10)
+        var expected = part(0..<1_000)
+        for _ in 0..<3 { expected += once }
+        expected += part(9_000..<10_000)
+        let isSame = read.bytes == expected
         #expect(isSame)
     }
 
@@ -66,8 +77,7 @@ import Testing
             Self.repeating(2), Self.samples(0..<1_000), Self.repeatEnd, Self.samples(1_000..<3_000), Self.repeating(1),
             Self.samples(3_000..<3_007), Self.repeatEnd, Self.repeatEnd, Self.samples(3_007..<9_000),
         ])
-        let bytes = Self.sound.bytes
-        let isSame = read.bytes == bytes[..<1_000] + bytes[..<9_000]
+        let isSame = read.bytes == part(0..<1_000) + part(0..<9_000)
         #expect(isSame && read.damage.isEmpty)
     }
 
@@ -82,8 +92,8 @@ import Testing
             start: MediaTime(frames: 11_000, rate: 10_000),
             end: MediaTime(frames: 14_000, rate: 10_000)
         )
-        let part = try ReadBack.file(folder.path("a.voc"), [range]).pcm
-        let isSame = part.bytes == [UInt8](repeating: 128, count: 1_000) + Self.sound.bytes[7_000..<9_000]
+        let found = try ReadBack.file(folder.path("a.voc"), [range]).pcm
+        let isSame = found.bytes == quiet(1_000) + part(7_000..<9_000)
         #expect(isSame)
     }
 
