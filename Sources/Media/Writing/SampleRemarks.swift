@@ -65,7 +65,8 @@ enum SampleRemarks {
             }
         let how =
             format.sampleKind == .float
-            ? "" : format.dither == .rounding ? ", rounded" : ", dithered\(shaping(format))"
+            ? ""
+            : format.dither == .rounding || format.bitDepth >= 32 ? ", rounded" : ", dithered\(shaping(format))"
         return Remark(.depthReduced, "\(from) to \(depth)\(how)")
     }
 
