@@ -68,6 +68,7 @@ enum ConvertCommand {
                 line: "sluice convert talk.wav talk.mp3 --gain -3dB --fade-out 5s",
                 purpose: "quieter, with a fade"
             ),
+            Example(line: "sluice convert talk.m4a talk.wav --explain", purpose: "why a source is refused"),
             Example(line: "sluice convert --recipe show.json", purpose: "everything as the recipe says"),
         ],
         run: run
