@@ -24,11 +24,11 @@ import Testing
 
     // MARK: Times that contradict the packets
 
-    /// ALAC of 200,000 frames whose table lets time pass in the middle, and its sound.
-    private func withGap(of packets: Int) throws -> (path: String, pcm: PCM) {
+    /// 200,000 frames whose table lets time pass in the middle, as for `packets` packets of ALAC, and their sound.
+    private func withGap(of packets: Int, _ codec: [String] = ["alac"]) throws -> (path: String, pcm: PCM) {
         let sound = Signal.noise(seed: 61, rate: 44_100, frames: 200_000, channels: 2, amplitude: 0.2).pcm(.s16)
         let path = folder.path("gap.m4a")
-        try FFmpeg.encode(sound, to: path, ["-c:a", "alac"])
+        try FFmpeg.encode(sound, to: path, ["-c:a"] + codec)
         var bytes = try Bytes.read(path)
         if let edits = Bytes.find("edts", in: bytes) {
             bytes.replaceSubrange(edits..<(edits + 4), with: Array("free".utf8))
@@ -132,6 +132,25 @@ import Testing
         #expect(strict.error?.contradiction?.known == .digest)
         let trusted = try Readout(bytes, .trustPackets, name: "a.flac", checksDigest: true)
         #expect(trusted.error == nil && trusted.account.stretchCount == 1 && trusted.account.frames == 0)
+    }
+
+    /// Copied packets are trusted in the same way.
+    @Test func packetsAreCopiedAsTheyAre() throws {
+        let (path, _) = try withGap(of: 97, ["aac", "-aac_pns", "0"])
+        let copy = AudioFormat(container: .mka, codec: .copy)
+        func copied(_ damage: DamageMode) throws -> Converter.Outcome {
+            let source = try OpenFile.reading(path)
+            let output = try OpenFile.creating(folder.path("out.mka"))
+            return try Converter(.init(format: copy, damage: damage, nameHint: path))
+                .run(from: source.descriptor, to: output.descriptor)
+        }
+        let strict = try #require(throws: MediaError.self) { try copied(.strict) }
+        #expect(strict.code.isDamage && strict.contradiction?.known?.isOfContainer == true)
+        #expect(Converted.code { _ = try copied(.conceal) } == strict.code)
+        let trusted = try copied(.trustPackets)
+        #expect(trusted.remarks.contains { $0.kind == .containerIgnored })
+        let isSame = try Decoded.file(folder.path("out.mka")).pcm == Decoded.file(path, damage: .trustPackets).pcm
+        #expect(isSame)
     }
 
     // MARK: Packets that do not decode

@@ -20,12 +20,19 @@ public final class PacketOutput {
     private var rawFrames: Int64 = 0
     private var soundStart: Int64 = 0
     private var isFirst = true
+    /// Whether packets count, and not what the container says of them.
+    private let trustsPackets: Bool
+    /// What the container states wrongly of packets that were trusted.
+    private var journal = DamageJournal()
+    /// By how much the container's clock has run ahead of them.
+    private var framesAhead: Int64 = 0
 
     init(_ demuxer: Demuxer, _ track: Track, _ options: Reader.Options) throws {
         self.demuxer = demuxer
         self.track = track
         stream = demuxer.streams[track.index]
         stop = options.stop
+        trustsPackets = options.damage == .trustPackets
         priming = Int64(track.undroppedPriming)
         feed = try PacketFeed(demuxer, track, bearsDamage: false)
         lengths = PacketLength(stream)
@@ -34,7 +41,8 @@ public final class PacketOutput {
         }
     }
 
-    /// Fills `packet` with the next one; `false` at the end. Damage is not copied: it throws.
+    /// Fills `packet` with the next one; `false` at the end. Damage is not copied: it throws, unless packets are trusted and
+    /// only the container says that there is any.
     public func next(into packet: inout Packet) throws -> Bool {
         try stop.check(at: .decode)
         do {
@@ -48,7 +56,9 @@ public final class PacketOutput {
             }
             // `checkEnd` handles a packet that the end of the source cuts short.
             if packet.isMarkedCorrupt, try feed.hasMore() {
-                throw failure(.corruptStream, "the container marks a packet as damaged")
+                let mark = Contradiction(.packetMark, found: "a mark at frame \(Figures.grouped(deliveredFrames))")
+                let detail = "the container marks a packet as damaged"
+                try refuse(Loss(code: .corruptStream, frames: 0, detail: detail, contradiction: mark))
             }
             try count(&packet)
         } catch let error as LibAVError {
@@ -77,8 +87,10 @@ public final class PacketOutput {
             )
         }
         let found = feed.takeLoss()
-        if let loss = try feed.missing(before: packet, decoded: rawFrames, estimate: found, usual: frames) {
-            throw failure(loss)
+        let decoded = rawFrames + framesAhead
+        if let loss = try feed.missing(before: packet, decoded: decoded, estimate: found, usual: frames) {
+            try refuse(loss)
+            framesAhead += loss.frames
         }
         if try feed.isSpliced() { throw failure(.corruptStream, "part of a packet is missing") }
         try feed.markPadding(in: &packet)
@@ -95,7 +107,9 @@ public final class PacketOutput {
         if deliveredFrames == 0, front + Int64(end) >= frames { front = frames }
         soundStart += front
         rawFrames += frames
-        if let soundEnd = feed.soundEnd { end = max(end, Int(max(0, rawFrames - soundStart - soundEnd))) }
+        if let soundEnd = trustsPackets ? feed.paddingStart : feed.soundEnd {
+            end = max(end, Int(max(0, rawFrames - soundStart - soundEnd)))
+        }
         let back = min(Int64(end), frames - front)
         deliveredFrames += frames - front - back
         packet.duration = frames
@@ -104,6 +118,7 @@ public final class PacketOutput {
 
     private func checkEnd() throws {
         remarks = feed.remarks
+        defer { remarks += journal.remarks }
         if let error = feed.takeEarlyEnd() {
             throw MediaError(
                 error,
@@ -116,20 +131,39 @@ public final class PacketOutput {
             )
         }
         if track.length.shortfall(deliveredFrames) > 0, !feed.headerCountsItself {
-            throw failure(
-                .truncated,
-                "the header promises frame \(track.length.frames ?? 0), but the data ends earlier"
-            )
+            let promised = track.length.frames ?? 0
+            let detail = "the header promises frame \(promised), but the data ends earlier"
+            let contradiction = contradiction(of: promised)
+            try refuse(Loss(code: .truncated, frames: 0, detail: detail, contradiction: contradiction))
         }
         if let exact = track.length.exactFrames, deliveredFrames > exact {
-            throw failure(
-                .corruptStream,
+            let detail =
                 "the header promises \(Plural.count(exact, "frame")), but the packets hold \(deliveredFrames)"
-            )
+            let contradiction = contradiction(of: exact)
+            try refuse(Loss(code: .corruptStream, frames: 0, detail: detail, contradiction: contradiction))
         }
-        if let loss = feed.takeLoss(), track.length.exactFrames == nil { throw failure(loss) }
-        if let loss = feed.uncountedSound { throw failure(loss) }
-        if feed.endsUnmarked { throw failure(.truncated, "the source stops in the middle of its stream") }
+        if let loss = feed.takeLoss(), track.length.exactFrames == nil { try refuse(loss) }
+        if let loss = feed.uncountedSound { try refuse(loss) }
+        if feed.endsUnmarked {
+            let mark = Contradiction(.endMark, promised: "a mark of its end", found: "the end of the source")
+            let detail = "the source stops in the middle of its stream"
+            try refuse(Loss(code: .truncated, frames: 0, detail: detail, contradiction: mark))
+        }
+    }
+
+    /// The contradiction of a length of `promised` frames.
+    private func contradiction(of promised: Int64) -> Contradiction {
+        Contradiction(
+            .statedLength,
+            promised: Contradiction.length(promised, rate: track.sampleRateHz),
+            found: Contradiction.length(deliveredFrames, rate: track.sampleRateHz)
+        )
+    }
+
+    /// Throws, unless packets are trusted and only the container shows the loss.
+    private func refuse(_ loss: Loss) throws {
+        guard trustsPackets, loss.isByContainer, let contradiction = loss.contradiction else { throw failure(loss) }
+        journal.ignore(contradiction)
     }
 
     private func failure(_ loss: Loss) -> MediaError {
