@@ -27,7 +27,10 @@ import Testing
     /// The same packets in a container without an edit list, as `mp4creator` and similar programs write them.
     private func file(_ container: String, signed numbers: [Int]) throws -> String {
         let path = folder.path("signed.\(container)")
-        let fragments = ["-movflags", "+frag_keyframe+empty_moov+default_base_moof", "-frag_duration", "300000"]
+        let fragments = [
+            "-bsf:a", "aac_adtstoasc", "-movflags", "+frag_keyframe+empty_moov+default_base_moof", "-frag_duration",
+            "300000",
+        ]
         try FFmpeg.encode(try adts(signed: numbers), to: path, ["-c", "copy"] + (container == "mp4" ? fragments : []))
         if container == "m4a" {
             var bytes = try Bytes.read(path)
