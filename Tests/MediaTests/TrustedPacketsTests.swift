@@ -63,6 +63,12 @@ import Testing
         #expect(trusted.remarks.contains { $0.kind == .containerIgnored })
     }
 
+    /// Behind the gap, the padding begins where the container says, less the gap. Without an edit list, the priming is sound.
+    @Test func thePaddingBehindAGapIsNoSound() throws {
+        let (path, _) = try withGap(of: 97, ["aac"])
+        #expect(try outcome(path, .trustPackets).summary.writtenFrames == 201_024)
+    }
+
     /// A packet is less than 5 % of the sound.
     @Test func aShortGapIsFilledAsBefore() throws {
         let (path, _) = try withGap(of: 2)

@@ -12,6 +12,8 @@ struct TrackClock {
     private(set) var priming: Int
     /// Frames of silence that replace damage and have yet to be handed out.
     private(set) var owedSilence: Int64 = 0
+    /// Frames by which a clock of the container has run ahead of its packets, where these are trusted.
+    private(set) var followed: Int64 = 0
     /// Whether any block was counted.
     private(set) var hasStarted = false
     /// The rate of blocks that differ in rate from the track, and their remainder of less than one frame of the track.
@@ -106,7 +108,10 @@ struct TrackClock {
     }
 
     /// Follows a clock of the container that runs ahead of its packets. No frame is lost.
-    mutating func follow(_ frames: Int64) { decoded += frames }
+    mutating func follow(_ frames: Int64) {
+        decoded += frames
+        followed = followed.addingSaturated(frames)
+    }
 
     /// Leaves out lost frames.
     mutating func pass(_ frames: Int64) { place += frames }
