@@ -75,6 +75,15 @@ struct SoundCount: Hashable {
     }
 }
 
+extension SoundCount {
+    /// Where bytes that are no chunks begin behind the counted sound of a file; `nil` if there are none.
+    func trail(in source: ByteSource) -> Int64? {
+        guard bytes > 0, let size = source.size, bytes <= size - place else { return nil }
+        let uncounted = ChunkTrail.uncounted(behind: self, of: bytes, in: source, size)
+        return uncounted > 0 ? size - uncounted : nil
+    }
+}
+
 extension Demuxer {
     /// Whether the header of a file counts only a part of what may be sound.
     var countsPartOfItsSound: Bool {
@@ -106,7 +115,7 @@ struct SoundExtent {
         if ignoringCount, meaning == .counted { meaning = .ignored }
         self.meaning = meaning
         switch meaning {
-        case .counted: patches = []
+        case .counted: patches = rules.hidingTrail(of: count, in: source)
         case .unknown, .ignored: patches = rules.restating(count, as: source.size.map { $0 - count.place }, in: source)
         case .wrapped(let bytes): patches = rules.restating(count, as: bytes, in: source)
         }

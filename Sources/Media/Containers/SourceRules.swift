@@ -26,6 +26,9 @@ protocol SourceRules: Sendable {
     /// What libav must see instead of `count`, so that it reads `bytes` of sound, or all of a pipe if that is `nil`.
     func restating(_ count: SoundCount, as bytes: Int64?, in source: ByteSource) -> [SourcePatch]
 
+    /// What libav must see instead of bytes behind the counted sound that are no chunks.
+    func hidingTrail(of count: SoundCount, in source: ByteSource) -> [SourcePatch]
+
     /// What libav must see in place of a header that it would misread. Throws if no header makes it read all sound.
     func headerPatches(in source: ByteSource) throws -> [SourcePatch]
 
@@ -105,6 +108,7 @@ extension SourceRules {
     func protectionMark(in source: ByteSource) -> String? { nil }
     func soundCount(in source: ByteSource) -> SoundCount? { nil }
     func restating(_ count: SoundCount, as bytes: Int64?, in source: ByteSource) -> [SourcePatch] { [] }
+    func hidingTrail(of count: SoundCount, in source: ByteSource) -> [SourcePatch] { [] }
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] { [] }
     var frameSyntax: FrameSyntax? { nil }
     func pcmWidth(in source: ByteSource) -> PCMWidth? { nil }

@@ -29,6 +29,12 @@ struct W64: ContainerRules {
         ]
     }
 
+    /// libav 5.1 takes them for a chunk and does not open a file with one of an impossible size. It passes over a long one.
+    func hidingTrail(of count: SoundCount, in source: ByteSource) -> [SourcePatch] {
+        guard let place = count.trail(in: source) else { return [] }
+        return [SourcePatch(place: place + 16, bytes: bigEndianBytes(1 << 59, count: 8).reversed())]
+    }
+
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] {
         alignmentPatches(in: source) + emptyPatches(in: source)
     }
