@@ -46,9 +46,9 @@ final class Demuxer {
         if !patches.isEmpty { source.alwaysShow(patches) }
         if rules.opening.readsStartTwice { source.beginReplay() }
         context = try openShowingLittle(format, reading) ?? Demuxer.open(format, rules, source, reading)
-        source.endReplay()
         discardAllButAudio(sparesUnknown: true)
         if rules.opening.needsFirstPacket { readFirstPacket() }
+        source.endReplay()
         try nameSpeakers()
         if let width = rules.pcmWidth(in: source) { for stream in streams { try width.correct(stream) } }
         if !allAudioIsDescribed {
@@ -358,6 +358,7 @@ final class Demuxer {
             first.clear()
             holdsFirst = av_read_frame(context, first.pointer) >= 0
         } while holdsFirst && !streams[first.streamIndex].isAudio
+        guard context!.pointee.iformat.pointee.priv_class != nil else { return }
         av_opt_set_int(context!.pointee.priv_data, "max_size", 16_384, 0)
     }
 
