@@ -45,9 +45,11 @@ extension PacketFeed {
             if counts.isBroken { throw SkipFailure() }
             let start = try clockPlace(of: scratch, counted: before)
             guard let frames = counts.frames, start + frames <= frame, scratch.isPlain, nextLink == nil else {
+                // Of a packet that fills the window, the decoder gives nothing, and so drops nothing.
+                let filling = codec.firstFillsWindow ? (counts.frames ?? 0) - Int64(scratch.skip.end) : 0
                 putBack(&scratch, at: before)
                 gaps.skipNext(hasMoved && codec.firstFillsWindow)
-                return hasMoved ? before + (codec.firstFillsWindow ? counts.frames ?? 0 : 0) : nil
+                return hasMoved ? before + max(0, filling) : nil
             }
             index?.note(scratch, at: before)
             counts.move(to: start + frames)
