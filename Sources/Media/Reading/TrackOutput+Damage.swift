@@ -176,7 +176,10 @@ extension TrackOutput {
         throw failure(loss, at: track.length.exactFrames ?? 0)
     }
 
-    private func failure(_ loss: Loss) -> MediaError { failure(loss, at: frame) }
+    private func failure(_ loss: Loss) -> MediaError {
+        // libav may have read on behind the sound.
+        failure(loss, at: min(clock.reached, certainEnd ?? .max).addingSaturated(cursor.shift))
+    }
 
     private func failure(_ loss: Loss, at frame: Int64) -> MediaError {
         let place = MediaTime(frames: frame, rate: track.sampleRateHz)
