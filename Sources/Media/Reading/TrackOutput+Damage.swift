@@ -269,7 +269,9 @@ extension TrackOutput {
             try enter(loss.costing(min(loss.frames, left)))
         }
         journal.takePending()
-        let shortfall = feed.headerCountsItself ? 0 : length.shortfall(framesOfLink)
+        // What a clock that ran ahead of trusted packets had counted is told already.
+        let told = framesOfLink.addingSaturated(clock.followed)
+        let shortfall = feed.headerCountsItself ? 0 : length.shortfall(told)
         let missing = shortfall > feed.mostKeptAtEnd ? shortfall : 0
         if missing > 0, let promised = length.frames {
             let rate = link.track.sampleRateHz
