@@ -56,7 +56,8 @@ import Testing
     }
 
     @Test func randomAccessEndsWhereReadingDoes() throws {
-        _ = try bytes(["aac"], "empty_moov+default_base_moof")
+        // A decoder's noise depends on where it began.
+        _ = try bytes(["aac", "-aac_pns", "0"], "empty_moov+default_base_moof")
         let file = try Decoded.file(folder.path("a.mp4"))
         let access = try RandomAccess(folder.path("a.mp4"))
         let tail = (file.frames - 700)..<file.frames

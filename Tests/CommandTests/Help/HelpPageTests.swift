@@ -45,7 +45,7 @@ struct HelpPageTests {
 
     @Test func defaultsVariablesAndChoicesAreSaid() {
         let page = HelpPage(path: [Catalogue.root, ConvertCommand.value]).lines(width: 200).joined(separator: "\n")
-        #expect(page.contains("(strict, conceal, skip; default: strict; env SLUICE_ON_DAMAGE)"))
+        #expect(page.contains("(strict, conceal, skip, trust-packets; default: strict; env SLUICE_ON_DAMAGE)"))
         #expect(page.contains("(repeatable)"))
     }
 

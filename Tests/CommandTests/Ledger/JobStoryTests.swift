@@ -35,8 +35,8 @@ struct JobStoryTests {
         let job = try await bench.submit(1)[0]
         var failure = Failure(.timelineGap, at: .decode, "0:09 of sound are missing")
         failure.contradiction = Contradiction(.clock, promised: "frame 500,000", found: "frame 100,000")
-        let claim = try await bench.claim(for: bench.worker())[0]
-        try await bench.ledger.fail([AttemptFailure(claim.fence, failure)])
+        let fence = try await bench.claim(for: bench.worker())[0]
+        try await bench.ledger.fail([AttemptFailure(fence, failure)])
         let lines = try bench.output("job", "\(job)").split(separator: "\n").map(String.init)
         let meaning = "the container's clock advances by the frames of each packet"
         #expect(lines.contains("  rule: clock, \(meaning)"))

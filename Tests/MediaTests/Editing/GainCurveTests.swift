@@ -12,7 +12,7 @@ import Testing
         for start in stride(from: 0, to: count, by: chunk) {
             let frames = min(chunk, count - start)
             try block.reserve(frames, shape)
-            block.withFloats(0) { samples in for index in samples.indices { samples[index] = 1 } }
+            block.withFloats(0, as: Float.self) { samples in for index in samples.indices { samples[index] = 1 } }
             cursor.apply(to: &block, from: Int64(start), pan: nil)
             gains += try block.doubles()[0].map { Float($0) }
         }
