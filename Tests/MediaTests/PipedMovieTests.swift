@@ -171,6 +171,19 @@ import Testing
         #expect(LastFragment.duration(ofTrack: 2, in: box("moof", box("traf", cut))) == nil)
     }
 
+    /// Regression: a crash, where a box in the header would end with the last of all numbers.
+    @Test func sizesAtTheEndOfAllNumbersAreNotAdded() {
+        func head(_ name: String, _ size: Int64) -> [UInt8] {
+            bigEndianBytes(1, count: 4) + Array(name.utf8) + bigEndianBytes(size, count: 8)
+        }
+        let place = Int64(header.count)
+        for gap in Int64(1)...10 {
+            let movie = head("moov", Int64.max - place - gap)
+            let inner = head("free", Int64.max - place - gap - 16 - 1)
+            #expect(!trail(header + movie + inner + [0, 0, 0, 0], inPiecesOf: 64).isFragmented)
+        }
+    }
+
     @Test func whatIsNoBoxEndsTheTrail() {
         #expect(!trail([UInt8](repeating: 0xFF, count: 500), inPiecesOf: 64).isFragmented)
         #expect(!trail(bigEndianBytes(1, count: 4) + Array("mdat".utf8), inPiecesOf: 3).isBroken)

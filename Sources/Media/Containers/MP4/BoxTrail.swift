@@ -96,5 +96,5 @@ private struct MovieBoxes {
         return head[4..<8].elementsEqual("mvex".utf8)
     }
 
-    private mutating func leaveAtEnd() { if let place = next, place + 8 > end { next = nil } }
+    private mutating func leaveAtEnd() { if let place = next, end - place < 8 { next = nil } }
 }
