@@ -86,6 +86,15 @@ import Testing
         }
     }
 
+    /// Regression: one or two frames of padding were sound, although ticks of single frames are not rounded.
+    @Test(arguments: [0, 1, 2, 3]) func ticksOfSingleFramesAreExact(padding: Int) throws {
+        let length = 20_480 - padding
+        let path = try encode([20_480], Format(), ["-movie_timescale", "44100"])[0]
+        try MP4Bytes.setEdit(path, movieTimescale: 44_100, start: 1_024, length: UInt32(length))
+        let read = try Decoded.file(path)
+        #expect(read.frames == length && read.track.length == .exact(Int64(length)))
+    }
+
     /// An edit that ends long before the track leaves its rest out.
     @Test func aCutAtTheEndIsKept() throws {
         let path = try encode([44_100], Format(), ["-movie_timescale", "44100"])[0]

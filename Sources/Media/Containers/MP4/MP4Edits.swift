@@ -73,7 +73,7 @@ struct MP4Edits {
             Int64(clamping: (Int128(ticks) * Int128(rate) + Int128(scale / 2)) / Int128(scale))
         }
         // An edit that may end with the track, within the resolution of its ticks, does.
-        let rounding = movieScale % rate == 0 ? 0 : rate / movieScale + 1
+        let rounding = Self.rounding(rate: rate, movieScale: movieScale)
         var (ticks, pieces) = (Int64(0), [EditedTime.Piece]())
         for edit in played {
             let place = frames(ticks, movieScale)
@@ -91,6 +91,11 @@ struct MP4Edits {
     }
 
     // MARK: Lengths
+
+    /// By how many frames the length of an edit may be rounded. Ticks that divide a frame are exact.
+    static func rounding(rate: Int64, movieScale: Int64) -> Int64 {
+        movieScale % rate == 0 ? 0 : rate / movieScale + 1
+    }
 
     /// The edits that play something of a track of `mediaLength` ticks.
     func lengths(upTo mediaLength: Int64, _ mediaScale: Int64, _ movieScale: Int64) -> [Edit] {

@@ -95,13 +95,14 @@ enum MP4Facts {
         }
         let length = (edit.length * rate + movieScale / 2) / movieScale - (start - editStart)
         let rest = total - start
-        let rounding = rate / movieScale + 1
-        if let played, length >= min(played.frames, played.stated) - start - rounding {
+        // The clock of such a track is rounded as well.
+        if let played, length >= min(played.frames, played.stated) - start - rate / movieScale - 1 {
             var facts = played.facts(from: start)
             // libav would obey the tag.
             if tag != nil { facts.droppedFrames = Int(start) }
             return facts
         }
+        let rounding = MP4Edits.rounding(rate: rate, movieScale: movieScale)
         // If the edit may cover the whole track within the resolution of its ticks, assume that it does: the track
         // states its end exactly.
         if mediaLength * rate % mediaScale == 0, abs(rest - length) <= rounding, rest > 0 {
