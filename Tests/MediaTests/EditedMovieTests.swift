@@ -205,6 +205,18 @@ import Testing
         return Array(bytes[..<media]) + movie + Array(bytes[media..<moov])
     }
 
+    /// Regression: the parts that could be read were taken for all of them, and no part at all for an empty file.
+    @Test func aListThatIsCutOrPlaysNothingIsRefused() throws {
+        let (path, _) = try made("m4a", ["alac"])
+        try MP4Bytes.setEdits(path, movieTimescale: Self.rate, Self.lists[0])
+        let count = try #require(Bytes.find("elst", in: try Bytes.read(path))) + 8
+        try Bytes.overwrite(path, at: count, with: [0, 0, 0, 3])
+        #expect(Converted.code { _ = try Decoded.file(path) } == .unsupportedEditList)
+        let beyond = [Edit(length: 50_000, start: 500_000), Edit(length: 100, start: 400_000)]
+        try MP4Bytes.setEdits(path, movieTimescale: Self.rate, beyond)
+        #expect(Converted.code { _ = try Decoded.file(path) } == .unsupportedEditList)
+    }
+
     /// Regression: the sound was converted at the rate at which it was recorded, without a remark.
     @Test(arguments: [2, 0.5, 0]) func anotherRateIsRefused(rate: Double) throws {
         let (path, _) = try made("m4a", ["alac"])

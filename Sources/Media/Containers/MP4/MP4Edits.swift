@@ -13,6 +13,9 @@ struct MP4Edits {
     }
 
     private let edits: [Edit]
+    /// Whether some of the list is missing here, because it lies too far from the start of a pipe, is cut, or has numbers
+    /// that no recording has.
+    let isIncomplete: Bool
 
     /// `nil` if the track has no edit list.
     init?(_ source: ByteSource, _ track: Range<Int64>) {
@@ -24,9 +27,11 @@ struct MP4Edits {
             bytes.count >= 8
         else { return nil }
         let isWide = bytes[0] == 1
-        let count = min(Int(bigEndian(bytes[4..<8])), (bytes.count - 8) / (isWide ? 20 : 12))
+        let entryBytes = isWide ? 20 : 12
+        let stated = Int(bigEndian(bytes[4..<8]))
+        let count = min(stated, (bytes.count - 8) / entryBytes)
         edits = (0..<count).compactMap { number in
-            let place = 8 + number * (isWide ? 20 : 12)
+            let place = 8 + number * entryBytes
             let whole = list.lowerBound + Int64(place)
             let rate = bigEndian(bytes[(place + (isWide ? 16 : 8))..<(place + (isWide ? 20 : 12))])
             guard isWide else {
@@ -45,6 +50,7 @@ struct MP4Edits {
             guard length >= 0, length < 1 << 40, start < 1 << 40 else { return nil }
             return Edit(start: start, length: length, rate: rate, place: whole, bytes: 8)
         }
+        isIncomplete = edits.count < stated
     }
 
     // MARK: Time lines

@@ -34,6 +34,10 @@ enum MP4Facts {
             return ContainerFacts(refusal: .editList("the edit list plays a part of the track at a rate of \(odd)"))
         }
         if let list, list.isTimeLine {
+            if list.isIncomplete {
+                let detail = "not all parts of the edit list can be read"
+                return ContainerFacts(refusal: source.isSeekable ? .editList(detail) : listTooFar)
+            }
             guard let name = MP4Edits.nameOfList(source, track), source.isPatched(at: name) else {
                 return ContainerFacts(refusal: listTooFar)
             }
@@ -43,11 +47,11 @@ enum MP4Facts {
             let rounding: Int64 = mediaLength * rate % mediaScale == 0 ? 0 : rate / 100
             let tolerance = played.map(\.doubt) ?? (whole ?? 1) - 1 + rounding
             let length: LengthPromise = tolerance == 0 ? .exact(total) : .about(total, tolerance: tolerance)
-            let edits = EditedTime(pieces, of: length)
-            return ContainerFacts(
-                edits: edits,
-                refusal: edits == nil ? .editList("the edit list is longer than any recording") : nil
-            )
+            guard let edits = EditedTime(pieces, of: length) else {
+                return ContainerFacts(refusal: .editList("the edit list is longer than any recording"))
+            }
+            if edits.frames == 0 { return ContainerFacts(refusal: .editList("the edit list plays nothing")) }
+            return ContainerFacts(edits: edits)
         }
         let edits = list.map { $0.lengths(upTo: mediaLength, mediaScale, movieScale) } ?? []
         let editStart = (edits.first?.start ?? 0) * rate / mediaScale
