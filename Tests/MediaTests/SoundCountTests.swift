@@ -120,6 +120,7 @@ import Testing
         let shape = big(3) + big(48_000) + big(2)
         return [
             Large(name: "wrapped.wav", bytes: beyond, header: wrapped),
+            Large(name: "twice.wav", bytes: 1 << 32 + beyond, header: wrapped),
             Large(name: "tagged.wav", bytes: beyond, header: wrapped, trail: list),
             Large(name: "marked.wav", bytes: 0x8800_0000, header: marked, isCounted: false),
             Large(

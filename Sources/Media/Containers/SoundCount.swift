@@ -55,10 +55,10 @@ struct SoundCount: Hashable {
         guard let size = source.size else { return isMarker ? .unknown : .counted }
         if bytes > 0, isConfirmed(bytes, by: source, size) { return .counted }
         if isMarker { return .unknown }
-        var wrapped = bytes + 1 << 32
-        while width == .bits32, wrapped <= size - place {
-            if isConfirmed(wrapped, by: source, size) { return .wrapped(wrapped) }
-            wrapped += 1 << 32
+        // Chunks behind the sound take less than four gigabytes.
+        let wrapped = size < place ? 0 : bytes + ((size - place - bytes) >> 32) << 32
+        if width == .bits32, bytes > 0, wrapped > bytes, isConfirmed(wrapped, by: source, size) {
+            return .wrapped(wrapped)
         }
         return .counted
     }
