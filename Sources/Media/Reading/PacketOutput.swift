@@ -46,13 +46,14 @@ public final class PacketOutput {
     public func next(into packet: inout Packet) throws -> Bool {
         try stop.check(at: .decode)
         do {
-            guard try feed.next(into: &packet) else {
-                try checkEnd()
-                return false
-            }
-            if feed.nextLink != nil {
+            let isThere = try feed.next(into: &packet)
+            if (isThere ? feed.nextLink : feed.linkBehindLast) != nil {
                 let detail = "the source has several streams one after the other, each with its own headers"
                 throw failure(.passthroughRefused, detail)
+            }
+            guard isThere else {
+                try checkEnd()
+                return false
             }
             // `checkEnd` handles a packet that the end of the source cuts short.
             if packet.isMarkedCorrupt, try feed.hasMore() {
