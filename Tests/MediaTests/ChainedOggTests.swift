@@ -149,6 +149,23 @@ import Testing
         try Bytes.write(Bytes.read(path) + Bytes.read(path), to: twice)
         let (once, read) = (try ReadBack.file(path).pcm, try ReadBack.file(twice))
         #expect(try read.pcm == once.followed(by: once) && read.damage.isEmpty)
+        #expect(read.track.length == .none)
+    }
+
+    /// Regression: the last page was taken for the end of the first stream. Speex was cut there.
+    @Test(arguments: ["libspeex", "libvorbis", "flac"], [[90_123, 20_000], [20_000, 90_123], [3_000, 400_000]])
+    func streamsOfOneSerialNumberSoundOneAfterTheOther(codec: String, frames: [Int]) throws {
+        let paths = frames.indices.map { folder.path("\($0).ogg") }
+        for (path, frames) in zip(paths, frames) {
+            let clip = Signal.noise(seed: UInt64(frames), rate: 16_000, frames: frames, amplitude: 0.3).pcm(.s16)
+            try FFmpeg.encode(clip, to: path, ["-c:a", codec, "-fflags", "+bitexact"])
+        }
+        let alone = try paths.map { try ReadBack.file($0).pcm }
+        let path = folder.path("all.ogg")
+        try Bytes.write(Bytes.read(paths[0]) + Bytes.read(paths[1]), to: path)
+        let read = try ReadBack.file(path)
+        #expect(read.track.length == .none && read.damage.isEmpty)
+        #expect(try read.pcm == alone[0].followed(by: alone[1]))
     }
 
     @Test func emptyStreamIsPassedOver() throws {

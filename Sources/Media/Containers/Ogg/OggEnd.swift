@@ -92,15 +92,38 @@ struct OggEnd {
 
     /// Whether the last page belongs to another stream than the first.
     static func isOfLaterStream(_ source: ByteSource) -> Bool {
-        guard let first = OggPages(source).first?.page, let last = OggEnd(of: source).lastPage else { return false }
-        return first.serial != last.serial
+        guard let first = OggPages(source).first?.page, case let end = OggEnd(of: source), end.lastPage != nil else {
+            return false
+        }
+        return !end.belongs(toFirst: first.serial, in: source)
     }
 
     /// Whether the source is a single stream from its first page to its last, and the last is marked as such.
     static func isOfFirstStream(_ source: ByteSource) -> Bool {
-        guard let first = OggPages(source).first?.page, let last = OggEnd(of: source).lastPage else {
-            return false
+        guard let first = OggPages(source).first?.page, case let end = OggEnd(of: source) else { return false }
+        return end.lastPage?.endsStream == true && end.belongs(toFirst: first.serial, in: source)
+    }
+
+    /// Whether the last page belongs to the first stream with this serial number. Programs without random numbers give
+    /// all streams the same one.
+    func belongs(toFirst serial: UInt32, in source: ByteSource) -> Bool {
+        lastPage?.serial == serial && !numbersBeginAgain(in: source)
+    }
+
+    /// Whether the numbers of pages begin again before the last page. Looks at all pages at the start of the source, and
+    /// then at some, in steps that grow with the distance.
+    private func numbersBeginAgain(in source: ByteSource) -> Bool {
+        guard let lastPage else { return false }
+        let pages = OggPages(source)
+        var (place, number) = (pages.first?.place ?? 0, Int64(0))
+        while let (page, found) = pages.nextPage(from: place), found <= lastPlace {
+            if page.serial == lastPage.serial {
+                // Two pages that have changed places begin no stream.
+                if Int64(page.number) < number - 1 { return true }
+                number = Int64(page.number)
+            }
+            place = min(max(found + Int64(page.bytes), found + found / 2), max(found + 1, lastPlace))
         }
-        return last.endsStream && first.serial == last.serial
+        return false
     }
 }

@@ -19,9 +19,11 @@ enum OggFacts {
         guard let page = pages.firstOfSound(PacketLength(stream), stream), !page.endsStream,
             let start = page.start, start > 0
         else { return nil }
-        let last = OggEnd(of: demuxer.source).lastPage
+        let end = OggEnd(of: demuxer.source)
         guard case .counted = rule else { return ContainerFacts(isExcerpt: true) }
-        guard let last, last.serial == page.serial else { return ContainerFacts(isOpenEnded: true, isExcerpt: true) }
+        guard let last = end.lastPage, end.belongs(toFirst: page.serial, in: demuxer.source) else {
+            return ContainerFacts(isOpenEnded: true, isExcerpt: true)
+        }
         let preSkip = Int64(codec.preSkip(of: stream) ?? 0)
         let sound = last.granule - start - preSkip
         guard sound > 0 else { return ContainerFacts(isOpenEnded: true, isExcerpt: true) }
@@ -60,7 +62,7 @@ enum OggFacts {
         let start = sound(first.granule) - frames
         let priming = Int(max(0, -start)) + delay.decoder
         let end = OggEnd(of: demuxer.source)
-        guard let last = end.lastPage, last.serial == first.serial, last.endsStream else {
+        guard let last = end.lastPage, last.endsStream, end.belongs(toFirst: first.serial, in: demuxer.source) else {
             return ContainerFacts(primingFrames: priming, isOpenEnded: true)
         }
         // With less padding than the decoder's delay, the end of the sound never leaves the decoder.

@@ -233,9 +233,24 @@ final class OggPages {
         return bigEndianBytes(Int64(sum(page, page.count)), count: 4).reversed()
     }
 
-    private func nextCapture(behind place: Int64) -> Int64? {
+    /// The first good page from `place` on, and its place. `nil` if none begins before the next page must.
+    func nextPage(from place: Int64) -> (page: Page, place: Int64)? {
+        var next = place
+        let limit = place.addingSaturated(Int64(Self.greatestPage))
+        // The mark of a page may occur in others.
+        for _ in 0..<Self.mostMarks {
+            if let page = goodPage(at: next) { return (page, next) }
+            guard let other = nextCapture(behind: next, upTo: limit) else { return nil }
+            next = other
+        }
+        return nil
+    }
+
+    private static let mostMarks = 16
+
+    private func nextCapture(behind place: Int64, upTo limit: Int64 = .max) -> Int64? {
         var start = place + 1
-        while !source.stop.isStopped {
+        while start < limit, !source.stop.isStopped {
             let got = buffer.withUnsafeMutableBytes { source.read(into: $0, at: start) }
             guard got >= 4 else { return nil }
             for offset in 0...(got - 4) where buffer[offset] == 0x4F {
