@@ -79,7 +79,8 @@ struct LibAVError: Error {
             EINVAL: "EINVAL", EFBIG: "EFBIG", ENOSPC: "ENOSPC", ESPIPE: "ESPIPE", EPIPE: "EPIPE", ERANGE: "ERANGE",
             ENOSYS: "ENOSYS", EDQUOT: "EDQUOT", EBADF: "EBADF", EDOM: "EDOM", ETIMEDOUT: "ETIMEDOUT",
         ]
-        return names[-result]
+        // The least number has no negative.
+        return names[0 &- result]
     }
 }
 
