@@ -77,6 +77,28 @@ import Testing
         #expect(try stream.finish() == frames)
     }
 
+    /// Regression: libav takes more than 2^31 frames for an error, so a pipe of one byte a frame was refused.
+    @Test(arguments: [(0x7F00_0000, 0x7F00_0000), (0xFFFF_FFFF, 0xFFFF_FFFF), (0, 0)] as [(UInt32, UInt32)])
+    func framesOfOneByteAreReadToTheEnd(stated: UInt32, frames: UInt32) throws {
+        let sound = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 * 7) }
+        let bytes = Self.aiff(stated: stated, frames: frames, channels: 1, bits: 8) + sound
+        try Bytes.write(bytes, to: folder.path("a.aiff"))
+        for fromPipe in [false, true] {
+            #expect(try read("a.aiff", fromPipe: fromPipe, .strict).deliveredFrames == 100_000)
+        }
+    }
+
+    /// Regression: a crash. libav returns the number of frames as an error that has no positive counterpart.
+    @Test(arguments: [0x8000_0000, 0x8000_0001, 0xFFFF_FFF4] as [UInt32]) func manyFramesAreNoCrash(frames: UInt32)
+        throws
+    {
+        try Bytes.write(
+            Self.aiff(stated: 10_008, frames: frames) + [UInt8](repeating: 1, count: 10_000),
+            to: folder.path("a.aiff")
+        )
+        #expect(Converted.code { _ = try read("a.aiff", fromPipe: false, .strict) } == .unreadableContainer)
+    }
+
     // MARK: Files beyond 32 bits
 
     /// A header of 16-bit stereo at 48 kHz that counts `stated` bytes of sound.
@@ -89,10 +111,10 @@ import Testing
         return bytes
     }
 
-    private static func aiff(stated: UInt32, frames: UInt32) -> [UInt8] {
-        var bytes = Array("FORM".utf8) + big(stated &+ 38) + Array("AIFFCOMM".utf8) + big(18) + [0, 2] + big(frames)
+    private static func aiff(stated: UInt32, frames: UInt32, channels: UInt8 = 2, bits: UInt8 = 16) -> [UInt8] {
+        var bytes = Array("FORM".utf8) + big(stated &+ 38) + Array("AIFFCOMM".utf8) + big(18)
         // 48 kHz as a float of 80 bits.
-        bytes += [0, 16, 0x40, 0x0E, 0xBB, 0x80, 0, 0, 0, 0, 0, 0]
+        bytes += [0, channels] + big(frames) + [0, bits, 0x40, 0x0E, 0xBB, 0x80, 0, 0, 0, 0, 0, 0]
         return bytes + Array("SSND".utf8) + big(stated) + big(0) + big(0)
     }
 

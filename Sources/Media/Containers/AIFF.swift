@@ -30,7 +30,8 @@ struct AIFF: ContainerRules {
         let frameBytes = channels * (isIMA ? 34 : (bits + 7) / 8)
         let most = Int64(UInt32.max) - max(count.place, count.besides)
         guard frameBytes > 0, most > 0 else { return [] }
-        let frames = min(bytes ?? most, most) / frameBytes
+        // libav takes a greater number of frames for an error.
+        let frames = min(min(bytes ?? most, most) / frameBytes, Int64(Int32.max))
         guard frames > 0 else { return [] }
         let sound = count.besides + frames * frameBytes
         return [
