@@ -297,6 +297,23 @@ import Testing
         #expect(read.damage.isEmpty && read.deliveredFrames == 4_001)
     }
 
+    /// Regression: the report said that these bytes were no tag.
+    @Test(arguments: kinds, [false, true]) func tagsOfAnyFileAreNoSound(name: String, fromPipe: Bool) throws {
+        let clip = Signal.noise(seed: 7, rate: 44_100, frames: 50_000, channels: 2).pcm(.s16)
+        try FFmpeg.encode(clip, to: folder.path(name), ["-c:a", name.contains("w") ? "pcm_s16le" : "pcm_s16be"])
+        let tag = Array("TAGtitle".utf8) + [UInt8](repeating: 0, count: 120)
+        try Bytes.write(Bytes.read(folder.path(name)) + tag, to: folder.path(name))
+        let input = try OpenFile.reading(folder.path(name))
+        let pipe = try FilledPipe.holding(try Bytes.read(folder.path(name)))
+        let output = try OpenFile.creating(folder.path("out.wav"))
+        let request = Converter.Request(format: AudioFormat(container: .wav), nameHint: name)
+        let outcome = try Converter(request).run(
+            from: fromPipe ? pipe.reading : input.descriptor,
+            to: output.descriptor
+        )
+        #expect(outcome.sourceFrames == 50_000 && outcome.remarks.isEmpty)
+    }
+
     // MARK: Trails
 
     /// In whatever pieces a pipe gives its bytes.

@@ -132,10 +132,18 @@ struct SoundExtent {
         }
     }
 
-    /// Bytes behind the counted sound that are no chunks, as far as that is known before the sound was read: in a file.
+    /// Bytes behind the counted sound that are neither chunks nor tags, as far as that is known before the sound was read:
+    /// in a file.
     var knownUncountedBytes: Int64? {
         guard meaning == .counted, let size = source.size else { return nil }
-        return ChunkTrail.uncounted(behind: count, of: count.bytes, in: source, size)
+        return besideTags(size) { ChunkTrail.uncounted(behind: count, of: count.bytes, in: source, $0) }
+    }
+
+    /// What `bytes` gives for the end of a source of `size` bytes, or for where the tags at its end begin: programs that know
+    /// nothing of chunks append such tags to any file.
+    private func besideTags(_ size: Int64, _ bytes: (Int64) -> Int64) -> Int64 {
+        let all = bytes(size)
+        return all > 0 ? min(all, bytes(TagBlocks.soundEnd(of: source, size: size))) : 0
     }
 
     /// The same once the sound was read. Reads the rest of a pipe.
@@ -143,7 +151,8 @@ struct SoundExtent {
         guard meaning == .counted else { return 0 }
         if let known = knownUncountedBytes { return known }
         source.readToEnd()
-        return source.endSize.flatMap { watch?.uncounted(in: $0) } ?? 0
+        guard let watch, let size = source.endSize else { return 0 }
+        return besideTags(size, watch.uncounted)
     }
 
     /// What `bytes` behind the counted sound may have been, if that is more than a second; otherwise `nil`.
