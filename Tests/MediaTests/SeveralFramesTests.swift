@@ -78,4 +78,16 @@ import Testing
         let read = try Decoded.file(path, damage: .conceal)
         #expect(read.frames == 103 * 160 && read.damage.frames == 160)
     }
+
+    /// Regression: a crash. Matroska may state any time for a packet, and the frames in it follow one another.
+    @Test func timesAtTheEndOfAllNumbersAreNoCrash() throws {
+        var first = try Packet()
+        var rest = try Packet()
+        try rest.allocate(33)
+        rest.setTime(.max - 1)
+        rest.duration = .min + 1
+        try first.takeFirst(13, lasting: 160, of: &rest)
+        let (bytes, time) = ([first.byteCount, rest.byteCount], rest.timestamp)
+        #expect(bytes == [13, 20] && time == nil)
+    }
 }

@@ -116,9 +116,9 @@ public struct Packet: ~Copyable {
         av_packet_free_side_data(rest)
         other.dropFirst(count)
         if rest.pointee.pos >= 0 { rest.pointee.pos += Int64(count) }
-        rest.pointee.duration = max(0, rest.pointee.duration - ticks)
-        if rest.pointee.pts != SLUICE_NO_TIMESTAMP { rest.pointee.pts += ticks }
-        if rest.pointee.dts != SLUICE_NO_TIMESTAMP { rest.pointee.dts += ticks }
+        rest.pointee.duration = max(0, rest.pointee.duration.addingSaturated(-ticks))
+        if rest.pointee.pts != SLUICE_NO_TIMESTAMP { rest.pointee.pts = rest.pointee.pts.addingSaturated(ticks) }
+        if rest.pointee.dts != SLUICE_NO_TIMESTAMP { rest.pointee.dts = rest.pointee.dts.addingSaturated(ticks) }
     }
 
     /// The offset of the packet's bytes in the source; `nil` if the demuxer does not state it.
