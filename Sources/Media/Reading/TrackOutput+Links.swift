@@ -11,7 +11,8 @@ extension TrackOutput {
         linkAhead = nil
         journal.expectNothing()
         journal.bear(feed.takeLoss())
-        if let loss = journal.pending { try enter(loss) }
+        let cut = feed.pages?.isCutBeforeLink == true ? GapWatch.brokenPages(costing: 0) : nil
+        if let loss = journal.pending ?? cut { try enter(loss) }
         journal.takePending()
         index?.stop()
         clock.cut(at: soundEnd)

@@ -19,14 +19,27 @@ final class OggPages {
         fileprivate var lastPages: [UInt32: Page] = [:]
         fileprivate var gaps: [UInt32: Break] = [:]
         fileprivate var nextLink: Int64?
+        fileprivate var isCutBeforeLink = false
         fileprivate var hasPassedJunk = false
+        /// Where the last good page ends.
+        fileprivate var goodEnd: Int64 = 0
 
         /// Whether the sound of a stream was met, or its end. Streams that play together begin before both.
         fileprivate var hasSoundOrEnd: Bool { lastPages.contains { $0.value.granule > 0 || $0.value.endsStream } }
+
+        /// Whether something other than a page lies right behind a page.
+        fileprivate var isBehindJunk: Bool { !lastPages.isEmpty && place > goodEnd }
+
+        /// Whether a stream has stopped here in the middle of its data.
+        fileprivate var isCut: Bool { lastPages.contains { !$0.value.endsStream && (isBehindJunk || $0.value.isOpen) } }
     }
 
     /// Where the first stream began that follows the sound or the end of another one; `nil` if none was met.
     var nextLink: Int64? { state.nextLink }
+
+    /// Whether the end of the stream before that one is missing. A stream may stop behind any whole packet: many that follow
+    /// one another in broadcasts do.
+    var isCutBeforeLink: Bool { state.isCutBeforeLink }
 
     /// Whether a stream began after the sound of another one.
     var isChained: Bool { nextLink != nil }
@@ -64,8 +77,8 @@ final class OggPages {
             }
             let last = state.lastPages[page.serial]
             // A page with sound that is marked as a beginning is none.
-            if page.beginsStream, page.granule <= 0, nextLink == nil, state.hasSoundOrEnd {
-                state.nextLink = state.place
+            if page.beginsStream, page.granule <= 0, nextLink == nil, state.hasSoundOrEnd || state.isBehindJunk {
+                (state.nextLink, state.isCutBeforeLink) = (state.place, state.isCut)
             }
             // A listener who joins a broadcast gets its headers first, then the live pages. Some headers count as pages on
             // which no packet ends.
@@ -83,6 +96,7 @@ final class OggPages {
                 }
             }
             state.place += Int64(page.bytes)
+            state.goodEnd = state.place
         }
         source.forget(before: nextLink ?? state.place)
         return arrival

@@ -131,7 +131,8 @@ struct GapWatch {
         return jump.estimate?.costing(frames)
     }
 
-    private static func brokenPages(costing frames: Int64) -> Loss {
+    /// Pages are missing, and `frames` with them.
+    static func brokenPages(costing frames: Int64) -> Loss {
         Loss(code: .corruptStream, frames: frames, detail: "pages are missing here")
     }
 
