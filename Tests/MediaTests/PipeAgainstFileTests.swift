@@ -176,6 +176,21 @@ import Testing
         #expect(try fromPipe(bytes, "a.wav").track.length == .exact(20_000))
         try expectTheSame(bytes, "a.wav")
     }
+
+    /// Regression: behind a header of more than 64 KiB, a cut pipe was whole, and half of the sound was all of it.
+    @Test func aHeaderOfThreeHundredKilobytesCounts() throws {
+        let clip = Signal.noise(seed: 35, rate: 8_000, frames: 40_000).pcm(.s16)
+        var bytes = try WAVFile.bytes(clip)
+        bytes.insert(contentsOf: Array("JUNK".utf8) + [0, 0x94, 4, 0] + [UInt8](repeating: 0, count: 300_032), at: 12)
+        #expect(try fromPipe(bytes, "a.wav").track.length == .exact(40_000))
+        try expectTheSame(bytes, "a.wav")
+        let cut = Array(bytes.dropLast(900))
+        #expect(Converted.code { _ = try fromPipe(cut, "a.wav") } == .truncated)
+        try expectTheSame(cut, "a.wav", .conceal)
+        let more = bytes + [UInt8](repeating: 9, count: 20_000)
+        #expect(Converted.code { _ = try fromPipe(more, "a.wav") } == .uncountedSound)
+        try expectTheSame(more, "a.wav", .skip)
+    }
 }
 
 /// Writes bytes to a pipe in pieces of many sizes, and closes it.

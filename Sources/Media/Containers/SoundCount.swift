@@ -123,6 +123,16 @@ struct SoundExtent {
         if let watch { source.follow(with: watch) }
     }
 
+    /// The same for a pipe whose header lies far from its start and has passed libav, which saw the count as it is. `nil` if
+    /// that marks an unknown length.
+    init?(behindHeaderOf source: ByteSource, _ rules: any SourceRules) {
+        guard let count = rules.soundCount(in: source), !count.isMarker, count.bytes > 0 else { return nil }
+        let watch = TrailWatch(count)
+        (self.count, self.source, self.watch) = (count, source, watch)
+        (meaning, patches) = (.counted, [])
+        source.follow(with: watch)
+    }
+
     /// Where the sound ends at the latest, if libav sees another count.
     var restatedEnd: Int64? {
         switch meaning {

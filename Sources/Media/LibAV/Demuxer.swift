@@ -16,7 +16,7 @@ final class Demuxer {
     /// Set for a stream whose packets may hold several frames.
     private var splitter: PacketSplitter?
     /// How far the sound reaches; `nil` if the container counts no bytes.
-    let extent: SoundExtent?
+    private(set) var extent: SoundExtent?
     /// Whether some of the file's tags or chapters were hidden from libav.
     let hidesTags: Bool
     /// A packet that opening read ahead to identify the stream; `read` returns it first.
@@ -75,6 +75,7 @@ final class Demuxer {
         }
         if Int(context!.pointee.nb_streams) > Demuxer.mostStreams { throw Demuxer.tooManyStreams(name) }
         try refuseHugeMetadata()
+        if extent == nil, reading.raw == nil, !source.isSeekable { extent = SoundExtent(behindHeaderOf: source, rules) }
         source.isOpen = true
         stop.noteOpened()
     }
