@@ -205,6 +205,30 @@ import Testing
         return Array(bytes[..<media]) + movie + Array(bytes[media..<moov])
     }
 
+    private static let listsOfFragments: [(edits: [Edit], isRefused: Bool)] = [
+        (lists[0], true), ([Edit(length: 0, start: 1_024, rate: 2)], true), ([Edit(length: 0, start: 1_024)], false),
+        ([Edit(length: 5_000, start: -1), Edit(length: 0, start: 1_024)], false),
+    ]
+
+    /// Regression: all fragments were played once, whatever the list says, and the priming behind silence was sound.
+    @Test(arguments: listsOfFragments) func partsOfFragmentsAreRefused(list: (edits: [Edit], isRefused: Bool)) throws {
+        let path = folder.path("a.mp4")
+        let flags = "+frag_keyframe+delay_moov+default_base_moof"
+        try FFmpeg.encode(Self.sound, to: path, ["-c:a", "aac", "-frag_duration", "500000", "-movflags", flags])
+        let plain = try Decoded.file(path).pcm
+        try MP4Bytes.setEdits(path, movieTimescale: Self.rate, list.edits)
+        let pipe = try FilledPipe.holding(try Bytes.read(path))
+        let reads: [() throws -> Decoded] = [{ try Decoded.file(path) }, { try Decoded.descriptor(pipe.reading) }]
+        for read in reads {
+            if list.isRefused {
+                #expect(Converted.code { _ = try read() } == .unsupportedEditList)
+            } else {
+                let isSame = try read().pcm == plain
+                #expect(isSame && plain.frames == Self.sound.frames)
+            }
+        }
+    }
+
     /// Regression: the parts that could be read were taken for all of them, and no part at all for an empty file.
     @Test func aListThatIsCutOrPlaysNothingIsRefused() throws {
         let (path, _) = try made("m4a", ["alac"])

@@ -66,10 +66,13 @@ struct MP4Edits {
     /// parts at packets and leaves the silence out.
     var isTimeLine: Bool { played.count > 1 }
 
-    /// The rate of an edit that is not played as it was recorded; `nil` if there is none. Some writers swap the halves.
-    var oddRate: Double? {
+    /// The refusal of an edit that is not played as it was recorded; `nil` if there is none. Some writers swap the halves of
+    /// the rate.
+    var refusalOfRate: ContainerFacts.Refusal? {
         let plain: [Int64] = [1 << 16, 1]
-        return played.first { $0.start >= 0 && !plain.contains($0.rate) }.map { Double($0.rate) / 65_536 }
+        return played.first { $0.start >= 0 && !plain.contains($0.rate) }.map { edit in
+            .editList("the edit list plays a part of the track at a rate of \(Double(edit.rate) / 65_536)")
+        }
     }
 
     /// The pieces of the time line in frames, for a track that has `total` of them. `rate`, `mediaScale` and `movieScale`
@@ -136,16 +139,19 @@ struct MP4Edits {
     /// What libav must see: it plays nothing of an edit whose length is zero, and less than there is of one whose length
     /// is rounded. Where several parts are played, it shows all packets, and `EditedTime` says what is played of them.
     static func patches(in source: ByteSource) -> [SourcePatch] {
-        guard let movie = source.box("moov", in: source.boxRange), source.box("mvex", in: movie) == nil,
+        guard let movie = source.box("moov", in: source.boxRange),
             let movieScale = source.box("mvhd", in: movie).flatMap({ MP4Facts.header(source, $0) })?.scale,
             movieScale > 0
         else { return [] }
+        let isInFragments = source.box("mvex", in: movie) != nil
         var patches: [SourcePatch] = []
         _ = source.eachBox(in: movie) { name, track -> Bool? in
             guard name == "trak", let edits = MP4Edits(source, track), let media = source.box("mdia", in: track),
                 let (scale, length) = source.box("mdhd", in: media).flatMap({ MP4Facts.header(source, $0) }), scale > 0
             else { return nil }
-            if edits.isTimeLine, isSound(source, media), let name = nameOfList(source, track) {
+            if isInFragments {
+                if isSound(source, media) { patches += edits.withoutDelay(in: source) }
+            } else if edits.isTimeLine, isSound(source, media), let name = nameOfList(source, track) {
                 patches.append(SourcePatch(place: name, bytes: Array("free".utf8)))
             } else if let edit = edits.endless(length, scale, movieScale) ?? edits.completed(length, scale, movieScale)
             {
@@ -154,6 +160,17 @@ struct MP4Edits {
             return nil
         }
         return patches
+    }
+
+    /// The list without the silence that only says where the sound begins in the movie. In fragments, libav would forget that
+    /// the edit behind it leaves out the priming.
+    private func withoutDelay(in source: ByteSource) -> [SourcePatch] {
+        guard !isTimeLine, let first = edits.first, first.start < 0, let sound = played.first else { return [] }
+        let entryBytes = sound.bytes == 4 ? 12 : 20
+        guard let entry = source.bytes(at: sound.place, count: entryBytes), entry.count == entryBytes else { return [] }
+        return [
+            SourcePatch(place: first.place - 4, bytes: [0, 0, 0, 1]), SourcePatch(place: first.place, bytes: entry),
+        ]
     }
 
     /// Whether the track of this `mdia` is sound.

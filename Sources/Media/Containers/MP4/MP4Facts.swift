@@ -30,9 +30,7 @@ enum MP4Facts {
         let played: Played? = table.flatMap { packets(in: $0, stream, mediaScale) }
         let total = played?.frames ?? mediaLength * rate / mediaScale
         let list = MP4Edits(source, track)
-        if let odd = list?.oddRate {
-            return ContainerFacts(refusal: .editList("the edit list plays a part of the track at a rate of \(odd)"))
-        }
+        if let refusal = list?.refusalOfRate { return ContainerFacts(refusal: refusal) }
         if let list, list.isTimeLine {
             if list.isIncomplete {
                 let detail = "not all parts of the edit list can be read"
@@ -127,12 +125,16 @@ enum MP4Facts {
     /// The sound follows in fragments, so the length known at the start covers only part of it.
     private static func inFragments(_ stream: InputStream, in source: ByteSource) -> ContainerFacts {
         var facts = ContainerFacts(isOpenEnded: true)
+        let movie = source.box("moov", in: source.boxRange)
+        guard let track = movie.flatMap({ source.track(stream.containerID, in: $0) }) else { return facts }
         // As without fragments, an edit list says more than the mark of an encoder.
-        if let movie = source.box("moov", in: source.boxRange), let track = source.track(stream.containerID, in: movie),
-            source.box("edts", in: track) == nil
-        {
+        if source.box("edts", in: track) == nil {
             facts.droppedFrames = stream.codec.markedPriming(of: stream, in: source)
         }
+        // libav obeys the first edit only.
+        let list = MP4Edits(source, track)
+        facts.refusal = list?.refusalOfRate
+        if list?.isTimeLine == true { facts.refusal = .editList("the edit list plays parts of a movie in fragments") }
         return facts
     }
 
