@@ -150,6 +150,9 @@ import Testing
         #expect(try Recipe(json: recipe.json()) == recipe)
         let modes = DamageMode.allCases.filter(\.movesSound)
         #expect(modes == [.skip, .trustPackets])
+        let error = try refusal(text(rest: #","damage":"trust-packets""#))
+        #expect(error.path == "recipe.damage")
+        #expect(error.reason == "needs version 4 of recipes, and this one says version 1")
     }
 
     @Test func wordThatIsNotAllowedIsRefusedWithThoseThatAre() throws {

@@ -53,7 +53,6 @@ struct AmendingTests {
         #expect(try await lab.ledger.stories(of: jobs) == [story])
     }
 
-    /// Workers that do not know the mode do not take the job.
     @Test func trustingThePacketsRaisesTheVersionOfTheRecipe() async throws {
         let (lab, worker, jobs) = try await lab([.strict])
         try await lab.ledger.apply(.retryWithDamage(.trustPackets), to: JobFilter(ids: jobs))
@@ -61,6 +60,49 @@ struct AmendingTests {
         #expect(claim.recipe.damage == .trustPackets)
         let recipe = try #require(try await lab.ledger.story(of: jobs[0])?.recipe)
         #expect(recipe.contains("\"version\": 4"))
+    }
+
+    /// Registers a worker that knows no recipes of version 4.
+    private func olderWorker(_ lab: LedgerLab) async throws -> WorkerEntry {
+        let worker = try await lab.worker("older")
+        try await lab.lab.run { connection in
+            _ = try connection.execute(
+                """
+                update \(lab.schema).worker set abilities = array_remove(abilities, 'recipe:4') where id = \(worker.worker)
+                """
+            )
+        }
+        return worker
+    }
+
+    /// Regression: the job stayed in its lane, and a worker of an earlier release took it and could not read its recipe.
+    @Test func workersThatDoNotKnowTheModeDoNotTakeTheJob() async throws {
+        let (lab, worker, jobs) = try await lab([.strict, .strict])
+        let older = try await olderWorker(lab)
+        let filter = JobFilter(ids: jobs)
+        // The recipe keeps its version, so a later retry leads to the same workers.
+        for change in [JobChange.retryWithDamage(.trustPackets), .retry, .retryWithDamage(.skip)] {
+            #expect(try await lab.ledger.apply(change, to: filter).changed == 2)
+            #expect(try await lab.claim(2, for: older).isEmpty)
+            #expect(try await lab.ledger.story(of: jobs[0])?.needs.contains("recipe:4") == true)
+            let claims = try await lab.claim(2, for: worker)
+            #expect(claims.count == 2)
+            try await lab.ledger.fail(claims.map { AttemptFailure($0.fence, LedgerLab.failure(.permanent)) })
+        }
+    }
+
+    /// The same for a job that waits for another try.
+    @Test func delayedJobsThatTrustPacketsGoToNewerWorkers() async throws {
+        let lab = try await LedgerLab()
+        try await lab.set("retry_base = '10 min'")
+        let (worker, older) = (try await lab.worker(), try await olderWorker(lab))
+        let filter = JobFilter(batch: try await lab.submit(2).batch)
+        let claims = try await lab.claim(2, for: older)
+        try await lab.ledger.fail([AttemptFailure(claims[0].fence, LedgerLab.failure(.transient))])
+        try await lab.ledger.fail([AttemptFailure(claims[1].fence, LedgerLab.failure(.permanent))])
+        #expect(try await lab.ledger.apply(.retryWithDamage(.trustPackets), to: filter).changed == 2)
+        #expect(try await lab.claim(2, for: older).isEmpty)
+        #expect(try await lab.claim(2, for: worker).map(\.recipe.damage) == [.trustPackets, .trustPackets])
     }
 
     @Test func theLimitOnSilenceIsAmendedAndToldWithTheMode() async throws {

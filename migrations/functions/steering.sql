@@ -70,7 +70,8 @@ end $$;
 -- Jobs that had ended remember who retried them.
 --
 -- With `new_damage` (`strict`, `conceal`, `skip`, `trust-packets`) all these jobs treat damage in that way from now on.
--- `conceal_seconds` limits the silence that `conceal` inserts. `trust-packets` needs version 4 of recipes.
+-- `conceal_seconds` limits the silence that `conceal` inserts. `trust-packets` needs version 4 of recipes, so these jobs go to lanes
+-- that need it, too: workers that do not know it leave them. A recipe keeps that version, whatever mode it gets later.
 create or replace function retry_jobs(
     filter jsonb, behind jsonb default null, page integer default 1000, new_damage text default null,
     conceal_seconds integer default null
@@ -90,6 +91,9 @@ declare
     amended bigint[];
     epochs integer[];
     hurried bigint;
+    -- The lanes of delayed jobs whose recipes get a newer version, and those to which they move.
+    old_lanes integer[];
+    new_lanes integer[];
 begin
     if new_damage not in ('strict', 'conceal', 'skip', 'trust-packets') then
         raise exception 'invalid damage mode "%"; use strict, conceal, skip or trust-packets', new_damage
@@ -128,6 +132,9 @@ begin
     select array(select row(g.job, g.batch, g.lane, g.cost, g.turn, g.epoch, g.spent, g.lost, g.room_deaths, t)::waiting from gone g),
            array_agg(c.job), array_agg(c.epoch), count(*)
     into hurrying, amended, epochs, hurried from chosen c;
+    if new_damage = 'trust-packets' then
+        old_lanes := array(select h.lane from unnest(hurrying) h union select d.lane from delayed d where d.job = any (amended));
+    end if;
     -- The process that has the order may still be working on it; carrying it out twice does no harm.
     with late as materialized (
         select p.job from publishing p
@@ -151,19 +158,38 @@ begin
                -count(*) filter (where g.state = 'accepted'), 0, max(g.job), date_trunc('hour', g.ended_at)
         from gone g where g.state <> 'cancelled' group by g.queue, g.code, g.class, g.stage, date_trunc('hour', g.ended_at)
     ), asked as materialized (
-        select g.job, g.batch, g.queue, g.epoch, g.priority, j.lane, j.cost, case when j.run_at > t then j.run_at end as starts_at
+        select g.job, g.batch, g.queue, g.epoch, g.priority, j.lane, j.cost, case when j.run_at > t then j.run_at end as starts_at,
+               coalesce(new_damage = 'trust-packets' or (j.recipe ->> 'version')::numeric >= 4, false) as is_newer
         from gone g
         join job_rows(array(select c.job from chosen c)) j on j.id = g.job
     ), lanes as materialized (
-        -- The needs are those that the job was submitted with; the priority is its latest. In lock order.
-        select k.lane, k.priority,
-               case when k.old_priority = k.priority then k.lane else lane_for(k.share, k.priority, k.needs) end as new_lane
+        -- The needs are those that the job was submitted with, and those of its recipe if that became newer; the priority is its
+        -- latest. In lock order.
+        select k.lane, k.priority, k.is_newer, k.is_own_priority,
+               case when k.is_own_priority and k.needs = k.old_needs then k.lane
+                   else lane_for(k.share, k.priority, k.needs) end as new_lane
         from (
-            select distinct l.share, a.priority, l.needs, a.lane, l.priority as old_priority
-            from asked a join lane l on l.id = a.lane order by l.share, a.priority, l.needs offset 0
+            select distinct l.share, a.priority, n.needs, a.lane, a.is_newer, l.priority = a.priority as is_own_priority,
+                   l.needs as old_needs
+            from (
+                select a.lane, a.priority, a.is_newer from asked a
+                union select l.id, l.priority, true from lane l where l.id = any (old_lanes)
+            ) a
+            join lane l on l.id = a.lane
+            cross join lateral (
+                select case when a.is_newer
+                    then sorted_needs(array(select u from unnest(l.needs) as needs (u) where u !~ '^recipe:[123]?$') || array['recipe:4'])
+                    else l.needs end collate "C" as needs
+                offset 0
+            ) n
+            order by l.share, a.priority, n.needs offset 0
         ) k
     ), placed as materialized (
-        select a.*, n.new_lane from asked a join lanes n on n.lane = a.lane and n.priority = a.priority
+        select a.*, n.new_lane from asked a
+        join lanes n on n.lane = a.lane and n.priority = a.priority and n.is_newer = a.is_newer
+    ), moves as (
+        select array_agg(n.lane order by n.lane) as from_lanes, array_agg(n.new_lane order by n.lane) as to_lanes
+        from lanes n where n.lane = any (old_lanes) and n.is_newer and n.is_own_priority
     ), put_off as (
         insert into delayed (job, batch, lane, cost, turn, epoch, spent, lost, room_deaths, since, ready_at)
         select p.job, p.batch, p.new_lane, p.cost, 0, p.epoch, 0, 0, 0, t, greatest(p.starts_at, (select hold_delayed()))
@@ -177,9 +203,16 @@ begin
         ) n group by n.queue, n.batch, n.state
     )
     select array_agg(row(p.job, p.batch, p.new_lane, p.cost, 0, p.epoch, 0, 0, 0, t)::waiting) filter (where p.starts_at is null),
-           amended || array_agg(p.job), epochs || array_agg(p.epoch), array_agg(p.job)
-    into again, amended, epochs, returned
+           amended || array_agg(p.job), epochs || array_agg(p.epoch), array_agg(p.job),
+           (select m.from_lanes from moves m), (select m.to_lanes from moves m)
+    into again, amended, epochs, returned, old_lanes, new_lanes
     from placed p;
+    if old_lanes is not null then
+        hurrying := array(select row(h.job, h.batch, n.new_lane, h.cost, h.turn, h.epoch, h.spent, h.lost, h.room_deaths, h.since)::waiting
+                          from unnest(hurrying) h join unnest(old_lanes, new_lanes) as n (id, new_lane) on n.id = h.lane);
+        update delayed d set lane = n.new_lane from unnest(old_lanes, new_lanes) as n (id, new_lane)
+        where d.job = any (amended) and d.lane = n.id and n.new_lane <> n.id;
+    end if;
     if returned is not null then
         delete from suspect s where s.job = any (returned);
         update job j set retried_by = caller() where j.id = any (returned);
@@ -192,7 +225,7 @@ begin
                 else jsonb_build_object('limits', coalesce(j.recipe -> 'limits', '{}')
                     || jsonb_build_object('concealSeconds', conceal_seconds)) end
                 || case when new_damage = 'trust-packets'
-                    then jsonb_build_object('version', greatest((j.recipe ->> 'version')::integer, 4)) else '{}' end,
+                    then jsonb_build_object('version', greatest((j.recipe ->> 'version')::numeric, 4)) else '{}' end,
             amendments = coalesce(j.amendments, '[]') || jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
                 'until', c.epoch, 'damage', coalesce(j.recipe ->> 'damage', 'strict'),
                 'conceal_seconds', j.recipe #> '{limits,concealSeconds}', 'at', t, 'by', caller())))

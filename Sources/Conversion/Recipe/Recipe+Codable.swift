@@ -66,8 +66,10 @@ extension Recipe: Codable {
         return nil
     }
 
-    /// The field that version 3 does not have; `nil` if it is not set.
-    private var fieldOfVersion4: [any CodingKey]? { scan == nil ? nil : [Field.scan] }
+    /// The field that version 3 does not have, or whose value it does not know; `nil` if it is not set.
+    var fieldOfVersion4: [any CodingKey]? {
+        scan != nil ? [Field.scan] : damage == .trustPackets ? [Field.damage] : nil
+    }
 
     /// The place of an element in a list.
     private struct Index: CodingKey {

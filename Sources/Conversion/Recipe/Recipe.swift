@@ -20,7 +20,7 @@ public struct Recipe: Sendable, Hashable {
     /// with the same bytes as ever, so that stored recipes and idempotency keys keep their meaning and older workers take
     /// it.
     public var version: Int {
-        scan != nil || damage == .trustPackets ? 4 : fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1
+        fieldOfVersion4 != nil ? 4 : fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1
     }
 
     /// Whether the outputs are parts of the source, one after another.
