@@ -236,6 +236,18 @@ import Testing
         }
     }
 
+    /// Regression: of a pipe, half of the sound was taken and the rest dropped, and the report said that the packets were trusted.
+    @Test(arguments: kinds, [false, true]) func trustedSoundIsTakenWholeOrRefused(name: String, fromPipe: Bool) throws {
+        let clip = try halfCounted(name).clip
+        if fromPipe {
+            let error = #expect(throws: MediaError.self) { try read(name, fromPipe: true, .trustPackets) }
+            #expect(error?.code == .uncountedSound && error?.hint?.hasPrefix("write it to a file") == true)
+        } else {
+            let isSame = try read(name, fromPipe: false, .trustPackets).pcm.bytes == clip.bytes
+            #expect(isSame)
+        }
+    }
+
     /// Nothing is decoded first.
     @Test func aFileFailsBeforeItsSoundIsRead() throws {
         _ = try halfCounted("a.wav")

@@ -80,6 +80,14 @@ import Testing
         #expect((clock.place, clock.decoded, clock.priming) == (500, 1500, 0))
     }
 
+    /// A clock that jumps to and fro.
+    @Test func whatIsFollowedDoesNotAddUpWithoutEnd() {
+        var clock = running()
+        for _ in 0..<3 { clock.follow(Plausible.frames) }
+        #expect(clock.decoded == Plausible.frames && clock.followed == Plausible.frames - 960)
+        #expect(clock.place == 960)
+    }
+
     @Test func jumpKeepsTheDistanceOfTheTwoCounts() throws {
         var clock = running(priming: 312)
         let target = try #require(clock.target(for: 48_000))

@@ -131,6 +131,59 @@ import Testing
         #expect(isSame)
     }
 
+    /// Three seconds of ALAC whose header states 50,000 frames, and their sound.
+    private func withPacketsBehindItsLength() throws -> (path: String, pcm: PCM) {
+        let sound = Signal.noise(seed: 62, rate: 44_100, frames: 132_300, amplitude: 0.2).pcm(.s16)
+        let path = folder.path("short.m4a")
+        try FFmpeg.encode(sound, to: path, ["-c:a", "alac"])
+        var bytes = try Bytes.read(path)
+        let length = try #require(Bytes.find("mdhd", in: bytes)) + 20
+        bytes.replaceSubrange(length..<(length + 4), with: bigEndianBytes(50_000, count: 4))
+        try Bytes.write(bytes, to: path)
+        return (path, sound)
+    }
+
+    /// Regression: the packets behind the stated length were taken without a word.
+    @Test func packetsBehindTheStatedLengthAreTold() throws {
+        let (path, sound) = try withPacketsBehindItsLength()
+        let trusted = try outcome(path, .trustPackets)
+        let isSame = try WAVFile.read(path: folder.path("out.wav")) == sound
+        #expect(isSame && trusted.damage.frames == 0)
+        #expect(trusted.damage.stretches.map(\.code) == [.uncountedSound])
+        let remark = try #require(trusted.remarks.first { $0.kind == .containerIgnored })
+        #expect(remark.detail.contains("82300 frames follow in its packets"))
+    }
+
+    /// Regression: a copy planned the frames that the header states, and so counted too many.
+    @Test func packetsBehindTheStatedLengthAreCopied() throws {
+        let (path, sound) = try withPacketsBehindItsLength()
+        let source = try OpenFile.reading(path)
+        let output = try OpenFile.creating(folder.path("out.mka"))
+        let copy = AudioFormat(container: .mka, codec: .copy)
+        let trusted = try Converter(.init(format: copy, damage: .trustPackets, nameHint: path))
+            .run(from: source.descriptor, to: output.descriptor)
+        #expect(trusted.summary.writtenFrames == 132_300)
+        #expect(trusted.remarks.contains { $0.kind == .containerIgnored })
+        let isSame = try Decoded.file(folder.path("out.mka")).pcm.bytes == sound.bytes
+        #expect(isSame)
+    }
+
+    /// A packet of a transport stream that carries the mark of an error, and nothing of which is missing.
+    @Test func aMarkThatIsIgnoredIsTold() throws {
+        let sound = Signal.sweep(rate: 44_100, frames: 132_300).pcm(.s16)
+        let path = folder.path("marked.ts")
+        try FFmpeg.encode(sound, to: path, ["-c:a", "mp2"])
+        var bytes = try Bytes.read(path)
+        let packets = stride(from: 0, to: bytes.count, by: 188)
+        let ofSound = packets.filter { bytes[$0 + 1] & 0x1F == 1 && bytes[$0 + 2] == 0 }
+        bytes[ofSound[ofSound.count / 2] + 1] |= 0x80
+        try Bytes.write(bytes, to: path)
+        #expect(try error(path).contradiction?.known == .packetMark)
+        let trusted = try outcome(path, .trustPackets)
+        #expect(trusted.damage.frames == 0 && trusted.damage.stretches.map(\.code) == [.corruptStream])
+        #expect(trusted.remarks.contains { $0.kind == .containerIgnored })
+    }
+
     @Test func aDigestThatDiffersIsTold() throws {
         var bytes = try SampleFile.of(.flac).bytes
         bytes[28] ^= 1

@@ -7,7 +7,9 @@ extension ConversionReport {
     var briefRemarks: String? { Self.brief(damage, remarks) }
 
     fileprivate static func brief(_ damage: DamageReport, _ remarks: [Remark]) -> String? {
-        let words = [damage.brief].compactMap { $0 } + remarks.map(\.brief)
+        var words = [damage.brief].compactMap { $0 }
+        // The packets may have been trusted for several reasons.
+        for word in remarks.map(\.brief) where !words.contains(word) { words.append(word) }
         return words.isEmpty ? nil : words.joined(separator: ", ")
     }
 

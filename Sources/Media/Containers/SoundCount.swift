@@ -175,6 +175,12 @@ struct SoundExtent {
             return MediaTime(frames: Plausible.boundedFrames(frames), rate: rate)
         }
         let rest = "\(Plural.count(bytes, "byte")) follow that are neither chunks nor tags"
-        return .uncounted(lengths[0], of: lengths[1], rest)
+        var loss = Loss.uncounted(lengths[0], of: lengths[1], rest)
+        if !source.isSeekable {
+            loss.hint =
+                "write it to a file and convert that with --on-damage trust-packets; --on-damage skip takes what the "
+                + "header counts"
+        }
+        return loss
     }
 }

@@ -7,6 +7,8 @@ public final class PacketOutput {
     public let track: Track
     /// Frames of sound in the packets handed out so far.
     public private(set) var deliveredFrames: Int64 = 0
+    /// The frames that the output must have: those that the container states, unless the packets are trusted.
+    var plannedFrames: Int64 { (trustsPackets ? nil : track.length.exactFrames) ?? deliveredFrames }
     /// Remarks about the source after a successful copy. Complete once there are no more packets.
     public private(set) var remarks: [Remark] = []
     let demuxer: Demuxer
@@ -91,7 +93,8 @@ public final class PacketOutput {
         let decoded = rawFrames + framesAhead
         if let loss = try feed.missing(before: packet, decoded: decoded, estimate: found, usual: frames) {
             try refuse(loss)
-            framesAhead += loss.frames
+            // A clock that jumps to and fro does not add up without end.
+            framesAhead = min(framesAhead.addingSaturated(loss.frames), Plausible.frames)
         }
         if try feed.isSpliced() { throw failure(.corruptStream, "part of a packet is missing") }
         try feed.markPadding(in: &packet)
@@ -144,7 +147,8 @@ public final class PacketOutput {
             try refuse(Loss(code: .corruptStream, frames: 0, detail: detail, contradiction: contradiction))
         }
         if let loss = feed.takeLoss(), track.length.exactFrames == nil { try refuse(loss) }
-        if let loss = feed.uncountedSound { try refuse(loss) }
+        // Of a file, trusted packets reach to its end. Of a pipe, they have passed, and are not in the output.
+        if let loss = feed.uncountedSound { throw failure(loss) }
         if feed.endsUnmarked {
             let mark = Contradiction(.endMark, promised: "a mark of its end", found: "the end of the source")
             let detail = "the source stops in the middle of its stream"
@@ -170,6 +174,7 @@ public final class PacketOutput {
     private func failure(_ loss: Loss) -> MediaError {
         var error = failure(loss.code, loss.detail)
         error.contradiction = loss.evidence
+        if let hint = loss.hint { error.hint = hint }
         return error
     }
 

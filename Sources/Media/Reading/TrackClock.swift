@@ -107,10 +107,12 @@ struct TrackClock {
         return frames - inPriming
     }
 
-    /// Follows a clock of the container that runs ahead of its packets. No frame is lost.
+    /// Follows a clock of the container that runs ahead of its packets. No frame is lost. A clock that jumps to and fro does
+    /// not add up without end.
     mutating func follow(_ frames: Int64) {
+        let frames = min(frames, max(0, Plausible.frames - decoded))
         decoded += frames
-        followed = followed.addingSaturated(frames)
+        followed += frames
     }
 
     /// Leaves out lost frames.

@@ -61,6 +61,7 @@ extension TrackOutput {
         let mark = Contradiction(.packetMark, found: "a mark at frame \(Figures.grouped(frame))")
         let loss = Loss(code: .corruptStream, frames: 0, detail: detail, contradiction: mark)
         try refuseIfStrict(loss)
+        if trustsPackets, isWanted(loss) { journal.ignore(mark) }
         journal.suspect(at: clock.place)
     }
 
@@ -229,11 +230,13 @@ extension TrackOutput {
     /// The damage of a header whose length leaves out packets: no encoder pads by more than a second.
     private func uncountedPackets(behind length: LengthPromise) -> Loss? {
         let rate = track.sampleRateHz
-        guard feed.isCutWherePaddingBegins, journal.account.isEmpty, let promised = length.frames,
-            surplusFrames > max(Int64(rate), Int64(track.paddingFrames ?? 0))
+        guard feed.isCutWherePaddingBegins, journal.account.isEmpty || trustsPackets, let promised = length.frames
         else { return nil }
-        let held = MediaTime(frames: promised.addingSaturated(surplusFrames), rate: rate)
-        let rest = "\(Plural.count(surplusFrames, "frame")) follow in its packets"
+        // Trusted packets are sound behind the stated length, too.
+        let surplus = trustsPackets && feed.paddingStart == nil ? framesOfLink - promised : surplusFrames
+        guard surplus > max(Int64(rate), Int64(track.paddingFrames ?? 0)) else { return nil }
+        let held = MediaTime(frames: promised.addingSaturated(surplus), rate: rate)
+        let rest = "\(Plural.count(surplus, "frame")) follow in its packets"
         return .uncounted(MediaTime(frames: promised, rate: rate), of: held, rest)
     }
 
@@ -289,7 +292,15 @@ extension TrackOutput {
             let detail = "the source stops in the middle of its stream"
             try enter(Loss(code: .truncated, frames: 0, detail: detail, contradiction: mark))
         }
-        if missing == 0, let loss = feed.uncountedSound ?? uncountedPackets(behind: length) { try enter(loss) }
+        if missing == 0 {
+            if let loss = feed.uncountedSound {
+                // Of a file, trusted packets reach to its end. Of a pipe, they have passed, and are not in the output.
+                if trustsPackets, isWanted(loss) { throw failure(loss) }
+                try enter(loss)
+            } else if let loss = uncountedPackets(behind: length) {
+                try enter(loss)
+            }
+        }
         // The MD5 in the header is that of the first of joined files.
         if let digest, journal.account.isEmpty, !feed.isJoined, !link.isLater, !digest.matches() {
             let detail =
