@@ -128,7 +128,7 @@ enum ConvertCommand {
         let page = ConvertPage(
             input: words[0] + others,
             outputs: outputs,
-            damage: recipe.damage,
+            recipe: recipe,
             invocation: invocation,
             console: console
         )

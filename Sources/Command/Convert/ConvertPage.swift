@@ -2,14 +2,14 @@ import Console
 import Conversion
 import Glibc
 import Ledger
+import Storage
 
 /// The final output of `convert`, for people or for programs.
 struct ConvertPage {
     let input: String
     /// As the user typed them.
     let outputs: [String]
-    /// How the conversion treats damage.
-    let damage: DamageMode
+    let recipe: Recipe
     let invocation: Invocation
     let console: CommandOutput
 
@@ -39,7 +39,7 @@ struct ConvertPage {
                 failure,
                 source: input,
                 destination: failed,
-                explanation: invocation[ConvertCommand.explain] ? failure.explanation(commandAsItIs) : [],
+                explanation: invocation[ConvertCommand.explain] ? failure.explanation(remedy(for: failure)) : [],
                 invocation: invocation
             ).show(on: console)
             return failure.exitCode
@@ -55,16 +55,29 @@ struct ConvertPage {
         tellOfEnd(by: code, " while publishing; \(each) either unchanged or complete")
     }
 
-    /// The command that takes the sound as it is; `nil` if this one does.
-    private var commandAsItIs: String? {
-        guard damage != .trustPackets else { return nil }
+    /// How to take the sound as it is; `nil` if this command does, and if no command can.
+    private func remedy(for failure: Failure) -> Failure.Remedy? {
+        guard recipe.mayTrustPackets(in: failure) else { return nil }
+        // What a header does not count is taken from files only.
+        if failure.contradiction?.known == .countedBytes, !isFile { return nil }
+        let trusting = [SourceOptions.onDamage.form.word, DamageMode.trustPackets.rawValue]
+        guard recipe.keepsPlacesOfSound else {
+            guard recipe.sources.count == 1, isFile else { return nil }
+            let track = recipe.sources[0].track.map { [SourceOptions.track.form.word, "\($0)"] } ?? []
+            let files = (input.hasPrefix("-") ? ["--"] : []) + [input, "sound.wav"]
+            return .first(command(["convert"] + track + trusting + files))
+        }
+        if let file = invocation[RecipeTemplate.option] { return .recipe(file) }
         let options = [SourceOptions.onDamage.form, SourceOptions.concealLimit.form, ConvertCommand.explain.form]
-        let words = invocation.line(
-            replacing: options,
-            by: [SourceOptions.onDamage.form.word, DamageMode.trustPackets.rawValue]
-        )
-        return (["sluice"] + words.map { ShellWord.quoted(PasswordField.hidden(in: $0)) }).joined(separator: " ")
+        return .command(command(invocation.line(replacing: options, by: trusting)))
     }
+
+    private func command(_ words: [String]) -> String {
+        (["sluice"] + words.map { ShellWord.quoted(PasswordField.hidden(in: $0)) }).joined(separator: " ")
+    }
+
+    /// Whether the source is a file that can be read again.
+    private var isFile: Bool { input != "-" && FileFacts.of(path: input, followingLinks: true)?.kind == .file }
 
     private var isStream: Bool { outputs == ["-"] }
 
@@ -102,7 +115,7 @@ struct ConvertPage {
     }
 
     private func remarks(_ report: ConversionReport) -> [String] {
-        report.remarkLines(source: input, onDamage: damage)
+        report.remarkLines(source: input, onDamage: recipe.damage)
     }
 
     // MARK: For programs

@@ -8,12 +8,16 @@ struct AttemptLines {
     private let attempt: AttemptRecord
     private let job: JobSummary
     private let damageMode: DamageMode?
+    /// `nil` if this version cannot read it.
+    private let recipe: Recipe?
     private let now: Date
     private let console: CommandOutput
 
     init(_ attempt: AttemptRecord, of story: JobStory, now: Date, console: CommandOutput) {
         (self.attempt, job, self.now, self.console) = (attempt, story.summary, now, console)
         damageMode = story.damageMode(ofAttempt: attempt.epoch)
+        // `try?`: the page says that the recipe cannot be read, and why.
+        recipe = try? Recipe(json: story.recipe)
     }
 
     var lines: [String] {
@@ -31,8 +35,7 @@ struct AttemptLines {
                 lines += folded("last words: \(words.printable)")
             }
             if failure.contradiction != nil {
-                let again = "sluice retry \(job.job) --on-damage \(DamageMode.trustPackets.rawValue)"
-                for line in failure.explanation(damageMode == .trustPackets ? nil : again) { lines += folded(line) }
+                for line in failure.explanation(remedy(for: failure)) { lines += folded(line) }
             }
             if let hint = failure.hint ?? failure.known?.advice { lines += folded("hint: \(hint.printable)") }
         } else if !facts.isEmpty {
@@ -47,6 +50,14 @@ struct AttemptLines {
             lines += line.hasPrefix(" ") ? ["    " + line] : folded("scan: \(line)")
         }
         return lines
+    }
+
+    /// How to take the sound as it is; `nil` if the job can no longer be retried, and if that would not help.
+    private func remedy(for failure: Failure) -> Failure.Remedy? {
+        guard let recipe, recipe.mayTrustPackets(in: failure), recipe.keepsPlacesOfSound,
+            [.delayed, .failed, .accepted, .cancelled].contains(job.state)
+        else { return nil }
+        return .command("sluice retry \(job.job) --on-damage \(DamageMode.trustPackets.rawValue)")
     }
 
     private func folded(_ text: String) -> [String] {

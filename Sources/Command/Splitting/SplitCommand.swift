@@ -82,7 +82,7 @@ enum SplitCommand {
             let page = ConvertPage(
                 input: input,
                 outputs: Array(names[group]),
-                damage: recipe.damage,
+                recipe: recipe,
                 invocation: invocation,
                 console: console
             )

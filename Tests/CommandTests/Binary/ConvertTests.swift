@@ -279,6 +279,49 @@ struct ConvertTests {
         #expect(try samples("out.wav").frames == 144_000)
     }
 
+    private func addHalfCounted() throws -> [UInt8] {
+        let sound = Signal.sweep(rate: 48_000, frames: 144_000).pcm(.s16)
+        let bytes = try WAVFile.bytes(sound, options: .init(claimedDataSize: 144_000))
+        try Bytes.write(bytes, to: material.path("half.wav"))
+        return bytes
+    }
+
+    /// Regression: the command that was printed had the edits, and was refused for them.
+    @Test func soundIsTakenAsItIsBeforeItIsEdited() throws {
+        _ = try addHalfCounted()
+        let refused = try convert("half.wav", "out.wav", "--fade-out", "1s", "--explain")
+        let command = "sluice convert --on-damage trust-packets half.wav sound.wav"
+        #expect(refused.errorText.contains("\n       to take the sound as it is, and then edit it: \(command)\n"))
+        #expect(try convert("--on-damage", "trust-packets", "half.wav", "sound.wav").succeeded)
+        #expect(try convert("sound.wav", "out.wav", "--fade-out", "1s").succeeded)
+    }
+
+    /// Regression: the command that was printed contradicted `--recipe`.
+    @Test func aRecipeIsChangedToTakeTheSoundAsItIs() throws {
+        _ = try addHalfCounted()
+        func recipe(_ start: String) -> [UInt8] {
+            Array((start + #","sources":[{"location":"half.wav"}],"outputs":[{"location":"out.wav"}]}"#).utf8)
+        }
+        try Bytes.write(recipe(#"{"version":1"#), to: material.path("show.json"))
+        let refused = try convert("--recipe", "show.json", "--explain")
+        let change = #""version": 4 and "damage": "trust-packets" in show.json"#
+        #expect(refused.errorText.contains("\n       to take the sound as it is: \(change)\n"))
+        try Bytes.write(recipe(#"{"version":4,"damage":"trust-packets""#), to: material.path("show.json"))
+        #expect(try convert("--recipe", "show.json").succeeded)
+        #expect(try samples("out.wav").frames == 144_000)
+    }
+
+    /// No command can take what a pipe has let pass.
+    @Test func aPipeIsWrittenToAFileFirst() throws {
+        let bytes = try addHalfCounted()
+        let refused = try convert("-", "out.wav", "--explain", input: .data(Data(bytes)))
+        #expect(refused.errorText.contains("\n       rule: counted_bytes, "))
+        #expect(!refused.errorText.contains("as it is: "))
+        #expect(refused.errorText.contains("hint:  write it to a file and convert that with --on-damage trust-packets"))
+        let trusted = try convert("-", "out.wav", "--on-damage", "trust-packets", input: .data(Data(bytes)))
+        #expect(trusted.status == .exited(1))
+    }
+
     /// Without a rule about sources, it is the catalogue that explains.
     @Test func otherFailuresAreExplainedByTheirCode() throws {
         try material.addText()

@@ -51,6 +51,32 @@ struct JobStoryTests {
         #expect(contradiction == ["rule": "clock", "promised": "frame 500,000", "found": "frame 100,000"])
     }
 
+    /// A job that waits again cannot be retried, and one that splits its source takes no mode that moves sound.
+    @Test func noCommandIsPrintedThatWouldNotHelp() async throws {
+        let bench = try LedgerBench()
+        var pieces = LedgerBench.recipe("a/1")
+        let whole = pieces.outputs[0]
+        pieces.outputs = try ["x", "y"].enumerated().map { place, name in
+            var piece = whole
+            piece.location = "out:\(name).flac"
+            let (start, end) = (MediaTime(frames: Int64(place), rate: 1), MediaTime(frames: Int64(place + 1), rate: 1))
+            piece.range = try MediaTimeRange(start: start, end: end)
+            return piece
+        }
+        let requests = [pieces, LedgerBench.recipe("a/2")].map { JobRequest($0) }
+        let receipt = try await bench.ledger.submit(Submission(), requests)
+        var failure = Failure(.timelineGap, at: .decode, "0:09 of sound are missing")
+        failure.contradiction = Contradiction(.clock, promised: "frame 500,000", found: "frame 100,000")
+        let fences = try await bench.claim(2, for: bench.worker())
+        try await bench.ledger.fail(fences.map { AttemptFailure($0, failure) })
+        let second = JobFilter(ids: [receipt.lastJob])
+        try await bench.ledger.apply(.retryWithDamage(.trustPackets), to: second)
+        for job in [receipt.firstJob, receipt.lastJob] {
+            let text = try bench.output("job", "\(job)")
+            #expect(text.contains("  found: frame 100,000") && !text.contains("to take the sound as it is"))
+        }
+    }
+
     @Test func completedJobShowsItsResult() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(1)[0]
