@@ -49,14 +49,15 @@ extension Converter {
             report?(.verifying(frames.scaled(verified, of: whole), after: frames, on: track))
         }
         return formats.indices.map { index in
-            Outcome(
+            let oneBit = SampleRemarks.oneBit(track, in: formats[index])
+            return Outcome(
                 source: track,
                 format: formats[index],
                 sourceFrames: output.deliveredFrames,
                 summary: summaries[index],
                 damage: output.damage,
                 verified: findings[index],
-                remarks: (summaries[index].remarks + lostByUs[index] + output.remarks).lossesFirst,
+                remarks: (summaries[index].remarks + lostByUs[index] + output.remarks + oneBit).lossesFirst,
                 loudness: nil
             )
         }

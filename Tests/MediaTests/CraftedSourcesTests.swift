@@ -44,7 +44,7 @@ import Testing
         let whole = try Converted.file(folder.path(name), to: folder.path("a.flac"), as: format)
         #expect(whole.format.bitDepth == 24 && whole.format.sampleRateHz == 352_800)
         #expect(whole.remarks.map(\.kind) == [.oneBitDecoded])
-        #expect(whole.remarks.first?.detail.contains("--rate 88.2k") == true)
+        #expect(whole.remarks.first?.detail.contains("--rate 88200 ") == true)
         // As exact as 24 bits are.
         let found = try FFmpeg.decode(folder.path("a.flac"), to: .f32).signal
         let given = try ReadBack.file(folder.path(name)).pcm.signal
@@ -54,6 +54,30 @@ import Testing
         let wish = AudioFormat(container: .flac, sampleRateHz: 88_200)
         let lower = try Converted.file(folder.path(name), to: folder.path("b.flac"), as: wish)
         #expect(lower.format.bitDepth == 24 && lower.remarks.isEmpty)
+    }
+
+    /// Regression: only whole conversions told of it.
+    @Test func editedAndCutOneBitSoundIsToldOf() throws {
+        let tone = Signal.tone(1_000, rate: 2_822_400, frames: 282_240)
+        try Bytes.write(CraftedFile.dsf(tone), to: folder.path("a.dsf"))
+        let source = try OpenFile.reading(folder.path("a.dsf"))
+        func outcomes(_ request: Converter.Request, _ names: [String]) throws -> [Converter.Outcome] {
+            let outputs = try names.map { try OpenFile.creating(folder.path($0)) }
+            return try Converter(request).run(from: [source.descriptor], to: outputs.map(\.descriptor))
+        }
+        var piece = Piece(.source("a"))
+        piece.fadeIn = Fade(MediaTime(frames: 100, rate: 1_000))
+        var edited = Converter.Request(format: AudioFormat(container: .wav))
+        edited.timeline = Timeline(tracks: [.init(pieces: [piece])])
+        edited.inputs = [.init(name: "a", nameHint: "a.dsf")]
+        #expect(try outcomes(edited, ["a.wav"])[0].remarks.map(\.kind) == [.oneBitDecoded])
+        let middle = MediaTime(frames: 50, rate: 1_000)
+        var cut = Converter.Request(format: AudioFormat(container: .wav), nameHint: "a.dsf")
+        cut.furtherFormats = [AudioFormat(container: .wav)]
+        cut.outputRanges = [try .init(start: .zero, end: middle), try .init(start: middle, end: .positiveInfinity)]
+        for outcome in try outcomes(cut, ["b.wav", "c.wav"]) {
+            #expect(outcome.remarks.map(\.kind) == [.oneBitDecoded])
+        }
     }
 
     /// DTS music discs are sold and ripped as if they held PCM samples.

@@ -134,6 +134,11 @@ public final class CompositionReader {
         SourceLoss.remarks(main.reader, settingTags: settingTags)
     }
 
+    /// The remark that one-bit sound of a source became PCM with all of its noise.
+    func oneBitRemarks(in format: ResolvedFormat) -> [Remark] {
+        Array(sources.sources.lazy.flatMap { SampleRemarks.oneBit($0.track, in: format) }.prefix(1))
+    }
+
     /// The remark that mixed samples have fewer bits in `format` than in their sources; `nil` if they have not.
     func lostDepth(in format: ResolvedFormat) -> Remark? {
         let shape = shape

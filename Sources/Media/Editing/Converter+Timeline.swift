@@ -192,7 +192,9 @@ extension Converter {
         }
         return outputs.indices.map { index in
             let told = change?.encoded(findings[index])
-            let own = summaries[index].remarks + lostByUs + composition.remarks + depths[index]
+            let own =
+                summaries[index].remarks + lostByUs + composition.remarks + depths[index]
+                + composition.oneBitRemarks(in: formats[index])
             return Outcome(
                 source: track,
                 format: formats[index],

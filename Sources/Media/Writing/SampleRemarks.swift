@@ -73,10 +73,11 @@ enum SampleRemarks {
     /// The remark that one-bit sound became PCM at a rate that keeps all of its noise.
     static func oneBit(_ track: Track, in format: ResolvedFormat) -> [Remark] {
         guard track.codec.isOneBit, format.isLossless, format.sampleRateHz >= track.sampleRateHz else { return [] }
-        let (rate, lower) = (Figures.hertz(format.sampleRateHz), Figures.bitRate(track.sampleRateHz / 4))
+        var lower = track.sampleRateHz
+        while lower >= 4 * 44_100 { lower /= 2 }
         let detail =
-            "one-bit sound became PCM of \(format.bitDepth) bits at \(rate), most of it noise above hearing; "
-            + "--rate \(lower) leaves that out"
+            "one-bit sound became PCM of \(format.bitDepth) bits at \(Figures.hertz(format.sampleRateHz)), most of it noise "
+            + "above hearing; --rate \(lower) leaves most of that out"
         return [Remark(.oneBitDecoded, detail)]
     }
 
