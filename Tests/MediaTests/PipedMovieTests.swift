@@ -55,6 +55,37 @@ import Testing
         #expect(isSame || hasEdits)
     }
 
+    /// Regression: 1,024 frames at 48 kHz are 21 or 22 ms, and the last 21 ms were taken for 1,008 frames and padding.
+    @Test func durationsInMillisecondsShowNoPadding() throws {
+        let sound = Signal.noise(seed: 72, rate: 48_000, frames: 92 * 1_024, amplitude: 0.2).pcm(.s16)
+        let path = folder.path("a.mp4")
+        let flags = "+empty_moov+default_base_moof+frag_every_frame"
+        try FFmpeg.encode(sound, to: path, ["-c:a", "aac", "-movflags", flags])
+        var bytes = try Bytes.read(path)
+        func set(_ number: Int, at place: Int) {
+            bytes.replaceSubrange(place..<(place + 4), with: bigEndianBytes(Int64(number), count: 4))
+        }
+        func box(_ name: String, from start: Int) throws -> Int {
+            try #require(Bytes.find(name, in: bytes, from: start))
+        }
+        func milliseconds(_ packets: Int) -> Int { (packets * 1_024 + 24) / 48 }
+        set(1_000, at: try box("mdhd", from: 0) + 16)
+        var (packets, place) = (0, 0)
+        while let fragment = Bytes.find("moof", in: bytes, from: place) {
+            let (header, time) = (try box("tfhd", from: fragment), try box("tfdt", from: fragment))
+            // Version 1 of the time has 64 bits. The header states the duration of the one sample.
+            #expect(bytes[header + 7] & 0x3B == 0x38 && bytes[time + 4] == 1)
+            set(milliseconds(packets), at: time + 12)
+            set(milliseconds(packets + 1) - milliseconds(packets), at: header + 12)
+            (packets, place) = (packets + 1, fragment + 8)
+        }
+        #expect(packets == 93 && milliseconds(93) - milliseconds(92) == 21)
+        try Bytes.write(bytes, to: path)
+        let file = try Decoded.file(path)
+        #expect(file.frames == 93 * 1_024 && file.damage.isEmpty)
+        #expect(try decoded(bytes).frames == file.frames)
+    }
+
     @Test func randomAccessEndsWhereReadingDoes() throws {
         // A decoder's noise depends on where it began.
         _ = try bytes(["aac", "-aac_pns", "0"], "empty_moov+default_base_moof")

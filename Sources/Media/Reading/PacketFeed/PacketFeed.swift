@@ -114,7 +114,8 @@ struct PacketFeed: ~Copyable {
 
     /// Frames of padding in the last packet, which has `frames`, of a source that was read to its end.
     mutating func padding(inLast frames: Int64) -> Int64 {
-        guard mayHidePadding, !endsUnmarked,
+        // In a clock that rounds packets, the last one may be shorter without padding.
+        guard mayHidePadding, !endsUnmarked, stream.ticks(exactly: frames, rate: track.sampleRateHz) != nil,
             let ticks = demuxer.rules.movie?.lastDuration(ofTrack: stream.containerID, in: demuxer.source),
             let stated = stream.exactFrames(ticks, rate: track.sampleRateHz), (1..<frames).contains(stated)
         else { return 0 }
