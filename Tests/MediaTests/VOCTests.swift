@@ -117,4 +117,51 @@ import Testing
         let code = Converted.code { _ = try Decoded.descriptor(pipe.reading, nameHint: "a.voc") }
         #expect(code == nil || code == .sourceNotSeekable)
     }
+
+    /// Regression: behind the bytes that are kept of a pipe, silence was left out and repetitions were played once.
+    @Test func whatFollowsFarFromTheStartOfAPipeIsRefused() throws {
+        let start = [Self.samples(0..<100)] + Array(repeating: Self.block(2, Self.sound.bytes), count: 8)
+        let others: [[[UInt8]]] = [
+            [Self.silence(5_000)], [Self.repeating(2), Self.samples(0..<9)], [Self.samples(0..<9, divisor: 206)],
+        ]
+        for blocks in others {
+            let pipe = try FilledPipe.holding(file(start + blocks + [Self.samples(0..<9)]))
+            let error = #expect(throws: MediaError.self) { try Decoded.descriptor(pipe.reading, nameHint: "a.voc") }
+            #expect(error?.code == .sourceNotSeekable && error?.hint == "read it from a file")
+        }
+        let pipe = try FilledPipe.holding(file(start + [Self.block(5, [65, 0]), Self.samples(0..<9)]))
+        #expect(try Decoded.descriptor(pipe.reading, nameHint: "a.voc").frames == 240_109)
+    }
+
+    /// Regression: the block before the end of a repetition took 24 bits that did not hold its size.
+    @Test func theGreatestBlockBeforeARepetitionEndsIsRefused() throws {
+        let greatest = Self.block(1, [156, 0] + [UInt8](repeating: 128, count: 0xFF_FFFF - 2))
+        let blocks = [Self.repeating(2), greatest, Self.repeatEnd, Self.samples(0..<9)]
+        let error = #expect(throws: MediaError.self) { try read(blocks) }
+        #expect(error?.code == .unsupportedEditList && error?.detail.contains("behind a repetition") == true)
+    }
+
+    @Test func tooManyPartsAreRefusedByTheirNumber() throws {
+        let error = #expect(throws: MediaError.self) {
+            try read(Array(repeating: Self.samples(0..<9) + Self.silence(9), count: 5_001))
+        }
+        #expect(error?.code == .unsupportedEditList && error?.detail.contains("more than 10,000 parts") == true)
+    }
+
+    /// A trail finds the blocks in pieces of any length.
+    @Test(arguments: [1, 7, 5_000]) func aTrailSeesEachBlock(count: Int) {
+        func seen(_ blocks: [[UInt8]]) -> Bool {
+            let (bytes, trail) = (file(blocks), VOCTrail())
+            for start in stride(from: 0, to: bytes.count, by: count) {
+                Array(bytes[start...].prefix(count)).withUnsafeBufferPointer(trail.pass)
+            }
+            return trail.needsTimeLine
+        }
+        let plain = [Self.samples(0..<7_000), Self.block(2, Array(repeating: 3, count: 100)), Self.samples(0..<9)]
+        #expect(!seen(plain) && !seen(plain + [Self.block(4, [1, 2])]) && !seen([]))
+        #expect(seen(plain + [Self.silence(1)]) && seen([Self.repeating(3)] + plain) && seen(plain + [Self.repeatEnd]))
+        #expect(seen(plain + [Self.samples(0..<9, divisor: 155)]))
+        // What follows the last block is none.
+        #expect(!seen(plain + [[0], Self.silence(1)]))
+    }
 }

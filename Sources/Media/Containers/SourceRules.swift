@@ -9,6 +9,9 @@ import Conversion
 protocol SourceRules: Sendable {
     // MARK: Opening
 
+    /// Follows what passes of a pipe, and cannot be asked for again.
+    func follow(_ source: ByteSource)
+
     /// Whether a file that libav does not recognise, and that begins with `head`, is of this container. libav 7.1 does
     /// not recognise some headers whose sizes are zero.
     func recognises(_ head: [UInt8]) -> Bool
@@ -84,6 +87,9 @@ protocol SourceRules: Sendable {
     /// Whether the source stops without the end that the container requires.
     func lacksEnd(_ source: ByteSource) -> Bool
 
+    /// Whether a pipe, which has ended, has let pass sound or silence that libav leaves out. Of a file, opening shows it.
+    func hasHiddenSound(_ source: ByteSource) -> Bool
+
     /// Whether the source proves that it is whole and holds no frame of sound. `false` if its end may be missing.
     func provesEmpty(_ source: ByteSource) -> Bool
 
@@ -103,6 +109,7 @@ protocol SourceRules: Sendable {
 }
 
 extension SourceRules {
+    func follow(_ source: ByteSource) {}
     func recognises(_ head: [UInt8]) -> Bool { false }
     func isCertain(_ start: [UInt8]) -> Bool { false }
     func protectionMark(in source: ByteSource) -> String? { nil }
@@ -133,6 +140,7 @@ extension SourceRules {
     func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { nil }
     func isCut(_ source: ByteSource, _ stream: InputStream) -> Bool { false }
     func lacksEnd(_ source: ByteSource) -> Bool { false }
+    func hasHiddenSound(_ source: ByteSource) -> Bool { false }
     func provesEmpty(_ source: ByteSource) -> Bool { false }
 
     var movie: (any MovieRules)? { nil }

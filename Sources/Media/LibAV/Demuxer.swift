@@ -37,7 +37,7 @@ final class Demuxer {
             ?? Demuxer.recognise(source, nameHint: reading.nameHint)
         name = String(cString: format.pointee.name)
         rules = ContainerRegistry.rules(demuxer: name)
-        rules.movie?.follow(source)
+        rules.follow(source)
         extent = reading.raw == nil ? SoundExtent(source, rules, ignoringCount: reading.ignoresCount) : nil
         let cap = reading.raw == nil ? try TagCap(source, rules, container: name) : nil
         hidesTags = cap != nil

@@ -121,6 +121,7 @@ public final class PacketOutput {
     }
 
     private func checkEnd() throws {
+        try feed.refuseHiddenSound()
         remarks = feed.remarks
         defer { remarks += journal.remarks }
         if let error = feed.takeEarlyEnd() {

@@ -263,6 +263,7 @@ extension TrackOutput {
                 stream: track.index
             )
         }
+        try feed.refuseHiddenSound()
         remarks = feed.remarks
         journal.bear(feed.takeLoss())
         let length = feed.isJoined ? feed.joinedFrames.map(LengthPromise.exact) ?? .none : link.track.sourceLength

@@ -16,6 +16,7 @@ struct MP4: ContainerRules, MovieRules {
 
     var movie: (any MovieRules)? { self }
 
+    /// The boxes of a pipe tell whether the header knows all of the sound.
     func follow(_ source: ByteSource) { source.follow(with: BoxTrail()) }
 
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] { MP4Edits.patches(in: source) }

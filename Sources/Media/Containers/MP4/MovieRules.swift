@@ -1,8 +1,5 @@
 /// What only MP4 and its relatives have: an index of all packets, apart from them, and edit lists.
 protocol MovieRules: Sendable {
-    /// Follows the boxes of a pipe, which tell whether the header knows all of the sound.
-    func follow(_ source: ByteSource)
-
     /// A file whose long sample tables are read here and not by libav; `nil` if libav reads the whole file.
     func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie?
 

@@ -93,6 +93,18 @@ extension PacketFeed {
 
     // MARK: Sound that the header does not count
 
+    /// Throws if a pipe has let pass sound or silence that libav leaves out. Call it at the end of the source.
+    func refuseHiddenSound() throws {
+        guard track.edits == nil, demuxer.rules.hasHiddenSound(demuxer.source) else { return }
+        throw MediaError(
+            .sourceNotSeekable,
+            at: .decode,
+            "silence, repetitions or other sample rates follow far from the start of the pipe, and were not played",
+            stream: track.index,
+            hint: "read it from a file"
+        )
+    }
+
     /// The loss of what the header does not count, if that may be more than a second of sound, as far as it is known
     /// before the sound was read.
     var knownUncountedSound: Loss? {
