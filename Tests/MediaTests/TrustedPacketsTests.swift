@@ -76,6 +76,22 @@ import Testing
         #expect(concealed.damage.frames == 2 * 4_096 && concealed.summary.writtenFrames == 200_000 + 2 * 4_096)
     }
 
+    /// Regression: of a pipe, only the end of the source was looked at, and a range that ends before it had any silence.
+    @Test(arguments: [false, true]) func aRangeIsNotMadeOfSilence(fromPipe: Bool) throws {
+        let sound = Signal.noise(seed: 63, rate: 44_100, frames: 882_000, amplitude: 0.2).pcm(.s16)
+        let path = folder.path("gap.mka")
+        // Nine seconds after two.
+        try FFmpeg.encode(sound, to: path, ["-c:a", "flac", "-bsf:a", "setts=pts='if(gt(N,20),PTS+9000,PTS)'"])
+        let options = Reader.Options(nameHint: path, damage: .conceal)
+        let range = try MediaTimeRange(start: .zero, end: MediaTime(frames: 15, rate: 1))
+        let error = #expect(throws: MediaError.self) {
+            guard fromPipe else { return _ = try ReadBack.file(path, [range], options: options) }
+            let pipe = try FilledPipe.holding(Bytes.read(path))
+            _ = try ReadBack(descriptor: pipe.reading, [range], options: options)
+        }
+        #expect(error?.code == .concealRefused && error?.contradiction?.known == .clock)
+    }
+
     // MARK: Lengths that contradict the packets
 
     /// FLAC whose header promises `frames`, and the sound of all its packets.

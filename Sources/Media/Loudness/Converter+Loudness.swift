@@ -86,8 +86,8 @@ extension LoudnessChange {
         }
         if let encodedLUFS, abs(encodedLUFS - reachedLUFS) > Self.encodersTolerance {
             let detail =
-                "the output decodes to \(encodedLUFS.inTenths) LUFS, because its encoder left out part of the sound that "
-                + "had \(reachedLUFS.inTenths) LUFS; a higher bit rate keeps more"
+                "the output decodes to \(encodedLUFS.inTenths) LUFS, because its encoder changed the sound, which had "
+                + "\(reachedLUFS.inTenths) LUFS; a higher bit rate changes less"
             remarks.append(Remark(.loudnessMissed, detail))
         }
         return remarks

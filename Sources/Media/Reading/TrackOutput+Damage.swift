@@ -126,8 +126,8 @@ extension TrackOutput {
         try refuseClaims(beside: heard)
     }
 
-    /// The same at the end of a pipe.
-    private func refuseClaimsOfPipe() throws {
+    /// The same of a pipe, where the last range ends.
+    func refuseClaimsOfPipe() throws {
         guard feed.demuxer.source.size == nil, !journal.hasLostData else { return }
         try refuseClaims(beside: clock.reached - journal.claimedFrames)
     }
@@ -314,7 +314,6 @@ extension TrackOutput {
             try enter(loss)
         }
         journal.recordSuspicion()
-        try refuseClaimsOfPipe()
         remarks += journal.remarks
     }
 }

@@ -133,6 +133,7 @@ public final class TrackOutput {
                 }
             }
         }
+        try refuseClaimsOfPipe()
         return false
     }
 
