@@ -191,6 +191,12 @@ struct OverviewTests {
         let advice = "fetch the file again; --on-damage conceal keeps the length and fills the rest with silence"
         #expect(lines[4] == "truncated   \(advice)")
         #expect(run.errorText == "retry a group: sluice retry --code truncated --on-damage conceal\n")
+        for code in ["conceal_refused", "uncounted_sound"] {
+            let other = try LedgerBench()
+            _ = try await other.failedJob(code: code)
+            let advised = try other.run("errors").checked().errorText
+            #expect(advised == "retry a group: sluice retry --code \(code) --on-damage trust-packets\n")
+        }
         #expect(try bench.output("errors", "-q") == "truncated\nroom_crash\n")
         #expect(try bench.output("errors", "--batch", "3", "-q") == "room_crash\n")
         let records = try bench.records("errors")
