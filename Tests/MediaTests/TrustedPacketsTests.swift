@@ -24,8 +24,13 @@ import Testing
 
     // MARK: Times that contradict the packets
 
-    /// 200,000 frames whose table lets time pass in the middle, as for `packets` packets of ALAC, and their sound.
-    private func withGap(of packets: Int, _ codec: [String] = ["alac"]) throws -> (path: String, pcm: PCM) {
+    /// 200,000 frames whose table lets time pass in the middle, as for `packets` packets of ALAC, and their sound. The stated
+    /// length counts that time if `isCounted`.
+    private func withGap(
+        of packets: Int,
+        _ codec: [String] = ["alac"],
+        isCounted: Bool = true
+    ) throws -> (path: String, pcm: PCM) {
         let sound = Signal.noise(seed: 61, rate: 44_100, frames: 200_000, channels: 2, amplitude: 0.2).pcm(.s16)
         let path = folder.path("gap.m4a")
         try FFmpeg.encode(sound, to: path, ["-c:a"] + codec)
@@ -38,7 +43,7 @@ import Testing
         durations[durations.count / 2] += packets * 4_096
         bytes = try tables.written(durations: durations)
         let length = try #require(Bytes.find("mdhd", in: bytes)) + 20
-        let ticks = Int64(durations.reduce(0, +))
+        let ticks = Int64(durations.reduce(0, +)) - (isCounted ? 0 : Int64(packets * 4_096))
         bytes.replaceSubrange(length..<(length + 4), with: bigEndianBytes(ticks, count: 4))
         try Bytes.write(bytes, to: path)
         return (path, sound)
@@ -67,6 +72,17 @@ import Testing
     @Test func thePaddingBehindAGapIsNoSound() throws {
         let (path, _) = try withGap(of: 97, ["aac"])
         #expect(try outcome(path, .trustPackets).summary.writtenFrames == 201_024)
+    }
+
+    /// Regression: where the stated length does not count the gap, as much sound as that was taken for padding.
+    @Test(arguments: [1, 5, 97]) func aGapThatTheLengthDoesNotCountTakesNoSound(packets: Int) throws {
+        let (path, sound) = try withGap(of: packets, isCounted: false)
+        let trusted = try outcome(path, .trustPackets)
+        #expect(trusted.summary.writtenFrames == 200_000 && trusted.damage.frames == 0)
+        let isSame = try WAVFile.read(path: folder.path("out.wav")) == sound
+        #expect(isSame)
+        let (lossy, _) = try withGap(of: packets, ["aac"], isCounted: false)
+        #expect(try outcome(lossy, .trustPackets).summary.writtenFrames == 201_024)
     }
 
     /// A packet is less than 5 % of the sound.

@@ -111,7 +111,7 @@ public final class PacketOutput {
         if deliveredFrames == 0, front + Int64(end) >= frames { front = frames }
         soundStart += front
         rawFrames += frames
-        if let soundEnd = trustsPackets ? feed.paddingStart.map({ $0 - framesAhead }) : feed.soundEnd {
+        if let soundEnd = trustsPackets ? feed.paddingStart(framesAhead) : feed.soundEnd {
             end = max(end, Int(max(0, rawFrames - soundStart - soundEnd)))
         }
         let back = min(Int64(end), frames - front)

@@ -233,7 +233,8 @@ extension TrackOutput {
         guard feed.isCutWherePaddingBegins, journal.account.isEmpty || trustsPackets, let promised = length.frames
         else { return nil }
         // Trusted packets are sound behind the stated length, too.
-        let surplus = trustsPackets && feed.paddingStart == nil ? framesOfLink - promised : surplusFrames
+        let isAll = trustsPackets && feed.paddingStart(clock.followed) == nil
+        let surplus = isAll ? framesOfLink - promised : surplusFrames
         guard surplus > max(Int64(rate), Int64(track.paddingFrames ?? 0)) else { return nil }
         let held = MediaTime(frames: promised.addingSaturated(surplus), rate: rate)
         let rest = "\(Plural.count(surplus, "frame")) follow in its packets"

@@ -278,8 +278,7 @@ public final class TrackOutput {
     var soundEnd: Int64 {
         // Sound beyond the promised length is kept, except padding, and except frames after damage was recorded.
         let isPromised = !trustsPackets && !journal.account.isEmpty && feed.endsWhereItPromised
-        // The padding begins on the clock of the container, which trusted packets do not follow.
-        let padding = trustsPackets ? feed.paddingStart.map { $0 - clock.followed } : feed.soundEnd
+        let padding = trustsPackets ? feed.paddingStart(clock.followed) : feed.soundEnd
         let end = isPromised ? link.track.sourceLength.exactFrames : padding
         return end.map { link.place(of: $0, rate: clock.rate) } ?? .max
     }

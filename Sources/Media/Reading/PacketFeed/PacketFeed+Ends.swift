@@ -17,14 +17,21 @@ extension PacketFeed {
     /// Whether what follows the stated length can only be an encoder's padding.
     var isCutWherePaddingBegins: Bool { demuxer.rules.movie != nil && soundEnd != nil }
 
-    /// Where the padding begins; `nil` if more than a second of packets follows, which no encoder pads by.
-    var paddingStart: Int64? {
-        guard isCutWherePaddingBegins, let soundEnd, let held = indexedFrames, held > 0 else { return soundEnd }
-        let rest = held - Int64(track.primingFrames ?? 0) - soundEnd
-        return rest > max(Int64(track.sampleRateHz), Int64(track.paddingFrames ?? 0)) ? nil : soundEnd
+    /// Where the padding of trusted packets begins, `ahead` of which the container's clock has run; `nil` if it would be more
+    /// than a second, which no encoder pads by.
+    ///
+    /// The stated end may count the gaps of that clock: it does if the packets do not reach it.
+    func paddingStart(_ ahead: Int64) -> Int64? {
+        guard isCutWherePaddingBegins, let soundEnd, let held = indexedFrames, held > 0 else {
+            return soundEnd.map { $0 - ahead }
+        }
+        let last = counts.frames ?? Int64(stream.frameSize)
+        let whole = held + last - Int64(track.primingFrames ?? 0) - ahead
+        let start = soundEnd <= whole ? soundEnd : soundEnd - ahead
+        return whole - start > max(Int64(track.sampleRateHz), Int64(track.paddingFrames ?? 0)) ? nil : start
     }
 
-    /// Frames between the first and the last packet by libav's index; `nil` without one.
+    /// Frames from the first packet to the last one by libav's index; `nil` without one.
     private var indexedFrames: Int64? {
         guard let first = stream.indexEntry(0), let last = stream.lastIndexEntry else { return nil }
         let (ticks, overflows) = last.timestamp.subtractingReportingOverflow(first.timestamp)
