@@ -85,6 +85,17 @@ import Testing
         #expect(try outcome(lossy, .trustPackets).summary.writtenFrames == 201_024)
     }
 
+    /// Regression: what the stated length has beyond the packets was taken for a second gap, and the last part of the sound
+    /// for none.
+    @Test func theLastFramesAreARangeOfTheSource() throws {
+        let (path, sound) = try withGap(of: 97)
+        let start = MediaTime(frames: 190_000, rate: 44_100)
+        let range = try MediaTimeRange(start: start, end: .positiveInfinity)
+        let options = Reader.Options(nameHint: path, damage: .trustPackets)
+        let isSame = try ReadBack.file(path, [range], options: options).pcm.bytes == sound.cut(190_000..<200_000).bytes
+        #expect(isSame)
+    }
+
     /// A packet is less than 5 % of the sound.
     @Test func aShortGapIsFilledAsBefore() throws {
         let (path, _) = try withGap(of: 2)

@@ -89,7 +89,8 @@ extension TrackOutput {
             journal.record(loss.code, at: place, frames: 0)
             journal.ignore(contradiction)
         }
-        clock.follow(min(loss.frames, greatestLoss))
+        // Nothing follows what is missing at the end.
+        if loss.code != .truncated { clock.follow(min(loss.frames, greatestLoss)) }
     }
 
     private func refuseIfStrict(_ loss: Loss) throws {
