@@ -96,6 +96,21 @@ import Testing
         #expect(isSame)
     }
 
+    /// Regression: the remark was made at the end of the source, which a range may not reach.
+    @Test func whatIsIgnoredInARangeIsTold() throws {
+        let (path, sound) = try withGap(of: 97)
+        let source = try OpenFile.reading(path)
+        let output = try OpenFile.creating(folder.path("out.wav"))
+        let end = MediaTime(frames: 150_000, rate: 44_100)
+        let range = try MediaTimeRange(start: MediaTime(frames: 50_000, rate: 44_100), end: end)
+        var request = Converter.Request(format: AudioFormat(container: .wav), damage: .trustPackets, nameHint: path)
+        request.ranges = [range]
+        let outcome = try Converter(request).run(from: source.descriptor, to: output.descriptor)
+        #expect(outcome.remarks.map(\.kind) == [.containerIgnored] && outcome.damage.stretchCount == 1)
+        let isSame = try WAVFile.read(path: folder.path("out.wav")) == sound.cut(50_000..<150_000)
+        #expect(isSame)
+    }
+
     /// A packet is less than 5 % of the sound.
     @Test func aShortGapIsFilledAsBefore() throws {
         let (path, _) = try withGap(of: 2)

@@ -266,7 +266,7 @@ extension TrackOutput {
             )
         }
         try feed.refuseHiddenSound()
-        remarks = feed.remarks
+        remarksAtEnd = feed.remarks
         journal.bear(feed.takeLoss())
         let length = feed.isJoined ? feed.joinedFrames.map(LengthPromise.exact) ?? .none : link.track.sourceLength
         let isComplete = length.exactFrames.map { framesOfLink >= $0 } ?? false
@@ -316,6 +316,5 @@ extension TrackOutput {
             try enter(loss)
         }
         journal.recordSuspicion()
-        remarks += journal.remarks
     }
 }

@@ -10,7 +10,9 @@ public final class TrackOutput {
     /// The sound that was missing, and where.
     public var damage: DamageAccount { journal.account }
     /// Remarks about the source other than damage.
-    public internal(set) var remarks: [Remark] = []
+    public var remarks: [Remark] { remarksAtEnd + journal.remarks }
+    /// Those that are known at the end of the source.
+    var remarksAtEnd: [Remark] = []
 
     /// Packets sent to the decoder: the cost of a range.
     var decodedPackets = 0
