@@ -85,6 +85,17 @@ import Testing
         #expect(try outcome(lossy, .trustPackets).summary.writtenFrames == 201_024)
     }
 
+    /// Regression: frames that a packet has and its container does not were neither told nor missed.
+    @Test func aPacketWithOtherFramesThanStatedIsTold() throws {
+        let (path, sound) = try withGap(of: 5)
+        #expect(try error(path).contradiction?.known == .packetFrames)
+        let trusted = try outcome(path, .trustPackets)
+        let remark = try #require(trusted.remarks.first { $0.kind == .containerIgnored })
+        #expect(remark.detail.contains("24,576 frames in this packet; found: 4,096 frames"))
+        let isSame = try WAVFile.read(path: folder.path("out.wav")) == sound
+        #expect(isSame)
+    }
+
     /// Regression: what the stated length has beyond the packets was taken for a second gap, and the last part of the sound
     /// for none.
     @Test func theLastFramesAreARangeOfTheSource() throws {

@@ -207,7 +207,7 @@ public final class TrackOutput {
             return try bear(Loss(code: .corruptStream, frames: one, detail: "part of a packet is missing"))
         }
         try feed.markPadding(in: &packet)
-        journal.expect(trustsPackets ? nil : try feed.exactFrames(of: packet), at: clock.decoded)
+        journal.expect(try feed.exactFrames(of: packet), at: clock.decoded)
         decodedPackets += 1
         sound?.add(packet)
         try decoder.send(packet)
@@ -227,7 +227,7 @@ public final class TrackOutput {
         lastFrameCount = block.frameCount
         feed.noteBlock(of: block.frameCount)
         let excess = journal.excess(ofBlock: block.frameCount, padding: skip.end, at: clock.decoded)
-        if excess > 0 { block.trim(front: 0, back: excess) }
+        if excess > 0, !trustsPackets { block.trim(front: 0, back: excess) }
         let start = clock.place
         let (front, back) = clock.count(
             TrackClock.Block(
