@@ -90,9 +90,10 @@ import Testing
         var journal = DamageJournal()
         journal.note(claim)
         #expect(!journal.hasLostData)
-        journal.claim(30, claim)
-        journal.claim(10, claim)
-        #expect(journal.claimedFrames == 40 && journal.firstClaim?.detail == "gap")
+        journal.claim(30, claim, at: 7)
+        journal.claim(10, claim, at: 90)
+        #expect(journal.claimedFrames == 40 && journal.firstClaim?.loss.detail == "gap")
+        #expect(journal.firstClaim?.place == 7)
         journal.note(loss(5))
         #expect(journal.hasLostData)
     }

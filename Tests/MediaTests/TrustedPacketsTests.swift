@@ -143,6 +143,8 @@ import Testing
             _ = try ReadBack(descriptor: pipe.reading, [range], options: options)
         }
         #expect(error?.code == .concealRefused && error?.contradiction?.known == .clock)
+        // It names the gap, and not the place at which it was judged.
+        #expect(error?.frame.map { $0 < 132_300 } == true)
     }
 
     // MARK: Lengths that contradict the packets

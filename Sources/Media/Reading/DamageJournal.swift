@@ -17,8 +17,8 @@ struct DamageJournal {
     private(set) var hasLostData = false
     /// Frames of silence for what only the container says is missing.
     private(set) var claimedFrames: Int64 = 0
-    /// The first loss of this kind.
-    private(set) var firstClaim: Loss?
+    /// The first loss of this kind, and its place.
+    private(set) var firstClaim: (loss: Loss, place: Int64)?
     /// Whether the account is complete: all damage of the source was recorded, and is met again from now on.
     private(set) var isClosed = false
 
@@ -103,10 +103,10 @@ struct DamageJournal {
     mutating func noteLostData() { hasLostData = true }
 
     /// Counts silence for what only the container says is missing.
-    mutating func claim(_ frames: Int64, _ loss: Loss) {
+    mutating func claim(_ frames: Int64, _ loss: Loss, at place: Int64) {
         guard !isClosed else { return }
         claimedFrames = claimedFrames.addingSaturated(frames)
-        firstClaim = firstClaim ?? loss
+        firstClaim = firstClaim ?? (loss, place)
     }
 
     /// Records that the packets were trusted and not the container.

@@ -109,7 +109,7 @@ extension TrackOutput {
             let detail =
                 "\(MediaTime(frames: concealed, rate: rate)) of silence would replace missing sound, in a source with "
                 + "only \(MediaTime(frames: heard, rate: rate)) of sound"
-            throw refusal(.implausibleLength, detail, loss)
+            throw refusal(.implausibleLength, detail, loss, at: frame)
         }
         try refuseSilenceForClaims(frames, loss, heard)
     }
@@ -121,7 +121,7 @@ extension TrackOutput {
             return
         }
         if loss.code == .truncated, feed.isCut { return }
-        journal.claim(frames, loss)
+        journal.claim(frames, loss, at: frame)
         // How much follows in a pipe is known at its end.
         if feed.demuxer.source.size == nil, loss.code != .truncated { return }
         try refuseClaims(beside: heard)
@@ -134,7 +134,7 @@ extension TrackOutput {
     }
 
     private func refuseClaims(beside heard: Int64) throws {
-        guard let loss = journal.firstClaim else { return }
+        guard let (loss, place) = journal.firstClaim else { return }
         let (rate, claimed) = (track.sampleRateHz, journal.claimedFrames)
         let whole = heard.addingSaturated(claimed)
         guard ConcealLimit.refuses(claimed, of: whole, rate) else { return }
@@ -142,11 +142,12 @@ extension TrackOutput {
         let detail =
             "silence would fill \(share) % of the result (\(MediaTime(frames: claimed, rate: rate)) of "
             + "\(MediaTime(frames: whole, rate: rate))), although all packets of the source decode; \(loss.detail)"
-        throw refusal(.concealRefused, detail, loss)
+        throw refusal(.concealRefused, detail, loss, at: place)
     }
 
-    private func refusal(_ code: FailureCode, _ detail: String, _ loss: Loss) -> MediaError {
-        var error = MediaError(code, at: .decode, detail, stream: track.index, position: position, frame: frame)
+    private func refusal(_ code: FailureCode, _ detail: String, _ loss: Loss, at frame: Int64) -> MediaError {
+        let place = MediaTime(frames: frame, rate: track.sampleRateHz)
+        var error = MediaError(code, at: .decode, detail, stream: track.index, position: place, frame: frame)
         error.contradiction = loss.evidence
         return error
     }
