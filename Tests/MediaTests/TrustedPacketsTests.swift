@@ -225,6 +225,18 @@ import Testing
         #expect(remark.detail.contains("82300 frames follow in its packets"))
     }
 
+    /// Regression: the stated length refused ranges of sound that the packets have.
+    @Test func aRangeBehindTheStatedLengthIsRead() throws {
+        let (path, sound) = try withPacketsBehindItsLength()
+        let options = Reader.Options(nameHint: path, damage: .trustPackets)
+        let start = MediaTime(frames: 100_000, rate: 44_100)
+        let range = try MediaTimeRange(start: start, end: .positiveInfinity)
+        let isSame = try ReadBack.file(path, [range], options: options).pcm.bytes == sound.cut(100_000..<132_300).bytes
+        #expect(isSame)
+        let beyond = try MediaTimeRange(start: MediaTime(frames: 4, rate: 1), end: .positiveInfinity)
+        #expect(Converted.code { _ = try ReadBack.file(path, [beyond], options: options) } == .rangeOutsideSource)
+    }
+
     /// Regression: a copy planned the frames that the header states, and so counted too many.
     @Test func packetsBehindTheStatedLengthAreCopied() throws {
         let (path, sound) = try withPacketsBehindItsLength()

@@ -141,6 +141,16 @@ import Testing
         #expect(error?.code == .unsupportedEditList && error?.detail.contains("behind a repetition") == true)
     }
 
+    /// Regression: the parts that are missing were refused as a range that nobody had asked for.
+    @Test func trustedBlocksEndWithTheFile() throws {
+        let bytes = file([Self.samples(0..<7_000), Self.silence(5_000), Self.samples(7_000..<30_000)])
+        try Bytes.write(Array(bytes.prefix(20_000)), to: folder.path("a.voc"))
+        let read = try Decoded.file(folder.path("a.voc"), damage: .trustPackets)
+        let found = part(0..<7_000) + quiet(5_000) + part(7_000..<30_000)
+        let isSame = read.frames > 12_000 && read.bytes == Array(found.prefix(read.frames))
+        #expect(isSame && read.damage.stretches.map(\.code) == [.truncated])
+    }
+
     @Test func tooManyPartsAreRefusedByTheirNumber() throws {
         let error = #expect(throws: MediaError.self) {
             try read(Array(repeating: Self.samples(0..<9) + Self.silence(9), count: 5_001))

@@ -216,7 +216,9 @@ public final class Reader {
             let rate = track.sampleRateHz
             let start = range.start.frames(atRate: rate)?.frames ?? 0
             let end = range.isOpenEnded ? Int64.max : range.end.frames(atRate: rate)?.frames ?? Int64.max
-            let last = track.length.exactFrames
+            // Trusted packets show at the end how long the sound is. An edit list plays nothing beyond its own.
+            let isTrusted = options.damage == .trustPackets && track.edits == nil
+            let last = isTrusted ? nil : track.length.exactFrames
             if start < 0 || start > end || last.map({ start > $0 || (end > $0 && end != .max) }) == true {
                 throw MediaError(
                     .rangeOutsideSource,
