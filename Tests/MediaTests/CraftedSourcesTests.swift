@@ -61,23 +61,25 @@ import Testing
         let tone = Signal.tone(1_000, rate: 2_822_400, frames: 282_240)
         try Bytes.write(CraftedFile.dsf(tone), to: folder.path("a.dsf"))
         let source = try OpenFile.reading(folder.path("a.dsf"))
-        func outcomes(_ request: Converter.Request, _ names: [String]) throws -> [Converter.Outcome] {
-            let outputs = try names.map { try OpenFile.creating(folder.path($0)) }
-            return try Converter(request).run(from: [source.descriptor], to: outputs.map(\.descriptor))
-        }
+        let whole = try OpenFile.creating(folder.path("a.wav"))
+        let first = try OpenFile.creating(folder.path("b.wav"))
+        let second = try OpenFile.creating(folder.path("c.wav"))
         var piece = Piece(.source("a"))
         piece.fadeIn = Fade(MediaTime(frames: 100, rate: 1_000))
         var edited = Converter.Request(format: AudioFormat(container: .wav))
         edited.timeline = Timeline(tracks: [.init(pieces: [piece])])
         edited.inputs = [.init(name: "a", nameHint: "a.dsf")]
-        #expect(try outcomes(edited, ["a.wav"])[0].remarks.map(\.kind) == [.oneBitDecoded])
+        let faded = try Converter(edited).run(from: [source.descriptor], to: whole.descriptor)
+        #expect(faded.remarks.map(\.kind) == [.oneBitDecoded])
+
         let middle = MediaTime(frames: 50, rate: 1_000)
         var cut = Converter.Request(format: AudioFormat(container: .wav), nameHint: "a.dsf")
         cut.furtherFormats = [AudioFormat(container: .wav)]
-        cut.outputRanges = [try .init(start: .zero, end: middle), try .init(start: middle, end: .positiveInfinity)]
-        for outcome in try outcomes(cut, ["b.wav", "c.wav"]) {
-            #expect(outcome.remarks.map(\.kind) == [.oneBitDecoded])
-        }
+        cut.outputRanges = [
+            try MediaTimeRange(start: .zero, end: middle), try MediaTimeRange(start: middle, end: .positiveInfinity),
+        ]
+        let pieces = try Converter(cut).run(from: [source.descriptor], to: [first.descriptor, second.descriptor])
+        #expect(pieces.map { $0.remarks.map(\.kind) } == [[.oneBitDecoded], [.oneBitDecoded]])
     }
 
     /// DTS music discs are sold and ripped as if they held PCM samples.
