@@ -41,7 +41,13 @@ extension Converter {
         }
         let span = ranges[0].union(ranges[ranges.count - 1])
         let output = try reader.samples(of: track, ranges: span == .whole ? [] : [span])
-        let budget = BudgetWatch(request.budget, track: track, sourceBytes: reader.sourceBytes, since: cpuAtStart)
+        let budget = BudgetWatch(
+            request.budget,
+            track: track,
+            sourceBytes: reader.sourceBytes,
+            since: cpuAtStart,
+            outputs: OutputSound(ofParts: formats)
+        )
         try Pump(from: output, to: cutter).run(within: budget, report: report)
         let summaries = try cutter.finish()
         let findings = try findings(summaries, formats, destinations, cpuAtStart) { verified, whole in

@@ -169,7 +169,8 @@ public struct Converter: Sendable {
             request.budget,
             track: track,
             sourceBytes: reader.sourceBytes,
-            since: cpuAtStart
+            since: cpuAtStart,
+            outputs: OutputSound(ofAll: formats)
         )
         let inputs = try outputs.map { try $0.writer.samples() }
         var change: LoudnessChange?

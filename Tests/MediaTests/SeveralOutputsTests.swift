@@ -177,6 +177,78 @@ import Testing
         _ = try run(input, [formats[0]]) { $0.budget.outputBytes = 200_000 }
     }
 
+    @Test func theLimitOfSecondsCountsAllOutputs() throws {
+        // Nine seconds.
+        let input = try write(.s16, frames: 400_000)
+        let error = try #require(throws: MediaError.self) {
+            try run(input, Array(Self.formats.prefix(3))) { $0.budget.decodedSeconds = 20 }
+        }
+        #expect(error.code == .decodedSecondsExceeded && error.detail.contains("3 outputs"), "\(error)")
+        let frame = try #require(error.frame)
+        #expect((20 * 44_100 / 3...8 * 44_100).contains(frame))
+        _ = try run(input, Array(Self.formats.prefix(2))) { $0.budget.decodedSeconds = 20 }
+    }
+
+    @Test func partsOfASourceCountOnce() throws {
+        let input = try write(.s16, frames: 400_000)
+        let middle = MediaTime(frames: 200_000, rate: 44_100)
+        let start = MediaTime(frames: 0, rate: 44_100)
+        let parts = [try MediaTimeRange(start: start, end: middle), try MediaTimeRange(startingAt: middle)]
+        _ = try run(input, Array(Self.formats.prefix(2))) {
+            $0.outputRanges = parts
+            $0.budget.decodedSeconds = 10
+        }
+    }
+
+    /// What was decoded is 8 kB, which would become 1.6 GB in each output, and the limit 256 MiB.
+    @Test func theRatioCountsWhatTheSourceBecomesInAllOutputs() throws {
+        let input = folder.path("slow.wav")
+        try WAVFile.write(Signal.noise(seed: 4, rate: 4, frames: 4_096).pcm(.s16), to: input)
+        let format = AudioFormat(container: .wav, sampleRateHz: 192_000, bitDepth: 64, sampleKind: .float)
+        let error = try #require(throws: MediaError.self) {
+            try run(input, [format, format]) { $0.budget.expansionRatio = 2_000 }
+        }
+        #expect(error.code == .expansionExceeded && error.detail.contains("2 outputs"), "\(error)")
+    }
+
+    @Test func theRatioCountsTheBytesOfAllSamples() throws {
+        func resolved(_ format: AudioFormat) throws -> ResolvedFormat {
+            let shape = AudioShape(
+                sampleRateHz: 4,
+                channelCount: 1,
+                bitDepth: 16,
+                codecName: "pcm_s16le",
+                isLossless: true
+            )
+            return try format.resolved(for: shape)
+        }
+        // For each frame of the source 12,000 of two bytes, and 2,000 of a lossy codec, which count as much.
+        let formats = [
+            try resolved(AudioFormat(container: .flac, sampleRateHz: 48_000)),
+            try resolved(AudioFormat(container: .mp3, sampleRateHz: 8_000)),
+        ]
+        func watch(_ outputs: OutputSound, _ sourceBytes: Int64 = 54_000) -> BudgetWatch {
+            BudgetWatch(
+                Budget(expansionRatio: 2_000),
+                rateHz: 4,
+                frameBytes: 2,
+                sourceBytes: sourceBytes,
+                since: .zero,
+                outputs: outputs
+            )
+        }
+        func holds(_ watch: BudgetWatch, _ most: Int64) throws {
+            try watch.checkSound(frames: most, rate: 4)
+            #expect(throws: MediaError.self) { try watch.checkSound(frames: most + 1, rate: 4) }
+            #expect(throws: MediaError.self) { try watch.check(frames: most + 1, rate: 4) }
+        }
+        let free: Int64 = 256 << 20
+        try holds(watch(OutputSound(ofAll: formats)), free / (2 * 14_000))
+        try holds(watch(OutputSound(ofParts: formats)), free / (2 * 12_000))
+        try holds(watch(.none), free / 2)
+        try holds(watch(OutputSound(ofAll: formats), 1 << 20), (2_000 << 20) / (2 * 14_000))
+    }
+
     @Test func verificationAdvancesOverAllOutputs() throws {
         let input = try write(.s16, frames: 400_000)
         var verified: [Int64] = []

@@ -86,7 +86,7 @@ enum TenantsCommand {
     private static let jobAudio = Option<TimeCeiling>(
         "job-audio",
         .timeCeiling,
-        "most decoded audio of a job; none: the worker's limit",
+        "most audio of a job, in all outputs; none: the worker's limit",
         in: .work
     )
     private static let maxOutputs = Option<Ceiling>(

@@ -136,15 +136,18 @@ extension FailureSection {
             .decodedSecondsExceeded: .init(
                 .permanent,
                 [.decode, .finish],
-                "More sound was decoded than `decodedSeconds` allows.",
+                "More sound was decoded than `decodedSeconds` allows, or all outputs together hold more.",
                 cause: "headers that claim too much, files made to expand",
                 advice: "raise decodedSeconds in the recipe"
             ),
             .expansionExceeded: .init(
                 .permanent,
                 [.decode],
-                "Beyond 256 MiB, each byte of the source was decoded to more bytes than `expansionRatio` allows.",
-                cause: "files made to expand; hours of digital silence",
+                """
+                Beyond 256 MiB, each byte of the source became more bytes of samples than `expansionRatio` allows: \
+                decoded, or in all outputs together.
+                """,
+                cause: "files made to expand; hours of digital silence; sample rates of a few hertz",
                 advice: "raise expansionRatio in the recipe"
             ),
             .cpuExceeded: .init(

@@ -215,9 +215,9 @@ extension Recipe {
     public struct Limits: Sendable, Hashable, Encodable {
         /// Size of one output in bytes.
         public var outputBytes: Int64?
-        /// Seconds of sound that the decoder delivers.
+        /// Seconds of sound that the decoder delivers, and that all outputs together hold.
         public var decodedSeconds: Int?
-        /// Decoded bytes for each byte of the source.
+        /// Bytes of samples for each byte of the source: decoded, and of all outputs together.
         public var expansionRatio: Double?
         /// Seconds of processor time.
         public var cpuSeconds: Int?

@@ -236,7 +236,7 @@ extension JobCeilings: LedgerRecord {
         .maybe("wallSeconds", \.wallSeconds, .whole, "of time for a job"),
         .maybe("cpuSeconds", \.cpuSeconds, .whole, "of processor time"),
         .maybe("outputBytes", \.outputBytes, .whole, "of its outputs"),
-        .maybe("decodedSeconds", \.decodedSeconds, .whole, "of decoded audio"),
+        .maybe("decodedSeconds", \.decodedSeconds, .whole, "of audio, decoded and in all outputs"),
     ]
 }
 

@@ -157,7 +157,8 @@ extension Converter {
             return writerOptions(main, stating: stated, ofOutput: index, sourceIsLossless: isLossless)
         }
         let (inputs, budget) = (
-            try outputs.map { try $0.writer.samples() }, budgetWatch(output.clockRateHz, cpuAtStart)
+            try outputs.map { try $0.writer.samples() },
+            budgetWatch(output.clockRateHz, cpuAtStart, OutputSound(ofAll: formats))
         )
         var change: LoudnessChange?
         if let measurement = measurements.loudness {
@@ -209,8 +210,15 @@ extension Converter {
     }
 
     /// A timeline may repeat its sources, so their size sets no bound.
-    private func budgetWatch(_ rate: Int, _ cpuAtStart: Duration) -> BudgetWatch {
-        BudgetWatch(request.budget, rateHz: rate, frameBytes: 1, sourceBytes: nil, since: cpuAtStart)
+    private func budgetWatch(_ rate: Int, _ cpuAtStart: Duration, _ outputs: OutputSound = .none) -> BudgetWatch {
+        BudgetWatch(
+            request.budget,
+            rateHz: rate,
+            frameBytes: 1,
+            sourceBytes: nil,
+            since: cpuAtStart,
+            outputs: outputs
+        )
     }
 }
 

@@ -35,7 +35,8 @@ extension Converter {
                 ),
                 track: track,
                 sourceBytes: reader.sourceBytes,
-                since: cpuAtStart
+                since: cpuAtStart,
+                outputs: OutputSound(ofAll: [formats.finest])
             )
             return (output, budget)
         }

@@ -101,6 +101,7 @@ public final class Pump {
         var nextReport: Int64 = 0
         while try output.next(into: &block) {
             let reached = block.position + Int64(block.frameCount)
+            try budget?.checkSound(frames: output.deliveredFrames, rate: rate)
             var bytes: Int64 = 0
             for (index, input) in inputs.enumerated() {
                 // An input changes nothing in the samples of a block, so the next one gets them as they were.

@@ -92,6 +92,24 @@ import Testing
         await slot.close()
     }
 
+    /// The limit counts what 8 kB become, and ends the job before that is computed: a block of this source may last for
+    /// minutes.
+    @Test func expansionByResampling() async throws {
+        let path = bench.folder.path("slow.wav")
+        try WAVFile.write(Signal.noise(seed: 4, rate: 4, frames: 4_096).pcm(.s16), to: path)
+        let failure = try await failure(.init(), from: path) {
+            $0.outputs[0].format = AudioFormat(
+                container: .wav,
+                sampleRateHz: 192_000,
+                bitDepth: 64,
+                sampleKind: .float
+            )
+            $0.limits = nil
+        }
+        #expect(failure.failure.code == "expansion_exceeded" && !failure.isRoomDeath, "\(failure)")
+        #expect(try Bytes.size(of: bench.folder.path("out.wav")) < 300 << 20)
+    }
+
     /// `elapsed` is the time that the slot counts, which it does only while it watches.
     @Test func wallSeconds() async throws {
         for failure in [try await failure(.init(wallSeconds: 2)), try await scanFailure(.init(wallSeconds: 2))] {
