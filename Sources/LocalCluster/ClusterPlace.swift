@@ -7,6 +7,8 @@ package struct ClusterPlace: Sendable {
     package let folder: String
     /// Holds the server's socket, and those of parts that are being started.
     package let sockets: String
+    /// The user's home, of which the cluster uses the files; `nil` if it is unknown.
+    let home: String?
     /// The account for PostgreSQL, which refuses to run as root; `nil` means the user's own account.
     let account: Account?
 
@@ -56,7 +58,33 @@ package struct ClusterPlace: Sendable {
         logLimit = max(PartLog.smallestLimit, limit ?? PartLog.usualLimit)
         account = isRoot ? try Self.postgresAccount() : nil
         sockets = Self.socketFolder(environment, folder, isRoot: isRoot)
+        home = Self.home(environment)
     }
+
+    /// The folder that HOME names, or else that of the user's account.
+    private static func home(_ environment: [String: String]) -> String? {
+        var candidates = [environment["HOME"]]
+        if let entry = getpwuid(geteuid()), let folder = entry.pointee.pw_dir {
+            candidates.append(String(validatingCString: folder))
+        }
+        return candidates.lazy.compactMap(\.self).first { path in
+            var facts = stat()
+            return path.hasPrefix("/") && stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+        }
+    }
+
+    /// The roots of a cluster that nobody has given any, as options of the worker: the user's home.
+    ///
+    /// A cluster of release 0.1 keeps `/`, because its jobs name their files from there. The supervisor records roots
+    /// before there is a data folder, so a folder without recorded roots belongs to such a cluster. Empty if the home is
+    /// unknown.
+    var usualRoots: [String] {
+        if access(data, F_OK) == 0 { return [Self.root(at: "/")] }
+        return home.map { [Self.root(at: $0)] } ?? []
+    }
+
+    /// `local`, which commands use where no roots are named.
+    private static func root(at path: String) -> String { "local=\(path)" }
 
     /// The variable that sets the size limit of a log in bytes, for machines with little disk space.
     static let logLimitVariable = "SLUICE_LOG_BYTES"

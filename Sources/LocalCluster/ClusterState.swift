@@ -7,8 +7,10 @@ package struct ClusterState: Sendable, Codable, Equatable {
     package var postgres: ProcessIdentity?
     package var coordinator: ProcessIdentity?
     package var worker: ProcessIdentity?
-    /// The number of slots that the worker was started with.
+    /// The number of slots that the worker was started with; `nil` while it starts.
     package var slots: Int?
+    /// The roots of the worker and the coordinator, as in their options; `nil` before the first start.
+    package var roots: [String]?
     /// Whether all parts have been started and the ledger is up to date.
     var isReady = false
     /// Why the start failed, if it did.
@@ -22,12 +24,20 @@ package struct ClusterState: Sendable, Codable, Equatable {
     }
 
     func write(_ place: ClusterPlace) throws(ClusterError) { try JSONFile.write(self, to: place.state) }
+
+    /// Whether the worker runs with so many slots and these roots; `nil` stands for any.
+    func has(_ slots: Int?, _ roots: [String]?) -> Bool {
+        guard let running = self.slots else { return false }
+        return slots ?? running == running && roots ?? self.roots == self.roots
+    }
 }
 
 /// The settings that the user asked for, kept for the next start.
 struct ClusterWishes: Sendable, Codable, Equatable {
     /// Number of conversions at one time; `nil` means one per core.
     var slots: Int?
+    /// The roots, as in options of the worker; `nil` means those of the last start, and at first the user's home.
+    var roots: [String]?
 
     static func read(_ place: ClusterPlace) -> ClusterWishes {
         JSONFile.read(ClusterWishes.self, place.wishes) ?? ClusterWishes()

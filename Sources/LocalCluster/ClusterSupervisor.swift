@@ -60,11 +60,20 @@ package final class ClusterSupervisor {
     private func start() throws(ClusterError) {
         state.supervisor = ProcessIdentity(of: getpid())
         (state.isReady, state.problem, state.hint) = (false, nil, nil)
+        // Before there is a data folder; see `usualRoots`.
+        if state.roots == nil, !place.usualRoots.isEmpty { state.roots = place.usualRoots }
         try state.write(place)
+        guard !roots.isEmpty else {
+            throw ClusterError(
+                "your home folder is unknown, of which the private cluster would use the files",
+                hint: "name other folders: sluice up --root NAME=PATH"
+            )
+        }
         try server.make()
         try startPostgres()
         try migrate()
-        try startUntilReady([.coordinator, .worker].filter { !isAlive($0) })
+        try fulfilWishes()
+        state.slots = state.slots ?? slots
         state.isReady = true
         try state.write(place)
         say("ready")
@@ -125,6 +134,9 @@ package final class ClusterSupervisor {
         try state.write(place)
     }
 
+    /// The roots that the next worker and coordinator get.
+    private var roots: [String] { wishes.roots ?? state.roots ?? [] }
+
     /// How many the next worker gets.
     private var slots: Int { wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
@@ -144,7 +156,7 @@ package final class ClusterSupervisor {
         case .coordinator:
             // The private cluster does not use the settings of the machine's services.
             started = try Daemon.start(
-                [program, "coordinator", "--config", "/dev/null", "--root", "local=/"],
+                [program, "coordinator", "--config", "/dev/null"] + roots.flatMap { ["--root", $0] },
                 log: place.coordinatorLog.path,
                 variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.coordinatorLog.path]
                     .merging(manager) { $1 }
@@ -153,7 +165,7 @@ package final class ClusterSupervisor {
         case .worker:
             started = try Daemon.start(
                 [program, "worker", "--config", "/dev/null", "--name", "local", "--slots", "\(slots)"]
-                    + ["--root", "local=/"] + workerOptions,
+                    + roots.flatMap { ["--root", $0] } + workerOptions,
                 log: place.workerLog.path,
                 variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.workerLog.path]
                     .merging(manager) { $1 }
@@ -192,7 +204,9 @@ package final class ClusterSupervisor {
             var longest = WaitTime.milliseconds(1_000)
             switch sigtimedwait(&listened, nil, &longest) {
             case SIGTERM, SIGINT: isEnding = true
-            case SIGHUP: try takeWishes()
+            case SIGHUP:
+                wishes = ClusterWishes.read(place)
+                try fulfilWishes()
             default: break
             }
             var status: Int32 = 0
@@ -219,13 +233,25 @@ package final class ClusterSupervisor {
         server.removeOldLogs()
     }
 
-    private func takeWishes() throws(ClusterError) {
-        wishes = ClusterWishes.read(place)
-        guard let slots = wishes.slots, slots != state.slots, let worker = state.worker else { return }
-        say("restarting the worker with \(Plural.count(slots, "slot"))")
-        worker.send(SIGTERM)
-        _ = try worker.waitForEnd(.seconds(40))
-        try startUntilReady([.worker])
+    /// Starts the worker and the coordinator: those that are not running, and those that were started with other slots or
+    /// roots than the user wants.
+    private func fulfilWishes() throws(ClusterError) {
+        let isMoved = roots != state.roots
+        let isResized = wishes.slots.map { $0 != state.slots } ?? false
+        let parts = [Part.coordinator, .worker].filter { part in
+            isMoved || (isResized && part == .worker) || !isAlive(part)
+        }
+        let outdated = parts.filter { isAlive($0) }
+        if !outdated.isEmpty {
+            let names = outdated.map(\.rawValue).joined(separator: " and ")
+            say("restarting \(names) with \(Plural.count(slots, "slot")) and \(roots.joined(separator: " "))")
+        }
+        for part in outdated { process(of: part)?.send(SIGTERM) }
+        for part in outdated { _ = try process(of: part)?.waitForEnd(.seconds(40)) }
+        // Until the worker is ready, for a command that waits for it.
+        if parts.contains(.worker) { state.slots = nil }
+        state.roots = roots
+        try startUntilReady(parts)
     }
 
     /// Writes a line to the log.

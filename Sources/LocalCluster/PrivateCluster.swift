@@ -16,22 +16,26 @@ package struct PrivateCluster: Sendable {
     /// Longer than the first initdb takes on a slow disk.
     private static let patience = Duration.seconds(60)
 
-    /// Starts what is not running, and waits until the ledger can be used. Calls `onWait` about every 20 ms
-    /// meanwhile.
-    package func ensureRunning(slots: Int? = nil, onWait: () -> Void = {}) throws(ClusterError) -> ClusterState {
-        if slots == nil, let state = runningState() { return state }
+    /// The roots of the cluster, as in options of its worker: those that it has, or that its first start will give it.
+    package var roots: [String] {
+        ClusterWishes.read(place).roots ?? ClusterState.read(place).roots ?? place.usualRoots
+    }
+
+    /// Starts what is not running, and waits until the ledger can be used. `slots` and `roots` hold from now on, unless they
+    /// are `nil`. Calls `onWait` about every 20 ms meanwhile.
+    package func ensureRunning(
+        slots: Int? = nil,
+        roots: [String]? = nil,
+        onWait: () -> Void = {}
+    ) throws(ClusterError) -> ClusterState {
+        let isChange = slots != nil || roots != nil
+        if !isChange, let state = runningState() { return state }
         try place.prepare()
-        if let slots {
-            var wishes = ClusterWishes.read(place)
-            wishes.slots = slots
-            try wishes.write(place)
-            // Make the supervisor read the wishes again.
-            if SupervisorLock.isHeld(place) { ClusterState.read(place).supervisor?.send(SIGHUP) }
-        }
+        if isChange { try wish(slots, roots) }
         var supervisor = SupervisorLock.isHeld(place) ? nil : try startSupervisor()
         let deadline = ContinuousClock.now + Self.patience
         while ContinuousClock.now < deadline {
-            if let state = runningState(), slots == nil || state.slots == slots { return state }
+            if let state = runningState(), !isChange || state.has(slots, roots) { return state }
             let state = ClusterState.read(place)
             if let started = supervisor, !started.isAlive {
                 // Another supervisor may have taken the lock first; it now runs the cluster.
@@ -57,6 +61,23 @@ package struct PrivateCluster: Sendable {
         )
     }
 
+    /// Records what the user asks for, and has the supervisor read it.
+    private func wish(_ slots: Int?, _ roots: [String]?) throws(ClusterError) {
+        var wishes = ClusterWishes.read(place)
+        wishes.slots = slots ?? wishes.slots
+        wishes.roots = roots ?? wishes.roots
+        let isSupervised = SupervisorLock.isHeld(place)
+        let state = ClusterState.read(place)
+        if isSupervised, roots != nil, state.isReady, state.roots == nil {
+            throw ClusterError(
+                "the private cluster was started by an earlier release, which cannot change its roots",
+                hint: "run \"sluice down\" first"
+            )
+        }
+        try wishes.write(place)
+        if isSupervised { state.supervisor?.send(SIGHUP) }
+    }
+
     /// The state if the cluster is usable: the supervisor runs and the server accepts connections. Otherwise `nil`.
     package func runningState() -> ClusterState? {
         let state = ClusterState.read(place)
@@ -71,6 +92,7 @@ package struct PrivateCluster: Sendable {
         // Nothing of the caller's environment is passed on.
         var variables = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
         variables[ClusterPlace.logLimitVariable] = "\(place.logLimit)"
+        variables["HOME"] = place.home
         variables["XDG_DATA_HOME"] = String(place.folder.dropLast("/sluice".count))
         if place.sockets.hasPrefix(place.folder) == false, let end = place.sockets.lastIndex(of: "/") {
             variables["XDG_RUNTIME_DIR"] = String(place.sockets[..<end])

@@ -75,7 +75,7 @@ enum CheckCommand {
                 exitCode: .configuration
             )
         }
-        let roots = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
+        let roots = try LedgerOptions.pathRoots(invocation)
         let coordinator = invocation[repair] ? nil : try LedgerOptions.coordinator(invocation)
         let remote = try coordinator.flatMap { try remoteOutputs($0, invocation) }
         let page = CheckPage(invocation: invocation, console: console, isJSON: invocation[json])

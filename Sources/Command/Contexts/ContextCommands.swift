@@ -3,7 +3,6 @@ import Console
 import Conversion
 import Ledger
 import LedgerClient
-import Worker
 
 /// `sluice config use`, `contexts`, `set-context` and `delete-context`.
 enum ContextCommands {
@@ -21,10 +20,7 @@ enum ContextCommands {
     )
     private static let root = Option<String>(
         "root",
-        ValueType(placeholder: "NAME=PATH[:RULES]", completion: .namedFolders) { text throws(Misfit) in
-            _ = try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(text)
-            return text
-        },
+        .rootWithRules,
         "a default root for commands; replaces all roots that the context had",
         isRepeatable: true,
         in: .ledger
@@ -189,7 +185,7 @@ enum ContextCommands {
         // Before anything is written: reject an address that libpq cannot read now, rather than at every later
         // command.
         if let database { _ = try LedgerConfiguration(url: database) }
-        let roots = try absoluteRoots(invocation)
+        let roots = try ServiceOptions.absoluteRoots(invocation.all(root), invocation)
         let url = try said(LedgerOptions.url, invocation).map(coordinatorURL)
         let tokenFile = try absoluteTokenFile(invocation)
         let isInsecure = invocation.origin(of: LedgerOptions.insecure.form) == .commandLine
@@ -262,24 +258,6 @@ enum ContextCommands {
     /// The value from the command line only. Variables describe the current environment and are not saved.
     private static func said<Value>(_ option: Option<Value>, _ invocation: Invocation) -> Value? {
         invocation.origin(of: option.form) == .commandLine ? invocation[option] : nil
-    }
-
-    /// The roots with absolute paths, so that they hold in every folder.
-    private static func absoluteRoots(_ invocation: Invocation) throws -> [String] {
-        let words = invocation.all(root)
-        let places = try words.map { word throws -> WorkerConfiguration.RootPlace in
-            do throws(Misfit) {
-                return try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word)
-            } catch {
-                throw UsageError("--root \(word): \(error.why)")
-            }
-        }
-        // Checks the names, each of which may occur only once.
-        let paths = try PathRoots(words: places.map { "\($0.name)=\($0.path)" }, environment: invocation.environment)
-        return zip(words, places).map { word, place in
-            let rules = word.utf8.dropFirst(place.name.utf8.count + 1 + place.path.utf8.count)
-            return "\(place.name)=\(paths.absolute(place.path))\(String(decoding: rules, as: UTF8.self))"
-        }
     }
 
     private static func coordinatorURL(_ text: String) throws -> CoordinatorURL {

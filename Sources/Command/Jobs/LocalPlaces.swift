@@ -1,16 +1,15 @@
 import Console
 import Storage
 
-/// Sources as the user's shell knows them. Only the roots of the context in use or of this machine's services,
-/// or else the usual root, are known.
+/// Sources as the user's shell knows them. Only the roots of the context in use, of this machine's services or of the
+/// private cluster, or else the usual root, are known.
 struct LocalPlaces: Sendable {
     private let roots: PathRoots
     /// The current folder with a trailing slash.
     private let here: String
 
     init(_ invocation: Invocation) throws {
-        let words = try LedgerOptions.usualRootWords(invocation)
-        roots = try PathRoots(words: words, environment: invocation.environment)
+        roots = try LedgerOptions.usualPathRoots(invocation)
         let folder = roots.absolute(".")
         here = folder == "/" ? folder : folder + "/"
     }

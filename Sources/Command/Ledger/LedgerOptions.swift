@@ -314,13 +314,45 @@ enum LedgerOptions {
         return said
     }
 
+    /// The roots that map paths of this machine to locations: those that `--root` names, or else the usual ones.
+    static func pathRoots(_ invocation: Invocation) throws -> PathRoots {
+        let said = invocation.all(SubmitOptions.root)
+        return try said.isEmpty
+            ? usualPathRoots(invocation) : PathRoots(words: said, environment: invocation.environment)
+    }
+
+    /// The roots of `usualRootWords`; without any, the usual root.
+    static func usualPathRoots(_ invocation: Invocation) throws -> PathRoots {
+        let roots = try PathRoots(words: usualRootWords(invocation), environment: invocation.environment)
+        guard let command = try upCommand(invocation) else { return roots }
+        return roots.ofPrivateCluster(changedBy: command)
+    }
+
+    /// The command that gives the private cluster the roots that it has, to which others can be added; `nil` if another
+    /// ledger is in use.
+    static func upCommand(_ invocation: Invocation) throws -> String? {
+        guard try place(invocation) == .cluster else { return nil }
+        return "sluice up" + clusterRoots(invocation).map { " --root \($0.printable)" }.joined()
+    }
+
+    /// The roots of the private cluster, as its worker's options have them.
+    private static func clusterRoots(_ invocation: Invocation) -> [String] {
+        do throws(ClusterError) {
+            return try PrivateCluster(environment: invocation.environment).roots
+        } catch {
+            // What needs the cluster will say why there is none.
+            return []
+        }
+    }
+
     /// The same as `NAME=PATH`, without the rules, which only workers use.
     static func rootWords(_ invocation: Invocation) throws -> [String] {
         let said = invocation.all(SubmitOptions.root)
         return try said.isEmpty ? usualRootWords(invocation) : said
     }
 
-    /// The roots of the context in use, or of the file that names this machine's ledger, as `NAME=PATH`.
+    /// The roots of the context in use, of the file that names this machine's ledger, or of the private cluster, as
+    /// `NAME=PATH`.
     static func usualRootWords(_ invocation: Invocation) throws -> [String] {
         let place = try place(invocation)
         var places = try place.contextInUse?.rootPlaces ?? []
@@ -328,6 +360,9 @@ enum LedgerOptions {
             for line in try ServiceFile.read(at: path).entries(of: ServiceOptions.root.form) {
                 places.append(try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(line.text))
             }
+        }
+        for word in place == .cluster ? clusterRoots(invocation) : [] {
+            places.append(try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word))
         }
         return places.map { "\($0.name)=\($0.path)" }
     }

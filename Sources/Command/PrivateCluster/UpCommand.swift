@@ -2,6 +2,8 @@ import Console
 import Conversion
 import LocalCluster
 import PumpRoom
+import Storage
+import Worker
 
 /// `sluice up`: starts the private cluster.
 enum UpCommand {
@@ -9,6 +11,13 @@ enum UpCommand {
         "slots",
         .whole(in: 1...1024),
         "number of conversions at once (default: as last time, at first one per core)",
+        in: .general
+    )
+    private static let root = Option<String>(
+        "root",
+        .rootWithRules,
+        "a folder that it may use (default: those of last time, at first your home)",
+        isRepeatable: true,
         in: .general
     )
     private static let json = Switch("json", "print the running cluster as one JSON line", in: .output)
@@ -20,11 +29,17 @@ enum UpCommand {
             "The private cluster is a PostgreSQL server that only you can reach, a coordinator and a worker. It "
                 + "keeps running after this command. Every command that needs a ledger starts it, unless you choose "
                 + "another ledger.",
+            "It reads and writes files in your home, which is the root \"local\". With --root it uses the given folders "
+                + "instead, also after a restart; RULES restrict their use, as with \"sluice worker\". To keep your home, "
+                + "name it as well. Jobs with other roots wait.",
             "Its files are in XDG_DATA_HOME/sluice (for root, whose PostgreSQL runs as the account postgres: "
                 + "/var/lib/sluice). Accepted jobs survive a power cut.",
         ],
-        options: [slots.form, json.form],
-        examples: [Example(line: "sluice up --slots 4", purpose: "with four conversions at once")],
+        options: [slots.form, root.form, json.form],
+        examples: [
+            Example(line: "sluice up --slots 4", purpose: "with four conversions at once"),
+            Example(line: "sluice up --root local=~ --root srv=/srv", purpose: "your home, and files in /srv"),
+        ],
         run: run
     )
 
@@ -43,7 +58,7 @@ enum UpCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let cluster = try PrivateCluster(environment: invocation.environment)
-        let state = try cluster.ensureRunning(slots: invocation[slots])
+        let state = try cluster.ensureRunning(slots: invocation[slots], roots: roots(invocation))
         try show(state, of: cluster.place, as: invocation[json], on: console)
         // An address that only the services may read is that of another ledger.
         if try LedgerOptions.readablePlace(invocation) != .cluster {
@@ -54,10 +69,25 @@ enum UpCommand {
         return .success
     }
 
+    /// The roots that `--root` names, with absolute paths; `nil` if it names none.
+    private static func roots(_ invocation: Invocation) throws -> [String]? {
+        guard !invocation.all(root).isEmpty else { return nil }
+        let words = try ServiceOptions.absoluteRoots(invocation.all(root), invocation)
+        for word in words {
+            // The worker would not start, and the command wait for it.
+            let path = try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word).path
+            guard FileFacts.of(path: path, followingLinks: true)?.kind == .folder else {
+                throw UsageError("--root \(word.printable): there is no such folder")
+            }
+        }
+        return words
+    }
+
     private struct Record: Encodable {
         let folder: String
         let socket: String
         let slots: Int?
+        let roots: [String]
         let processes: [String: Int32]
     }
 
@@ -76,12 +106,14 @@ enum UpCommand {
                 folder: place.folder,
                 socket: place.sockets,
                 slots: state.slots,
+                roots: state.roots ?? [],
                 processes: processes
             )
             try console.print(JSONText.line(record))
         } else {
             let slots = Figures.count(state.slots ?? 0, "slot")
             try console.print("the private cluster is running with \(slots): \(place.folder.printable)")
+            try console.print("its roots are \((state.roots ?? []).joined(separator: ", ").printable)")
         }
     }
 }

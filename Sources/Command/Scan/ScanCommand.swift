@@ -61,7 +61,7 @@ enum ScanCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         try checkWords(invocation)
-        let named = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
+        let named = try LedgerOptions.pathRoots(invocation)
         let roots = try SubmitUploads.settleUnsent(named, invocation.words(paths), invocation)
         for word in invocation.words(paths) { try check(word, roots) }
         let search = try SourceSearch(invocation.words(paths), roots, invocation)

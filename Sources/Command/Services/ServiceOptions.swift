@@ -14,6 +14,23 @@ enum ServiceOptions {
         in: .work
     )
 
+    /// Roots of the form `NAME=PATH[:RULES]` with absolute paths, so that they hold in every folder.
+    static func absoluteRoots(_ words: [String], _ invocation: Invocation) throws -> [String] {
+        let places = try words.map { word throws -> WorkerConfiguration.RootPlace in
+            do throws(Misfit) {
+                return try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word)
+            } catch {
+                throw UsageError("--root \(word): \(error.why)")
+            }
+        }
+        // Checks the names, each of which may occur only once.
+        let paths = try PathRoots(words: places.map { "\($0.name)=\($0.path)" }, environment: invocation.environment)
+        return zip(words, places).map { word, place in
+            let rules = word.utf8.dropFirst(place.name.utf8.count + 1 + place.path.utf8.count)
+            return "\(place.name)=\(paths.absolute(place.path))\(String(decoding: rules, as: UTF8.self))"
+        }
+    }
+
     /// Opens roots. Those that do not answer in time are told to `complain`, and join the others later.
     static func open(
         _ places: [WorkerConfiguration.RootPlace],
@@ -54,5 +71,14 @@ extension ValueType where Value == WorkerConfiguration.RootPlace {
             let rules = RootRules(path[path.index(after: colon)...])
         else { return WorkerConfiguration.RootPlace(name: name, path: String(path)) }
         return WorkerConfiguration.RootPlace(name: name, path: String(path[..<colon]), rules: rules)
+    }
+}
+
+extension ValueType where Value == String {
+    /// A root that is kept as it was written.
+    static let rootWithRules = ValueType(placeholder: "NAME=PATH[:RULES]", completion: .namedFolders) {
+        text throws(Misfit) in
+        _ = try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(text)
+        return text
     }
 }

@@ -20,6 +20,8 @@ struct PathRoots: Sendable {
     private(set) var uploads: UploadPlaces?
     /// Why no file of this machine can be used; `nil` if those under the roots can.
     private var refusal: Refusal?
+    /// How the user adds another root.
+    private var wayToAdd = "add its folder with --root NAME=PATH"
     private let home: String?
     private let here: String
 
@@ -44,6 +46,13 @@ struct PathRoots: Sendable {
     func refusing(because refusal: Refusal) -> PathRoots {
         var roots = self
         (roots.roots, roots.refusal) = ([], refusal)
+        return roots
+    }
+
+    /// The same roots, which are all that the private cluster has. `command` gives it these, and those that follow it.
+    func ofPrivateCluster(changedBy command: String) -> PathRoots {
+        var roots = self
+        roots.wayToAdd = "give your private cluster its folder, too: \(command) --root NAME=PATH"
         return roots
     }
 
@@ -199,7 +208,7 @@ struct PathRoots: Sendable {
         let names = roots.map { "\($0.name)=\($0.path.isEmpty ? "/" : $0.path)" }.joined(separator: ", ")
         return UsageError(
             "\(what) is not under any root (\(names))",
-            hint: "add its folder with --root NAME=PATH"
+            hint: wayToAdd
         )
     }
 }

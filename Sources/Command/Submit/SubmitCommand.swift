@@ -18,7 +18,8 @@ enum SubmitCommand {
         summary: "submit files for conversion as a batch of jobs",
         discussion: [
             "Jobs refer to folders by the names of roots. --root maps a name to a folder of this machine; "
-                + "without --root, all paths are under the root \"local\", and workers need --root local=/.",
+                + "without --root, all paths are under the root \"local\", and workers need --root local=/. "
+                + "The private cluster has roots of its own, at first \"local\" for your home; \"sluice up\" changes them.",
             "In --to, {dir} is the folder of a source below the given PATH, {stem} its name without extension, "
                 + "{source-ext} its extension, {ext} the extension of the output's format, and {preset} the name of the "
                 + "preset. A file that is given directly has no {dir}; in a list, and as ROOT:PATH, it keeps its folder.",
@@ -87,7 +88,7 @@ enum SubmitCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         try checkWords(invocation)
-        let named = try PathRoots(words: LedgerOptions.rootWords(invocation), environment: invocation.environment)
+        let named = try LedgerOptions.pathRoots(invocation)
         let file = try RecipeTemplate(invocation)
         let words = invocation.words(paths) + commonSources(file, invocation)
         let roots = try SubmitUploads.settle(named, words, invocation)

@@ -11,6 +11,8 @@ struct SubmitGaps: Sendable {
     private(set) var lacksWorkers = false
     /// The roots of the running workers; `nil` if the caller may not see them.
     private(set) var roots: [String]?
+    /// The command that starts a worker, to which roots are added.
+    var start = "sluice worker"
 
     init() {}
 
@@ -64,13 +66,13 @@ struct SubmitGaps: Sendable {
         return "\(roots.count == 1 ? "root" : "roots") \(roots.prefix(10).joined(separator: ", "))\(more)".printable
     }
 
-    /// A worker with the roots that jobs need: `sluice worker --root local=/`.
+    /// Starts a worker with the roots that jobs need: `sluice worker --root local=/`.
     private func command(_ gaps: [WorkerGap]) -> String {
         let needed = Set(gaps.flatMap(\.needs).filter { $0.hasPrefix(Self.rootPrefix) })
         let words = needed.sorted().map { need in
             let name = String(need.dropFirst(Self.rootPrefix.count))
             return " --root \(name)=\(name == PathRoots.usual.name ? "/" : "PATH")"
         }
-        return "sluice worker\(words.joined())".printable
+        return "\(start)\(words.joined())".printable
     }
 }

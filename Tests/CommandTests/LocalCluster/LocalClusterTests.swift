@@ -11,11 +11,32 @@ struct LocalClusterTests {
     /// A separate data home for a test. Its processes end with it.
     private final class Home {
         let folder: TemporaryFolder
+        /// The home of its user, and a folder beside it.
+        let own: String
+        let other: String
 
         init() throws {
-            folder = try TemporaryFolder.create()
+            let folder = try TemporaryFolder.create()
+            (self.folder, own, other) = (folder, folder.path("home"), folder.path("srv"))
             // The server's account must be able to enter the folder.
             guard chmod(folder.path, 0o711) == 0 else { throw SupportError("open the folder", errno: errno) }
+            for path in [own, other] {
+                try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            }
+        }
+
+        /// Runs `sluice` for the user whose home is `own`.
+        func runAtHome(_ words: String...) throws -> Run {
+            try Sluice.run(words, in: folder, environment: ["XDG_DATA_HOME": folder.path, "HOME": own])
+        }
+
+        func upAtHome(_ words: String...) throws -> Facts {
+            let run = try Sluice.run(
+                ["up", "--json"] + words,
+                in: folder,
+                environment: ["XDG_DATA_HOME": folder.path, "HOME": own]
+            )
+            return try JSONDecoder().decode(Facts.self, from: run.checked().stdout)
         }
 
         deinit {
@@ -29,6 +50,7 @@ struct LocalClusterTests {
 
         struct Facts: Decodable {
             let slots: Int?
+            let roots: [String]
             let processes: [String: Int32]
         }
 
@@ -101,6 +123,50 @@ struct LocalClusterTests {
         #expect(after.slots == 2)
         #expect(after.processes["postgres"] == before.processes["postgres"])
         #expect(after.processes["worker"] != before.processes["worker"])
+    }
+
+    @Test func itUsesFilesOfTheHomeUntilItIsGivenOtherRoots() throws {
+        let home = try Home()
+        for folder in [home.own, home.other] { try WAVFile.write(Material.talk, to: folder + "/talk.wav") }
+        let before = try home.upAtHome()
+        #expect(before.roots == ["local=\(home.own)"])
+        let inside = try home.runAtHome("submit", "\(home.own)/talk.wav", "--to", "~/{stem}.flac", "--wait")
+        #expect(inside.status == .exited(0), "\(inside.errorText)")
+        #expect(FileManager.default.fileExists(atPath: home.own + "/talk.flac"))
+
+        let words = ["\(home.other)/talk.wav", "--to", "\(home.other)/{stem}.flac"]
+        let refused = try home.runAtHome("submit", words[0], "--to", "~/{stem}.mp3")
+        #expect(refused.status != .exited(0))
+        // The lines may be wrapped.
+        let told = refused.errorText.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(told.contains("sluice up --root local=\(home.own) --root NAME=PATH"), "\(told)")
+
+        let after = try home.upAtHome("--root", "local=~", "--root", "srv=\(home.other)")
+        #expect(after.roots == ["local=\(home.own)", "srv=\(home.other)"] && after.slots == before.slots)
+        #expect(after.processes["worker"] != before.processes["worker"])
+        #expect(after.processes["coordinator"] != before.processes["coordinator"])
+        let outside = try home.runAtHome("submit", words[0], words[1], words[2], "--wait")
+        #expect(outside.status == .exited(0), "\(outside.errorText)")
+        #expect(FileManager.default.fileExists(atPath: home.other + "/talk.flac"))
+
+        #expect(try home.runAtHome("down").status == .exited(0))
+        #expect(try home.upAtHome().roots == after.roots)
+        let missing = try home.runAtHome("up", "--root", "x=\(home.folder.path("nowhere"))")
+        #expect(missing.errorText.contains("no such folder"))
+        #expect(try home.upAtHome().roots == after.roots)
+    }
+
+    /// Its jobs name their files from `/`.
+    @Test func aClusterOfAnEarlierReleaseKeepsItsRoot() throws {
+        let home = try Home()
+        _ = try home.upAtHome()
+        #expect(try home.runAtHome("down").status == .exited(0))
+        let place = try ClusterPlace(environment: ["XDG_DATA_HOME": home.folder.path])
+        var state = ClusterState.read(place)
+        #expect(state.roots == ["local=\(home.own)"])
+        state.roots = nil
+        try state.write(place)
+        #expect(try home.upAtHome().roots == ["local=/"])
     }
 
     @Test(arguments: ["worker", "coordinator", "postgres", "supervisor"])
