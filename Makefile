@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build install deb tarball image test-packages test-image lint format docs bench bench-scale bench-fleet
+.PHONY: help demo check test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build install deb tarball image test-packages test-reproducible test-image lint format docs bench bench-scale bench-fleet
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +98,10 @@ tarball: build ## make a tarball for other systems in .build/packages
 test-packages: build ## install, upgrade and purge the Debian packages in a new system of this release of Debian
 	@scripts/prepare test-packages
 	@scripts/test-packages .build/release/sluice
+
+test-reproducible: ## build the last commit in two folders and compare the bytes: 25 minutes
+	@scripts/prepare build packages
+	@scripts/test-reproducible
 
 image: build ## make a container image in .build/packages
 	@scripts/prepare image

@@ -27,6 +27,29 @@ let tool: [SwiftSetting] =
 
 let house = tool + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
+// Paths of this folder in debug information. Files that the build generates come first: their path has this folder's name.
+let packageName = Context.packageDirectory.split(separator: "/").last.map { $0.lowercased() } ?? ""
+let pathMaps = [
+    "\(Context.packageDirectory)/.build/plugins/outputs/\(packageName)=./Generated", "\(Context.packageDirectory)=.",
+]
+
+// For what the command consists of. C that is compiled with it, which is the inline functions of the C modules, checks its
+// stack like Debian's own packages. A release does not say where it was built, so that two builds of one commit are the same
+// bytes; the cache of C modules, to which debug information would refer, has that folder in its names.
+let shipped =
+    house + [
+        .unsafeFlags(
+            ["-Xcc", "-fstack-protector-strong", "-Xfrontend", "-no-clang-module-breadcrumbs"]
+                + pathMaps.flatMap { ["-file-prefix-map", $0, "-Xcc", "-ffile-prefix-map=\($0)"] },
+            .when(configuration: .release)
+        )
+    ]
+
+// For C of tests that replaces no function of the C library.
+let hardenedC: [CSetting] = [
+    .unsafeFlags(["-fstack-protector-strong"]), .define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release)),
+]
+
 // For modules that compute so much that their tests would take minutes without it. Release builds do it anyway.
 let optimised: [SwiftSetting] = [.unsafeFlags(["-O"])]
 
@@ -61,55 +84,59 @@ let package = Package(
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // The modules, from the bottom up.
-        .target(name: "System", dependencies: ["CSystem"], swiftSettings: house),
-        .target(name: "Hashing", dependencies: ["CCrypto"], swiftSettings: house),
+        .target(name: "System", dependencies: ["CSystem"], swiftSettings: shipped),
+        .target(name: "Hashing", dependencies: ["CCrypto"], swiftSettings: shipped),
         // Media computes samples, with the times of Conversion: without optimisation, its tests take three times as long.
         .target(
             name: "Media",
             dependencies: ["Conversion", "System", "CLibAV", "CLoudness"],
-            swiftSettings: house + optimised
+            swiftSettings: shipped + optimised
         ),
-        .target(name: "Conversion", swiftSettings: house + optimised),
+        .target(name: "Conversion", swiftSettings: shipped + optimised),
         .target(
             name: "Ledger",
             dependencies: ["Conversion", "Hashing", "System", "CLibPQ"],
             exclude: ["Migrating/files"],
-            swiftSettings: house,
+            swiftSettings: shipped,
             plugins: ["EmbedMigrations"]
         ),
-        .target(name: "Storage", dependencies: ["Conversion", "Hashing", "System"], swiftSettings: house),
-        .target(name: "WebClient", dependencies: ["CCurl"], swiftSettings: house),
-        .target(name: "PumpRoom", dependencies: ["Media", "Conversion", "System", "CSandbox"], swiftSettings: house),
-        .target(name: "Publishing", dependencies: ["Storage", "Ledger", "Conversion", "System"], swiftSettings: house),
+        .target(name: "Storage", dependencies: ["Conversion", "Hashing", "System"], swiftSettings: shipped),
+        .target(name: "WebClient", dependencies: ["CCurl"], swiftSettings: shipped),
+        .target(name: "PumpRoom", dependencies: ["Media", "Conversion", "System", "CSandbox"], swiftSettings: shipped),
+        .target(
+            name: "Publishing",
+            dependencies: ["Storage", "Ledger", "Conversion", "System"],
+            swiftSettings: shipped
+        ),
         // Decides what a worker does, also in the lease model, which takes millions of steps: optimised in debug builds,
         // too.
-        .target(name: "WorkerRules", dependencies: ["Ledger", "Conversion"], swiftSettings: house + optimised),
+        .target(name: "WorkerRules", dependencies: ["Ledger", "Conversion"], swiftSettings: shipped + optimised),
         .target(
             name: "Worker",
             dependencies: ["WorkerRules", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
-            swiftSettings: house
+            swiftSettings: shipped
         ),
         .target(
             name: "Coordinator",
             dependencies: ["Publishing", "WebClient", "Ledger", "Storage", "Conversion", "System"],
-            swiftSettings: house
+            swiftSettings: shipped
         ),
         .target(
             name: "LocalCluster",
             dependencies: ["Storage", "Ledger", "Conversion", "System"],
-            swiftSettings: house
+            swiftSettings: shipped
         ),
-        .target(name: "Console", dependencies: ["Conversion", "System"], swiftSettings: house),
-        .target(name: "HTTPServer", dependencies: ["System", "CMicroHTTPD"], swiftSettings: house),
+        .target(name: "Console", dependencies: ["Conversion", "System"], swiftSettings: shipped),
+        .target(name: "HTTPServer", dependencies: ["System", "CMicroHTTPD"], swiftSettings: shipped),
         .target(
             name: "API",
             dependencies: ["HTTPServer", "Storage", "Ledger", "Conversion", "System"],
-            swiftSettings: house
+            swiftSettings: shipped
         ),
         .target(
             name: "LedgerClient",
             dependencies: ["API", "WebClient", "Ledger", "Conversion", "System"],
-            swiftSettings: house
+            swiftSettings: shipped
         ),
         .target(
             name: "Command",
@@ -118,9 +145,9 @@ let package = Package(
                 "Storage", "Ledger",
                 "WebClient", "Conversion", "System",
             ],
-            swiftSettings: house
+            swiftSettings: shipped
         ),
-        .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: house),
+        .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: shipped),
 
         // Embeds the files of `migrations` as Swift source; a build regenerates it when one of them has changed.
         .executableTarget(name: "embed-migrations", path: "Plugins/embed-migrations", swiftSettings: tool),
@@ -134,7 +161,7 @@ let package = Package(
             swiftSettings: house + optimised
         ),
         // Keeps programs that tests start a thousand times loaded: preloaded into them, never linked.
-        .target(name: "WarmStart", path: "Tests/Programs/WarmStart"),
+        .target(name: "WarmStart", path: "Tests/Programs/WarmStart", cSettings: hardenedC),
         .executableTarget(
             name: "demo",
             dependencies: ["Media", "Conversion", "TestSupport", "sluice"],
@@ -173,7 +200,7 @@ let package = Package(
         // Counts malloc's allocations.
         .target(name: "AllocationCounter", path: "Tests/Programs/AllocationCounter"),
         // What a compromised decoder would try, in a process that is locked like a room. No product links it.
-        .target(name: "HostileActions", path: "Tests/Programs/HostileActions"),
+        .target(name: "HostileActions", path: "Tests/Programs/HostileActions", cSettings: hardenedC),
         // The command with breakable rooms: a marker in a file's samples has the effect of a fault in a decoder.
         .target(name: "PoisonedReads", path: "Tests/Programs/PoisonedReads"),
         .executableTarget(
