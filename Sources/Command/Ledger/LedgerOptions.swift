@@ -324,19 +324,13 @@ enum LedgerOptions {
     /// The roots of `usualRootWords`; without any, the usual root.
     static func usualPathRoots(_ invocation: Invocation) throws -> PathRoots {
         let roots = try PathRoots(words: usualRootWords(invocation), environment: invocation.environment)
-        guard let command = try upCommand(invocation) else { return roots }
-        return roots.ofPrivateCluster(changedBy: command)
+        guard let own = try clusterRoots(invocation) else { return roots }
+        return roots.ofPrivateCluster(changedBy: UpCommand.line(roots: own))
     }
 
-    /// The command that gives the private cluster the roots that it has, to which others can be added; `nil` if another
-    /// ledger is in use.
-    static func upCommand(_ invocation: Invocation) throws -> String? {
+    /// The roots of the private cluster, as its worker's options have them; `nil` if another ledger is in use.
+    static func clusterRoots(_ invocation: Invocation) throws -> [String]? {
         guard try place(invocation) == .cluster else { return nil }
-        return "sluice up" + clusterRoots(invocation).map { " --root \($0.printable)" }.joined()
-    }
-
-    /// The roots of the private cluster, as its worker's options have them.
-    private static func clusterRoots(_ invocation: Invocation) -> [String] {
         do throws(ClusterError) {
             return try PrivateCluster(environment: invocation.environment).roots
         } catch {
@@ -361,7 +355,7 @@ enum LedgerOptions {
                 places.append(try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(line.text))
             }
         }
-        for word in place == .cluster ? clusterRoots(invocation) : [] {
+        for word in try clusterRoots(invocation) ?? [] {
             places.append(try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word))
         }
         return places.map { "\($0.name)=\($0.path)" }

@@ -83,6 +83,11 @@ enum UpCommand {
         return words
     }
 
+    /// The command that gives the private cluster these roots; others can follow.
+    static func line(roots: [String]) -> String {
+        "sluice up" + roots.map { " --root \(ShellWord.quoted($0).printable)" }.joined()
+    }
+
     private struct Record: Encodable {
         let folder: String
         let socket: String

@@ -11,8 +11,8 @@ struct SubmitGaps: Sendable {
     private(set) var lacksWorkers = false
     /// The roots of the running workers; `nil` if the caller may not see them.
     private(set) var roots: [String]?
-    /// The command that starts a worker, to which roots are added.
-    var start = "sluice worker"
+    /// The roots of the private cluster, which has one worker; `nil` for another ledger.
+    var clusterRoots: [String]?
 
     init() {}
 
@@ -55,9 +55,14 @@ struct SubmitGaps: Sendable {
             guard let roots else { return "\(gap.note): these jobs wait; ask an operator" }
             let isOfRoots = gap.missing.contains { $0.hasPrefix(Self.rootPrefix) }
             let known = isOfRoots ? "; the running workers have \(Self.list(roots))" : ""
-            let way = "start a worker with \"\(command([gap]))\", or see \"sluice workers\""
-            return "\(gap.note): these jobs wait\(known); \(way)"
+            return "\(gap.note): these jobs wait\(known); \(way(gap, isOfRoots: isOfRoots))"
         }
+    }
+
+    /// What closes a gap.
+    private func way(_ gap: WorkerGap, isOfRoots: Bool) -> String {
+        guard clusterRoots != nil else { return "start a worker with \"\(command([gap]))\", or see \"sluice workers\"" }
+        return isOfRoots ? "add the missing roots with \"\(command([gap]))\"" : "see \"sluice workers\""
     }
 
     private static func list(_ roots: [String]) -> String {
@@ -66,13 +71,17 @@ struct SubmitGaps: Sendable {
         return "\(roots.count == 1 ? "root" : "roots") \(roots.prefix(10).joined(separator: ", "))\(more)".printable
     }
 
-    /// Starts a worker with the roots that jobs need: `sluice worker --root local=/`.
+    /// Starts a worker with the roots that jobs need: `sluice worker --root local=/`. Adds them to those of the private
+    /// cluster.
     private func command(_ gaps: [WorkerGap]) -> String {
-        let needed = Set(gaps.flatMap(\.needs).filter { $0.hasPrefix(Self.rootPrefix) })
-        let words = needed.sorted().map { need in
-            let name = String(need.dropFirst(Self.rootPrefix.count))
-            return " --root \(name)=\(name == PathRoots.usual.name ? "/" : "PATH")"
+        let own = Set((clusterRoots ?? []).map { String($0.prefix { $0 != "=" }) })
+        let needed = gaps.flatMap(\.needs).filter { $0.hasPrefix(Self.rootPrefix) }
+        let names = Set(needed.map { String($0.dropFirst(Self.rootPrefix.count)) }).subtracting(own)
+        let words = names.sorted().map { name in
+            // The private cluster keeps to some folders, so its root is not known to be `/`.
+            " --root \(name)=\(name == PathRoots.usual.name && clusterRoots == nil ? "/" : "PATH")"
         }
+        let start = clusterRoots.map(UpCommand.line) ?? "sluice worker"
         return "\(start)\(words.joined())".printable
     }
 }

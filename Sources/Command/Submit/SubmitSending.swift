@@ -191,11 +191,11 @@ struct SubmitSending: Sendable {
     /// Never fails: what the ledger does not tell at this moment, `status` tells later.
     private func gaps(_ survey: SubmitSurvey, _ ledger: any CommandLedger) async -> SubmitGaps {
         // `try?`: whether the ledger is the private cluster is known, as the ledger has just answered.
-        let cluster = try? LedgerOptions.upCommand(invocation)
+        let cluster = try? LedgerOptions.clusterRoots(invocation)
         // `try?`: the jobs are added, and a note that is missing must not make the command fail.
         let gaps = try? await SubmitGaps(plan.needs(survey.chosen), in: invocation[SubmitOptions.queue], on: ledger)
         guard var gaps, !(cluster != nil && gaps.lacksWorkers) else { return SubmitGaps() }
-        if let cluster { gaps.start = cluster }
+        gaps.clusterRoots = cluster
         return gaps
     }
 

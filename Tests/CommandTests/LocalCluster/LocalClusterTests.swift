@@ -133,6 +133,10 @@ struct LocalClusterTests {
         let inside = try home.runAtHome("submit", "\(home.own)/talk.wav", "--to", "~/{stem}.flac", "--wait")
         #expect(inside.status == .exited(0), "\(inside.errorText)")
         #expect(FileManager.default.fileExists(atPath: home.own + "/talk.flac"))
+        // A root that it lacks, beside those that it has.
+        let waiting = try home.runAtHome("submit", "\(home.own)/talk.wav", "--to", "archive:{stem}.flac")
+        let note = waiting.errorText.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(note.contains("\"sluice up --root local=\(home.own) --root archive=PATH\""), "\(note)")
 
         let words = ["\(home.other)/talk.wav", "--to", "\(home.other)/{stem}.flac"]
         let refused = try home.runAtHome("submit", words[0], "--to", "~/{stem}.mp3")
