@@ -81,7 +81,9 @@ struct FileConversion: Sendable {
         }
         if outputs == ["-"] {
             let work = RoomWork(recipe, from: sources.descriptors, to: STDOUT_FILENO, streams: true)
-            return [Written(output: "-", report: try room.convert(work, report: report)[0])]
+            let report = try room.convert(work, report: report)[0]
+            guard sources.areUnchanged else { throw Failure.sourceChanged() }
+            return [Written(output: "-", report: report)]
         }
         var written = outputs.map { Written(output: $0) }
         var files = OutputSet()
@@ -121,6 +123,7 @@ struct FileConversion: Sendable {
             failure.output = place + 1
             throw numbered(failure, among: wanted)
         }
+        guard sources.areUnchanged else { throw Failure.sourceChanged() }
         for (place, outcome) in try files.publish().enumerated() where outcome == .published {
             written[wanted[place]].report = reports[place]
         }

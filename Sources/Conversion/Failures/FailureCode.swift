@@ -28,7 +28,6 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     // Scans.
     case damageFound = "damage_found"
     case bitRot = "bit_rot"
-    case sourceChanged = "source_changed"
 
     // Requests that cannot be met.
     case recipeRefused = "recipe_refused"
@@ -67,6 +66,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
 
     // Files and roots.
     case sourceNotFound = "source_not_found"
+    case sourceChanged = "source_changed"
     case folderNotFound = "folder_not_found"
     case notAFile = "not_a_file"
     case destinationExists = "destination_exists"

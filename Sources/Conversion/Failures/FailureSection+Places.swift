@@ -16,6 +16,16 @@ extension FailureSection {
                 advice: "check the path: the file may have been moved or renamed",
                 exitCode: 4
             ),
+            .sourceChanged: .init(
+                .transient,
+                [.decode],
+                """
+                A source had another size or modification time at the end than at the beginning, so nothing was published or \
+                recorded.
+                """,
+                cause: "a program that still writes the file",
+                advice: "wait until the file is complete, and retry the job"
+            ),
             .folderNotFound: .init(
                 .permanent,
                 [.open, .publish],

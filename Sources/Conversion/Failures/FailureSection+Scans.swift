@@ -22,13 +22,6 @@ extension FailureSection {
                 cause: "failing disks, controllers and memory; tools that set the time back",
                 advice: "restore it and retry; if the new contents are right, \"touch\" the file and scan again"
             ),
-            .sourceChanged: .init(
-                .transient,
-                [.decode],
-                "The file was changed while it was scanned, so nothing was recorded.",
-                cause: "a program that still writes the file",
-                advice: "scan the file again when it is complete"
-            ),
         ]
     )
 }

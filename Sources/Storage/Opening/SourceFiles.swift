@@ -1,3 +1,5 @@
+public import Conversion
+
 /// The files of a conversion, opened for reading, in the order of its recipe. They are closed when the value is dropped.
 public final class SourceFiles: Sendable {
     private let files: [File]
@@ -29,11 +31,21 @@ public final class SourceFiles: Sendable {
     public var byteCounts: [Int64] { files.map { $0.file.byteCount } }
     /// When the contents of each last changed, in nanoseconds since 1970.
     public var modificationTimes: [Int64] { files.map { $0.file.modifiedAt } }
-    /// Whether each still has the size and the modification time that it had when it was opened. Blocks.
+    /// Whether each still has the size and the modification time that it had when it was opened; pipes and devices have
+    /// none. Blocks.
     public var areUnchanged: Bool {
         files.allSatisfy { file in
+            guard file.file.kind == .file else { return true }
             guard let now = FileFacts.of(file.file.descriptor) else { return false }
             return now.byteCount == file.file.byteCount && now.modifiedAt == file.file.modifiedAt
         }
+    }
+}
+
+extension Failure {
+    /// Of a conversion or a scan that read files which changed meanwhile; `other` is what their contents have led to.
+    public static func sourceChanged(_ other: Failure? = nil) -> Failure {
+        let then = other.map { " (\($0.code): \($0.message))" } ?? ""
+        return Failure(.sourceChanged, at: .decode, "the source was changed while it was read\(then)")
     }
 }

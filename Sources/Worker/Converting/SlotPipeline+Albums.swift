@@ -1,6 +1,7 @@
 import Conversion
 import Ledger
 import PumpRoom
+import Storage
 import WorkerRules
 
 // A job of an album is worked on twice: once to measure its track, and again when the loudness of all tracks is known.
@@ -40,7 +41,12 @@ extension SlotPipeline {
         }
         switch outcome {
         case .done(let track, _):
+            let isUnchanged = await areSourcesUnchanged(prepared)
+            guard isUnchanged != false else {
+                return await diagnosed(AttemptFailure(job.fence, .sourceChanged(), facts: facts()), job, prepared)
+            }
             prepared.discard()
+            guard isUnchanged != nil else { return .handedBack(services.storage.givenUp(prepared.roots)) }
             let isOurs = await services.calls.ask(while: isWorthIt) { try await ledger.record(track, of: fence) }
             // Without an answer the job is measured again, if the ledger did not receive the figures.
             return isOurs == nil ? .stopped : .handedBack(.albumWaits)

@@ -99,10 +99,10 @@ extension SlotPipeline {
     /// Closes the source and records a result, unless the source was changed while it was read: then it is the result of no
     /// file.
     private func record(_ sound: SoundDigest?, of job: HeldJob, _ prepared: PreparedJob) async -> RecordedScan {
-        let isUnchanged = await services.storage.files.run(in: prepared.roots) { prepared.areSourcesUnchanged }
+        let isUnchanged = await areSourcesUnchanged(prepared)
         prepared.discard()
         guard let isUnchanged else { return .handedBack(services.storage.givenUp(prepared.roots)) }
-        guard isUnchanged else { return .unrecorded(.changed) }
+        guard isUnchanged else { return .unrecorded(.sourceChanged()) }
         let (ledger, dispatcher, fence, stamp) = (services.ledger, services.dispatcher, job.fence, prepared.stamp)
         let answer = await services.calls.ask(while: { dispatcher.stopReason(of: fence) == nil }) {
             try await RecordedScan(ledger.recordScan(sound, of: stamp, fence))
@@ -156,7 +156,7 @@ extension DamageReport {
 
 extension Failure {
     /// Whether another attempt by another worker would see the same, because the bytes of the file are as they are.
-    fileprivate var isOfTheFile: Bool {
+    var isOfTheFile: Bool {
         guard let known, kind == .permanent else { return false }
         let ofLibraries: Set<FailureCode> = [
             .containerNotAllowed, .unsupportedCodec, .unsupportedBitDepth, .unsupportedEditList,
@@ -165,12 +165,6 @@ extension Failure {
         return !ofLibraries.contains(known)
             && (FailureSection.sources.entries + FailureSection.damage.entries).contains { $0.code == known }
     }
-
-    fileprivate static let changed = Failure(
-        .sourceChanged,
-        at: .decode,
-        "the file was changed while it was scanned; nothing was recorded"
-    )
 
     fileprivate static let refused: Failure = {
         let message = "the ledger did not take the result of the scan; the worker's log has the error"

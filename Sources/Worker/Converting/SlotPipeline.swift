@@ -69,11 +69,14 @@ struct SlotPipeline: Sendable {
             reports.allSatisfy({ $0.plannedFrames == $0.writtenFrames })
         {
             let facts = facts(reports, cost, of: job)
-            guard let sealed = await sealed(prepared) else {
+            guard let (isUnchanged, sealed) = await sealed(prepared) else {
                 prepared.discard()
                 return .handedBack(services.storage.givenUp(prepared.roots))
             }
             guard let problem = objection(to: reports, sealed, job.claim, prepared) else {
+                guard isUnchanged else {
+                    return await diagnosed(AttemptFailure(job.fence, .sourceChanged(), facts: facts), job, prepared)
+                }
                 return .output(
                     FinishedOutput(claim: job.claim, plan: prepared.plan, facts: facts, prepared: prepared)
                 )
@@ -98,6 +101,9 @@ struct SlotPipeline: Sendable {
             return .handedBack(HandBack(.neighbourCrashed))
         case .failed(var failed):
             failed.failure = failed.failure.naming(prepared.locations.map(\.description))
+            if failed.failure.isOfTheFile, !failed.isRoomDeath, await areSourcesUnchanged(prepared) == false {
+                failed.failure = .sourceChanged(failed.failure)
+            }
             return await diagnosed(report(of: failed, job), job, prepared)
         }
     }
@@ -154,11 +160,19 @@ struct SlotPipeline: Sendable {
         return PipelineResult(await services.storage.diagnose(report, job.claim, roots) { prepared.discardNow() })
     }
 
-    /// Closes the sources and seals the outputs. `nil` if that was given up.
-    private func sealed(_ prepared: PreparedJob) async -> Result<[OutputEvidence], StorageError>? {
+    /// Looks whether the sources are as they were, closes them, and seals the outputs. `nil` if that was given up.
+    private func sealed(
+        _ prepared: PreparedJob
+    ) async -> (isUnchanged: Bool, evidence: Result<[OutputEvidence], StorageError>)? {
         await services.storage.files.run(in: prepared.roots) {
-            Result { () throws(StorageError) in try prepared.seal() }
+            let isUnchanged = prepared.areSourcesUnchanged
+            return (isUnchanged, Result { () throws(StorageError) in try prepared.seal() })
         }
+    }
+
+    /// Whether the sources are as they were when they were opened; `nil` if the question was given up.
+    func areSourcesUnchanged(_ prepared: PreparedJob) async -> Bool? {
+        await services.storage.files.run(in: prepared.roots) { prepared.areSourcesUnchanged }
     }
 
     /// Why the room's outputs cannot be published; `nil` if they can. Sealing them has shown whether a process can still

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -30,6 +31,28 @@ struct ConvertTests {
         #expect(run.errorText.hasPrefix("error: cannot write to \(destination): it is the source\n"))
         #expect(run.errorText.contains("code destination_is_source"))
         #expect(try Bytes.read(material.path("talk.wav")) == before)
+    }
+
+    /// What was read of it is no state of the file.
+    @Test func aSourceThatIsWrittenMeanwhileIsNotConverted() async throws {
+        let long = material.path("long.wav")
+        try WAVFile.write(Signal.noise(seed: 3, rate: 48_000, frames: 3_000_000).pcm(.s16), to: long)
+        let isOver = Atomic(false)
+        async let writing: Void = SeparateThread.run {
+            var seconds = 1_000_000
+            while !isOver.load(ordering: .relaxed) {
+                seconds += 1
+                _ = utimensat(AT_FDCWD, long, [timespec(), timespec(tv_sec: seconds, tv_nsec: 0)], 0)
+                // As often as a program writes that copies a file.
+                usleep(1_000)
+            }
+        }
+        let run = try convert("long.wav", "out.flac")
+        isOver.store(true, ordering: .relaxed)
+        try await writing
+        #expect(run.status != .exited(0))
+        #expect(run.errorText.contains("changed while it was read"), "\(run.errorText)")
+        #expect(!FileManager.default.fileExists(atPath: material.path("out.flac")))
     }
 
     @Test func conflictIsMetAsAskedFor() throws {
