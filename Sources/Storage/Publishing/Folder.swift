@@ -40,11 +40,33 @@ final class Folder: Sendable {
         path == "." ? name : path.hasSuffix("/") || path.hasSuffix(":") ? path + name : path + "/" + name
     }
 
-    /// Sets the group and the permissions of this folder, which this process has just created in one with the mode
-    /// `parent`.
-    func permit(_ access: OutputAccess, in parent: UInt32) throws(StorageError) {
-        // One that may not be read is open for its place only, and cannot be changed.
-        guard isReadable, let facts = FileFacts.of(descriptor) else { return }
+    /// Sets the group and the permissions of the folder `name`, which this process has just created in this one, whose mode
+    /// is `parent`. Those who may write to this one can put another in its place, which stays as it is.
+    func permitNew(_ name: String, _ access: OutputAccess, in parent: UInt32) throws(StorageError) {
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+        let opened = Descriptor(adopting: retryingInterrupts { openat(descriptor, name, flags, 0) })
+        // One that may not be read cannot be changed.
+        guard opened.number >= 0, let facts = FileFacts.of(opened.number), facts.owner == geteuid() else { return }
+        let folder = Folder(adopting: opened, path: path(of: name), isReadable: true)
+        guard folder.isEmpty else { return }
+        try folder.permit(access, in: parent)
+    }
+
+    /// Whether there is no file in this folder; false if it cannot be listed.
+    private var isEmpty: Bool {
+        let opened = retryingInterrupts { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
+        guard opened >= 0 else { return false }
+        guard let stream = fdopendir(opened) else {
+            close(opened)
+            return false
+        }
+        defer { closedir(stream) }
+        // `.` and `..` are listed as well, in any order.
+        return (0..<3).count { _ in readdir(stream) != nil } <= 2
+    }
+
+    private func permit(_ access: OutputAccess, in parent: UInt32) throws(StorageError) {
+        guard let facts = FileFacts.of(descriptor) else { return }
         if let group = access.group, facts.group != group, fchown(descriptor, .max, group) != 0 {
             throw StorageError(errno: errno, .destination, at: .open, "set the group of", place: path)
         }

@@ -284,11 +284,9 @@ public final class StorageRoot: Sendable {
                 )
             }
             done += done.isEmpty ? part : "/" + part
+            if isNew { try parent.permitNew(part, access, in: above) }
             let child = try folder(done, at: stage, creating: false)
-            if isNew {
-                try child.permit(access, in: above)
-                try parent.flush(with: child.descriptor)
-            }
+            if isNew { try parent.flush(with: child.descriptor) }
             parent = child
         }
     }
