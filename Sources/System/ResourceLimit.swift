@@ -30,6 +30,13 @@ package enum ResourceLimit: String, Sendable {
         return sluice_set_limits(number, limit, limit) == 0
     }
 
+    /// Has neither this process nor those that it starts leave a core dump, which would hold passwords and what others have
+    /// sent. The administrator's limit stays, so `prlimit` can permit one.
+    package static func forbidCoreDumps() {
+        // Cannot fail: a process may lower its limit.
+        _ = sluice_set_limits(coreFile.number, 0, sluice_hard_limit(coreFile.number))
+    }
+
     /// Raises the limit to `most`, as far as the administrator allows. Never lowers it.
     package func raise(to most: UInt64) {
         let hard = sluice_hard_limit(number)

@@ -3,6 +3,7 @@ import Conversion
 import LocalCluster
 import PumpRoom
 import Storage
+import System
 import Worker
 
 /// `sluice up`: starts the private cluster.
@@ -49,6 +50,7 @@ enum UpCommand {
         summary: "keep the private cluster running",
         isHidden: true,
         run: { invocation, _ in
+            ResourceLimit.forbidCoreDumps()
             // The user's own files on the user's own machine: run even where the kernel lacks part of the sandbox.
             let sandbox = ["--sandbox", RoomSandbox.bestEffort.rawValue]
             try ClusterSupervisor.run(ClusterPlace(environment: invocation.environment), workerOptions: sandbox)

@@ -1,5 +1,6 @@
 import Console
 import Synchronization
+import System
 
 /// `sluice coordinator`: does the ledger's housekeeping until a signal stops it.
 enum CoordinatorCommand {
@@ -34,6 +35,7 @@ enum CoordinatorCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        ResourceLimit.forbidCoreDumps()
         // The coordinator answers requests before `serve` listens for signals. A signal in between must wait for it.
         try SignalHold.during { try serve(ServiceFile.completing(invocation), console) }
     }

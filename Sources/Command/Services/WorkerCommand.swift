@@ -209,6 +209,7 @@ enum WorkerCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let invocation = try ServiceFile.completing(invocation)
+        ResourceLimit.forbidCoreDumps()
         WorkerMemory.prepareForManyJobs()
         // A job may have 250 sources, and a slot several jobs that wait.
         ResourceLimit.descriptors.raise(to: 65_536)
