@@ -234,6 +234,29 @@ def test_slow_and_false_receivers_hold_up_no_other(ledger, receiver):
     assert ends and receiver.got("/secret") == [] and len(receiver.got("/hang")) <= 5
 
 
+def test_receivers_just_within_their_time_take_no_place_from_others(ledger, receiver):
+    """A submitter may have many webhooks. Together they have a third of the places."""
+    def answer_late(handler):
+        # As long as a receiver may take, and it counts as one that takes everything.
+        time.sleep(12)
+        handler.reply(200)
+
+    receiver.answers["/late"] = answer_late
+    late = [create(ledger, receiver.url("/late"), "--event", "batch.ended")[0] for _ in range(6)]
+    good, _ = create(ledger, receiver.url("/good"), "--event", "batch.ended")
+    ledger.query(f"update sluice.webhook set submitter = 'token:late' where id <> {good}")
+    test = "select sluice.test_webhook({}, gen_random_uuid()) from generate_series(1, 4)"
+    for webhook in late:
+        ledger.query(test.format(webhook))
+    with Coordinator(ledger, "--webhooks-to", HERE):
+        receiver.wait(4, "/late")
+        began = time.monotonic()
+        ledger.query(test.format(good))
+        receiver.wait(4, "/good")
+        assert time.monotonic() - began < 8
+        assert len(receiver.got("/late")) == 4
+
+
 @pytest.mark.parametrize("host", [
     "127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "127.1", "0.0.0.0",
 ])

@@ -19,6 +19,8 @@ declare
     w record;
     places integer;
     taken bigint[];
+    -- Submitters that have all their places, each behind whether its webhooks fail.
+    full_submitters text[] := '{}';
 begin
     update webhook_sender s set looked_at = t where s.only_row = (
         select o.only_row from webhook_sender o
@@ -26,7 +28,7 @@ begin
         where o.looked_at < t - interval '10 s' or o.looked_at > t + interval '10 s' for no key update skip locked
     );
     for w in
-        select h.id, h.failures > 0 as fails from webhook h
+        select h.id, h.submitter, h.failures > 0 as fails from webhook h
         where h.removed_at is null
           and exists (select from webhook_delivery d where d.webhook = h.id and d.outcome is null and d.due_at <= t)
         order by random() for no key update skip locked
@@ -35,6 +37,18 @@ begin
         places := least(case when w.fails then failing else healthy end, (case when w.fails then 1 else 4 end) - (
             select count(*) from webhook_delivery d where d.webhook = w.id and d.lease is not null and d.lease_until > t
         ));
+        -- A receiver that takes just less than the time that it may keeps its place as long. All that one submitter may name have four of
+        -- them, or two of those for webhooks that fail.
+        if places > 0 and w.submitter is not null then
+            continue when w.fails || w.submitter = any (full_submitters);
+            places := least(places, (case when w.fails then 2 else 4 end) - (
+                select count(*) from webhook o join webhook_delivery d on d.webhook = o.id
+                where o.submitter = w.submitter and (o.failures > 0) = w.fails and d.lease is not null and d.lease_until > t
+            ));
+            if places <= 0 then
+                full_submitters := full_submitters || (w.fails || w.submitter);
+            end if;
+        end if;
         continue when places <= 0;
         taken := array(
             select d.id from webhook_delivery d where d.webhook = w.id and d.outcome is null and d.due_at <= t
