@@ -47,6 +47,9 @@ public struct WorkerConfiguration: Sendable, Hashable {
     public var longestPause: Duration = .seconds(300)
     /// How long the file system of a root may take to answer before the worker sets the root aside.
     public var silenceLimit: Duration = .seconds(10)
+    /// How long a call to a root's files may take, without going on, before the worker sets the root aside although its
+    /// file system answers. Longer than a slow disk takes to flush what the kernel keeps in memory.
+    public var callLimit: Duration = .seconds(900)
 
     public init() {}
 
@@ -90,6 +93,7 @@ public struct WorkerConfiguration: Sendable, Hashable {
         try require(sweepInterval > .zero, "sweepInterval must be more than 0, not \(sweepInterval)")
         try require(firstPause > .zero, "firstPause must be more than 0, not \(firstPause)")
         try require(silenceLimit > .zero, "silenceLimit must be more than 0, not \(silenceLimit)")
+        try require(callLimit > .zero, "callLimit must be more than 0, not \(callLimit)")
         try require(longestPause >= firstPause, "longestPause must be at least firstPause, which is \(firstPause)")
     }
 

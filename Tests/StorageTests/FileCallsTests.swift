@@ -1,7 +1,9 @@
 import Dispatch
+import Glibc
 import Storage
 import Synchronization
 import System
+import TestSupport
 import Testing
 
 /// File calls of roots that do not answer. A call that waits for a semaphore stands for one that waits in the kernel.
@@ -55,6 +57,39 @@ struct FileCallsTests {
         calls.resume("silent")
         await calls.haveReturned(from: "silent")
         #expect(done.withLock { $0 } == 100)
+    }
+
+    /// A server may answer some calls and not others. A call that goes on is none of those.
+    @Test func callThatDoesNotGoOnHoldsUpItsRoots() async throws {
+        let (calls, silent) = (FileCalls(), Gate())
+        async let stuck = calls.run(in: ["silent", "other"]) { silent.pass() }
+        await silent.isReached()
+        #expect(calls.isHeldUp("silent", longerThan: .zero) && calls.isHeldUp("other", longerThan: .zero))
+        #expect(!calls.isHeldUp("silent", longerThan: .seconds(600)) && !calls.isHeldUp("quick", longerThan: .zero))
+        silent.open()
+        _ = await stuck
+        #expect(!calls.isHeldUp("silent", longerThan: .zero))
+    }
+
+    @Test func readingALargeFileGoesOn() async throws {
+        let folder = try TemporaryFolder.create()
+        let root = try StorageRoot.open(name: "root", path: folder.path)
+        // More than a block, so that reading says so in between.
+        try Bytes.write([UInt8](repeating: 7, count: 600_000), to: folder.path("a"))
+        let (calls, place) = (FileCalls(), try Location("root:a"))
+        let ages = Mutex<[Bool]>([])
+        let fingerprint = await calls.run(in: ["root"]) { () -> Fingerprint? in
+            // `try?`: without a file there is no fingerprint.
+            try? root.openSource(place).fingerprint {
+                ages.withLock { $0.append(calls.isHeldUp("root", longerThan: .milliseconds(200))) }
+                // Time in which the call does nothing, as if the disk were slow.
+                usleep(250_000)
+                return true
+            }
+        }
+        #expect(fingerprint??.byteCount == 600_000)
+        // It had gone on just before each look but the first.
+        #expect(ages.withLock { $0.dropFirst().filter { !$0 }.count } > 0)
     }
 
     @Test func stopGivesUpEverything() async {

@@ -314,8 +314,12 @@ struct SubmitPlan: Sendable {
     /// The total size of the sources that are on this machine.
     func bytes(_ roots: PathRoots) -> Int64 {
         items.reduce(0) { sum, item in
-            guard let path = roots.path(of: item.source) else { return sum }
-            return sum + (FileFacts.of(path: path, followingLinks: true)?.byteCount ?? 0)
+            guard let path = roots.path(of: item.source),
+                let size = FileFacts.of(path: path, followingLinks: true)?.byteCount
+            else { return sum }
+            // A file server may tell any sizes.
+            let (both, isTooMuch) = sum.addingReportingOverflow(size)
+            return isTooMuch ? .max : both
         }
     }
 }

@@ -10,7 +10,8 @@ import System
 package final class FileCalls: Sendable {
     private struct Call {
         let roots: Set<String>
-        let since = ContinuousClock.now
+        /// When it began, or when it last said that it goes on.
+        var since = ContinuousClock.now
         let giveUp: @Sendable () -> Void
     }
 
@@ -59,7 +60,7 @@ package final class FileCalls: Sendable {
             let call = Call(roots: roots) { continuation.resume(returning: nil) }
             guard let number = begin(call) else { return continuation.resume(returning: nil) }
             threads.run {
-                let value = body()
+                let value = Self.$progress.withValue({ self.goOn(number) }) { body() }
                 // A call is taken off the list once, by this thread or by `giveUp`, and that resumes the caller.
                 if self.state.withLock({ $0.awaited.removeValue(forKey: number) }) != nil {
                     continuation.resume(returning: value)
@@ -71,6 +72,15 @@ package final class FileCalls: Sendable {
             }
         }
     }
+
+    /// What a call says on its thread when it goes on.
+    @TaskLocal private static var progress: (@Sendable () -> Void)?
+
+    /// For a call that takes long because a file is large, so that it is not taken for one that does not return: says that
+    /// the file system has answered. Does nothing on other threads.
+    static func goesOn() { progress?() }
+
+    private func goOn(_ number: UInt64) { state.withLock { $0.awaited[number]?.since = .now } }
 
     /// The number of the call; `nil` if it must not begin.
     private func begin(_ call: Call) -> UInt64? {
@@ -143,6 +153,12 @@ package final class FileCalls: Sendable {
         }
         for root in lost { silence(root) }
         return lost
+    }
+
+    /// Whether a call that touches the root has not gone on for longer than `limit`.
+    package func isHeldUp(_ root: String, longerThan limit: Duration) -> Bool {
+        let start = ContinuousClock.now - limit
+        return state.withLock { $0.awaited.values.contains { $0.since < start && $0.roots.contains(root) } }
     }
 
     /// Begins calls again to the silent roots whose calls have all returned.

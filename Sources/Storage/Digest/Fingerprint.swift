@@ -22,6 +22,9 @@ public struct Fingerprint: Sendable, Hashable {
     }
 
     /// Hashes the whole file, whatever the offset of `descriptor`; `nil` with `errno` set if it cannot be read.
+    ///
+    /// A file that turns out to be longer than it was at the beginning is not read to its end, which another process may
+    /// move without end. The length of the result is then greater than the file had.
     static func of(_ descriptor: Int32) -> Fingerprint? { of(descriptor, while: { true }) ?? nil }
 
     /// The same; `nil` also once `isWanted` returns false.
@@ -31,15 +34,19 @@ public struct Fingerprint: Sendable, Hashable {
 
     /// The same; a non-`nil` result that holds `nil` if `isWanted` returned false before the end.
     static func of(_ descriptor: Int32, while isWanted: () -> Bool) -> Fingerprint?? {
+        guard let length = FileFacts.of(descriptor)?.byteCount else { return .none }
         let hash = SHA256Hash()
         var block = [UInt8](repeating: 0, count: 1 << 18)
-        var offset = 0
+        var offset: Int64 = 0
         while isWanted() {
             let count = retryingInterrupts { pread(descriptor, &block, block.count, off_t(offset)) }
             if count < 0 { return .none }
-            if count == 0 { return .some(Fingerprint(byteCount: Int64(offset), sha256: hash.finish())) }
             block.withUnsafeBytes { hash.add(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
-            offset += count
+            offset += Int64(count)
+            if count == 0 || offset > length {
+                return .some(Fingerprint(byteCount: offset, sha256: hash.finish()))
+            }
+            FileCalls.goesOn()
         }
         return .some(nil)
     }

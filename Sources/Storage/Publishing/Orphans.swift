@@ -42,10 +42,12 @@ extension StorageRoot {
         isAlive: (AttemptName) throws(StorageError) -> Bool
     ) throws(StorageError) -> [String] {
         let folder = try folder(below, at: .open, creating: false)
+        // Not the difference to a file's time: a file server may tell any time.
+        let youngest = now - age.components.seconds
         var removed: [String] = []
         for name in try folder.hiddenNames() {
             guard let facts = try folder.facts(of: name, at: .open), facts.kind == .file else { continue }
-            let isOld = now - facts.changedAt >= age.components.seconds
+            let isOld = facts.changedAt <= youngest
             if let attempt = AttemptName(fileName: name) {
                 guard isOld, try !isAlive(attempt) else { continue }
                 try folder.remove(name)
@@ -65,7 +67,7 @@ extension StorageRoot {
 }
 
 extension Folder {
-    /// The names in this folder that start with a dot and contain `.sluice-`.
+    /// The names in this folder that start with a dot and contain `.sluice-`; of very many, some.
     fileprivate func hiddenNames() throws(StorageError) -> [String] {
         // A separate descriptor, whose position in the listing no other code moves.
         let opened = retryingInterrupts { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
@@ -76,7 +78,7 @@ extension Folder {
         }
         defer { closedir(stream) }
         var names: [String] = []
-        while true {
+        while names.count < Self.mostHiddenNames {
             errno = 0
             guard let entry = readdir(stream) else { break }
             let name = withUnsafePointer(to: &entry.pointee.d_name) { letters in
@@ -89,4 +91,7 @@ extension Folder {
         }
         return names.sorted()
     }
+
+    /// Workers leave a few. Others who may write to the folder, or its file server, can show names without end.
+    private static let mostHiddenNames = 100_000
 }

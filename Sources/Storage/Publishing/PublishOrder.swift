@@ -70,7 +70,9 @@ extension StorageRoots {
             }
         }
         let results = jobs.map { orders -> Result<[PublishOutcome], StorageError> in
-            Result { () throws(StorageError) in
+            // Of several hundred jobs, each may take a while.
+            defer { FileCalls.goesOn() }
+            return Result { () throws(StorageError) in
                 if orders.count > 1 {
                     for order in orders {
                         try step(order) { folder, policy throws(StorageError) in

@@ -172,7 +172,7 @@ final class UnfinishedFile {
     /// Makes the contents survive a power cut.
     func flush() throws(StorageError) {
         // Never repeated after a failure: by then the kernel has forgotten what it could not write.
-        guard fsync(descriptor) != 0 else { return }
+        guard fsync(descriptor) != 0 else { return FileCalls.goesOn() }
         throw StorageError(errno: errno, .destination, at: .publish, "flush", place: folder.path(of: name))
     }
 

@@ -30,9 +30,15 @@ public struct FileSystemFacts: Sendable, Hashable {
         guard fstatvfs(folder, &facts) == 0, let identity = FileFacts.of(folder)?.identity else { return nil }
         device = identity.device
         mountPoint = Self.mountPoint(of: Self.path(of: folder))
-        freeBytes = UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
-        byteCount = UInt64(facts.f_blocks) * UInt64(facts.f_frsize)
+        freeBytes = Self.bytes(UInt64(facts.f_bavail), of: UInt64(facts.f_frsize))
+        byteCount = Self.bytes(UInt64(facts.f_blocks), of: UInt64(facts.f_frsize))
         isOutOfNames = facts.f_files > 0 && facts.f_favail == 0
+    }
+
+    /// A file server may tell any numbers.
+    private static func bytes(_ blocks: UInt64, of size: UInt64) -> UInt64 {
+        let (bytes, isTooMany) = blocks.multipliedReportingOverflow(by: size)
+        return isTooMany ? .max : bytes
     }
 
     /// The file system of the folder at `path`.

@@ -39,6 +39,8 @@ final class PreparedJob: Sendable {
     /// All roots in which it has files.
     let roots: Set<String>
     private let open: OpenFiles
+    /// Those of the outputs when they were sealed.
+    private let lengths = Mutex<[Int64]>([])
     private let files: FileCalls
     /// Whether the files are still open, with no call under way that closes them.
     private let isOpen = Atomic<Bool>(true)
@@ -53,7 +55,11 @@ final class PreparedJob: Sendable {
         files: FileCalls
     ) {
         sources = sourceFiles.descriptors
-        sourceBytes = sourceFiles.byteCounts.reduce(0, &+)
+        // A file server may tell any sizes.
+        sourceBytes = sourceFiles.byteCounts.reduce(0) { sum, size in
+            let (both, isTooMuch) = sum.addingReportingOverflow(size)
+            return isTooMuch ? .max : both
+        }
         stamp = SourceStamp(bytes: sourceFiles.byteCounts[0], modified: sourceFiles.modificationTimes[0])
         (destinations, canBeSealed) = (outputs.descriptors, outputs.canBeSealed)
         self.plan = plan
@@ -103,6 +109,7 @@ final class PreparedJob: Sendable {
                 OutputEvidence(byteCount: written.byteCount, hasHoles: written.hasHoles, hasWriters: hasWriters)
             )
         }
+        lengths.withLock { $0 = evidence.map(\.byteCount) }
         return evidence
     }
 
@@ -115,6 +122,11 @@ final class PreparedJob: Sendable {
             // If the file system cannot show writers, the room has ended before this.
             return outputs?.seal(index) ?? false
         }
+    }
+
+    private func changed(_ index: Int) -> StorageError {
+        let detail = "the output has another length than when it was finished"
+        return StorageError(.attemptConflict, at: .publish, "read back", detail, place: "\(locations[index])")
     }
 
     private var thrownAway: StorageError {
@@ -147,6 +159,8 @@ final class PreparedJob: Sendable {
             var fingerprints: [Fingerprint] = []
             for index in destinations.indices {
                 guard let fingerprint = try outputs?.fingerprint(index) else { throw thrownAway }
+                // Another machine may write to a file on a network file system, and a file server tell anything.
+                guard fingerprint.byteCount == lengths.withLock({ $0[index] }) else { throw changed(index) }
                 fingerprints.append(fingerprint)
             }
             return fingerprints

@@ -166,11 +166,11 @@ final class RootKeeper: Sendable {
         return wait
     }
 
-    /// Records that a root does not answer. Returns the failure that says so, or `nil` if that is known.
-    func setAsideSilent(_ name: String) -> Failure? {
+    /// Records that a root does not answer, for `limit`. Returns the failure that says so, or `nil` if that is known.
+    func setAsideSilent(_ name: String, for limit: Duration? = nil) -> Failure? {
         let failure = state.withLock { state -> Failure? in
             guard let place = places[name], state.absent[name]?.isSilent != true else { return nil }
-            let failure = StorageError.silence(of: name, at: place.path, for: silenceLimit).failure
+            let failure = StorageError.silence(of: name, at: place.path, for: limit ?? silenceLimit).failure
             let (now, before) = (ContinuousClock.now, state.absent[name])
             // The check is due at once: it returns when the root answers.
             state.absent[name] = Absence(

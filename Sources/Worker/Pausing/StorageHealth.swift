@@ -135,10 +135,13 @@ final class StorageHealth: Sendable {
         }
     }
 
-    /// Sets a root aside if it does not answer. Takes up to the time that a root has for its answer.
+    /// Sets a root aside if it does not answer, or holds up a call: a file server may answer some calls and not others. Takes
+    /// up to the time that a root has for its answer.
     func listen(to root: String) async {
-        guard files.silent(of: [root]) == nil, await !roots.answers(root) else { return }
-        guard let failure = roots.setAsideSilent(root) else { return }
+        guard files.silent(of: [root]) == nil else { return }
+        let isHeldUp = files.isHeldUp(root, longerThan: configuration.callLimit)
+        if !isHeldUp, await roots.answers(root) { return }
+        guard let failure = roots.setAsideSilent(root, for: isHeldUp ? configuration.callLimit : nil) else { return }
         onEvent(.rootLost(root, because: "\(failure.code): \(failure.message)", wait: .zero))
         // First the worker's state, so that it knows why jobs come back.
         dispatcher.report(roots.changed)
