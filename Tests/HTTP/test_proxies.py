@@ -17,7 +17,7 @@ from coordinators import Coordinator
 from terminal import HOUSE, PATIENCE
 from test_events import Stream
 from test_operations import jobs, lines
-from test_requests import HOSTILE
+from test_requests import HOSTILE, SECOND
 
 pytestmark = pytest.mark.process
 
@@ -115,6 +115,106 @@ def test_nobody_gets_the_answer_to_anothers_request(proxy):
             answer = proxy.client.get(f"/api/v1/codes/{code}")
             assert answer.status_code in [200, 404], (name, answer.text)
             assert code in answer.text, (name, answer.text)
+
+
+HOST = b" HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+BODY = b"Content-Length: %d\r\n" % len(SECOND)
+UPLOAD = b"PUT /api/v1/files/in/desync/%s" + HOST
+JSON = b"Content-Type: application/json\r\n"
+
+# Whoever reads a body as the next request, or the next request as a body, gives everyone behind the same proxy the answer to
+# another's request. In these, one of two may: the answer comes before the body, the body does not come, or the length is for one
+# connection only. The parts of a request are sent one after the other, each when something has been answered or nothing comes.
+DESYNCHRONISING = {
+    "an early refusal": [b"POST /api/v1/batches" + HOST + BODY + b"\r\n", SECOND],
+    "an early refusal of a type": [b"POST /api/v1/batches" + HOST + b"Content-Type: text/plain\r\n" + BODY + b"\r\n" + SECOND],
+    "an early refusal of a large body": [
+        b"POST /api/v1/batches" + HOST + JSON + b"Content-Length: 9000000\r\n\r\n", SECOND * 1_000
+    ],
+    "a path that there is not": [b"POST /nowhere" + HOST + BODY + b"\r\n", SECOND],
+    "an upload that is refused": [UPLOAD % b"..%2f.." + BODY + b"\r\n", SECOND],
+    "an expectation": [UPLOAD % b"a" + b"Expect: 100-continue\r\n" + BODY + b"\r\n", SECOND],
+    "an expectation that is not awaited": [UPLOAD % b"b" + b"Expect: 100-continue\r\n" + BODY + b"\r\n" + SECOND],
+    "an expectation of a refused body": [
+        b"POST /api/v1/batches" + HOST + b"Expect: 100-continue\r\nContent-Length: 9000000\r\n\r\n", SECOND
+    ],
+    "an expectation without its body": [UPLOAD % b"c" + b"Expect: 100-continue\r\n" + BODY + b"\r\n"],
+    "an expectation of nothing": [b"GET /healthz" + HOST + b"Expect: 100-continue\r\n\r\n", SECOND],
+    "an expectation of something else": [UPLOAD % b"d" + b"Expect: y 100-continue\r\n" + BODY + b"\r\n", SECOND],
+    "two expectations": [UPLOAD % b"e" + b"Expect: x\r\nExpect: 100-continue\r\n" + BODY + b"\r\n", SECOND],
+    "a body of GET": [b"GET /healthz" + HOST + BODY + b"\r\n" + SECOND],
+    "a body of HEAD": [b"HEAD /healthz" + HOST + BODY + b"\r\n" + SECOND],
+    "a body of DELETE": [b"DELETE /api/v1/webhooks/1" + HOST + BODY + b"\r\n" + SECOND],
+    "a body of OPTIONS": [b"OPTIONS *" + HOST + BODY + b"\r\n" + SECOND],
+    "a body of TRACE": [b"TRACE /healthz" + HOST + BODY + b"\r\n" + SECOND],
+    "a tunnel": [b"CONNECT 127.0.0.1:1" + HOST + b"\r\n", SECOND],
+    "a body in chunks": [
+        UPLOAD % b"f" + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(SECOND), SECOND)
+    ],
+    "a length in a trailer": [
+        UPLOAD % b"g" + b"Trailer: Content-Length\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nContent-Length: 9\r\n\r\n"
+    ],
+    "a length for one connection": [UPLOAD % b"h" + b"Connection: Content-Length\r\n" + BODY + b"\r\n" + SECOND],
+    "a host for one connection": [b"GET /healthz" + HOST + b"Connection: Host, Authorization\r\n\r\n"],
+    "a length with an underscore": [b"POST /healthz" + HOST + b"Content_Length: 9\r\n" + BODY + b"\r\n" + SECOND],
+    "a length of 65 bits": [b"POST /healthz" + HOST + b"Content-Length: %d\r\n\r\n" % (2**64 + len(SECOND)) + SECOND],
+    "a body that ends early": [UPLOAD % b"i" + b"Content-Length: 100\r\n\r\n" + SECOND],
+    "another protocol": [
+        b"GET /healthz" + HOST + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SECOND,
+    ],
+    "a socket of the web": [
+        b"GET /api/v1/events" + HOST + b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", SECOND,
+    ],
+    "half a request": [SECOND + b"GET /healthz" + HOST + b"X: "],
+}
+
+
+# What follows these is a request of its own.
+WITHOUT_BODY = {"an expectation of nothing", "another protocol", "a socket of the web", "a tunnel"}
+# What follows these is theirs.
+UNFINISHED = {"an expectation without its body", "a body that ends early", "half a request"}
+
+
+def send(connection, parts):
+    """Sends the parts of a request. Returns what was answered."""
+    connection.settimeout(0.1)
+    answer = b""
+    for part in parts:
+        try:
+            connection.sendall(part)
+            while more := connection.recv(65_536):
+                answer += more
+        except OSError:
+            # Nothing more comes, or the connection is cut.
+            continue
+    return answer
+
+
+def test_nobody_is_answered_in_anothers_place(proxy):
+    for name, parts in DESYNCHRONISING.items():
+        with proxy.connect() as connection:
+            send(connection, parts)
+            # While that connection is open, and after it.
+            for code in CODES[:2]:
+                assert code in proxy.client.get(f"/api/v1/codes/{code}").text, name
+        for code in CODES:
+            answer = proxy.client.get(f"/api/v1/codes/{code}")
+            assert answer.status_code in [200, 404] and code in answer.text, (name, answer.text)
+
+
+def test_no_body_is_a_request_and_no_request_a_body(api):
+    """What a proxy sees that uses the connection again: only answers to what it has sent, or its end."""
+    for name, parts in DESYNCHRONISING.items():
+        if name in UNFINISHED:
+            continue
+        with api.connect() as connection:
+            before = send(connection, parts)
+            after = send(connection, [b"GET /api/v1/codes/truncated" + HOST + b"\r\n"])
+        bodies = before.count(b'"isWell":true')
+        assert bodies <= (b"GET /healthz" in parts[0]) + (name in WITHOUT_BODY), (name, before)
+        assert after == b"" or after.count(b"HTTP/1.1 ") == 1 and b"truncated" in after, (name, before, after)
 
 
 def test_works_as_without(proxy, api):

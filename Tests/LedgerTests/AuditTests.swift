@@ -97,6 +97,79 @@ struct AuditTests {
         #expect(forgotten == [])
     }
 
+    /// Watches the rows of all tables instead of what functions say: whoever changes one commits a row of the audit with it.
+    /// Repetitions and changes to the same value are where a function could leave that out.
+    @Test func noChangeIsCommittedWithoutARow() async throws {
+        let lab = try await LedgerLab()
+        let steward = try lab.ledger(as: GrantTests.user("sluice_operator", on: lab.lab.server))
+        let acting = try lab.ledger.acting(for: Principal(name: "ops", role: .operator))
+        let batch = try await lab.submit(4).batch
+        let worker = try await lab.worker()
+        let failing = try #require(try await lab.claim(1, for: worker).first?.fence)
+        try await lab.ledger.fail([AttemptFailure(failing, LedgerLab.failure(.permanent))])
+        // Another one runs.
+        _ = try await lab.claim(1, for: worker)
+        let schema = lab.schema.text
+        func sql(_ text: String) throws -> String { try lab.lab.server.run(text, database: lab.lab.database) }
+        _ = try sql(
+            """
+            create table touched (tx xid8 not null default pg_current_xact_id(), place name);
+            create function note_touch() returns trigger language plpgsql security definer as $$
+            begin insert into public.touched (place) values (tg_table_name); return null; end $$;
+            do $$ declare t name; begin
+                for t in select relname from pg_class where relnamespace = '\(schema)'::regnamespace
+                    and relkind in ('r', 'p') and not relispartition and relname <> 'audit' loop
+                    execute format('create trigger touch after insert or update or delete on \(schema).%I for each row '
+                        'execute function public.note_touch()', t);
+                end loop;
+            end $$;
+            """
+        )
+        _ = try await steward.createTenant("radio")
+        for limit in [10, 10, nil] as [Int64?] {
+            _ = try await steward.setLimits(TenantLimits(waitingJobs: limit), of: "radio")
+        }
+        _ = try await steward.createToken(named: "ci", role: .submitter, tenant: "radio")
+        for _ in 1...2 { _ = try await steward.revokeToken("ci") }
+        for isPaused in [true, true, false] { try await steward.setPaused(isPaused, queue: "default") }
+        for limit in [4, 4, nil] as [Int32?] { try await steward.setRunningLimit(limit, queue: "default") }
+        for weight in [50, 50] as [Int32] {
+            try await steward.setWeight(weight, queue: "default")
+            try await steward.setWeight(weight, queue: "default", submitter: "postgres")
+        }
+        for wish in [.quiet, .quiet, .drain, .run] as [WorkerWish] {
+            _ = try await steward.wish(wish, of: worker.worker)
+        }
+        for rate in [44_100, 44_100, 48_000] {
+            let format = AudioFormat(container: .flac, sampleRateHz: rate)
+            let output = Recipe.Output(location: OwnPreset.output, format: format)
+            let recipe = Recipe(from: Recipe.Source(location: OwnPreset.source), to: output)
+            _ = try await steward.put(OwnPreset(PresetReference(name: "house"), recipe))
+        }
+        for _ in 1...2 { _ = try await steward.removePreset("house") }
+        for ledger in [steward, acting] {
+            let all = JobFilter(batch: batch)
+            _ = try await ledger.apply(.accept(), to: all)
+            _ = try await ledger.apply(.accept(undo: true), to: all)
+            for priority in [3, 3, 0] as [Int32] { _ = try await ledger.apply(.prioritize(priority), to: all) }
+            // A running job is asked to stop.
+            for _ in 1...2 { _ = try await ledger.apply(.cancel, to: all) }
+            _ = try await ledger.apply(.retryWithDamage(.skip), to: all)
+            for _ in 1...2 { _ = try await ledger.apply(.retry, to: all) }
+        }
+        let webhook = try await steward.createWebhook(NewWebhook(at: "https://example.com", for: .all)).id
+        _ = try await steward.testWebhook(webhook)
+        try await steward.removeWebhook(webhook)
+        let unnoticed = try sql(
+            """
+            select distinct t.place from touched t where not exists (
+                select from \(schema).audit a where a.xmin::text::bigint = t.tx::text::bigint % 4294967296)
+            """
+        )
+        #expect(unnoticed == "")
+        #expect(try Int(sql("select count(distinct tx) from touched")) ?? 0 > 30)
+    }
+
     @Test func whatChangesNothingOrFailsLeavesNoRow() async throws {
         let lab = try await LedgerLab()
         try await lab.submit(1)

@@ -164,6 +164,24 @@ struct JobWatchTests {
         #expect(isSlow(watch.overdue(configuration)))
     }
 
+    /// A room that reports whenever it is about to count as stalled: a frame each time, or as much sound as it likes.
+    @Test(arguments: [(1, 11), (8_000_000, 141)] as [(frames: Int64, minutes: Int)])
+    func reportsJustInTimeKeepASlotNoLongerThanTheSourceEarns(_ room: (frames: Int64, minutes: Int)) {
+        var watch = watch(sourceBytes: 1_000_000)
+        var frames: Int64 = 0
+        while watch.overdue(configuration) == nil, watch.elapsed < .seconds(86_400) {
+            watch.pass(.milliseconds(59_900))
+            #expect(watch.quiet < watch.stallLimit(configuration))
+            frames += room.frames
+            let position = MediaTime(value: frames, timescale: 8_000)
+            let progress = ConversionProgress(position: position, frames: frames, totalFrames: nil, verifiedFrames: nil)
+            let isAccepted = watch.advance(to: progress, configuration)
+            #expect(isAccepted)
+        }
+        #expect(isSlow(watch.overdue(configuration)))
+        #expect(watch.elapsed <= .seconds(room.minutes * 60 + 60))
+    }
+
     // MARK: - Processor time
 
     @Test func processorTimeCountsFromTheBeginningOfTheJob() {
