@@ -344,3 +344,18 @@ def test_undoing_a_page_leaves_the_rest_of_the_audit_alone(ledger):
     told = ledger.query("select what, affected, count(*) from sluice.audit where what like '%undo_jobs' group by 1, 2")
     assert told == "undo_jobs|2|1", told
     assert ledger.query("select count(*) from sluice.audit where what = 'retry_jobs'") == "20000"
+
+
+def test_the_changes_of_one_submitter_hold_up_no_other(ledger):
+    ledger.query(
+        """
+        insert into sluice.bulk_change (request, submitter, token, role_name, change, filter, expected)
+        select gen_random_uuid(), 'token:' || t, t, 'sluice_submitter', 'cancel', '{}', 0
+        from unnest(array['late', 'late', 'late', 'late', 'other']) t
+        """
+    )
+    take = "select string_agg(token, ' ' order by id) from sluice.take_changes({})"
+    assert ledger.query(take.format(4)) == "late late other"
+    assert ledger.query(take.format(4)) == ""
+    ledger.query("update sluice.bulk_change set phase = 'done', ended_at = now() where id = 1")
+    assert ledger.query(take.format(4)) == "late"

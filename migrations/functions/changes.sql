@@ -102,18 +102,24 @@ begin
 end $$;
 
 -- For coordinators: as many of the bulk changes that no coordinator carries out as there are `places`. The coordinator that takes one
--- makes a page of it within ten seconds, or another takes it.
+-- makes a page of it within ten seconds, or another takes it. Of one submitter two are carried out at a time, so that its long ones do
+-- not hold up those of others.
 create or replace function take_changes(places integer) returns setof bulk_change
 language plpgsql security definer set search_path from current set enable_seqscan = off set jit = off
 as $$
 #variable_conflict use_column
+declare
+    latest timestamptz := clock_timestamp() - interval '10 s';
 begin
     return query
         update bulk_change b set stepped_at = clock_timestamp()
         where b.id in (
             select n.id from bulk_change n
-            where n.phase in ('running', 'undoing')
-              and (n.stepped_at is null or n.stepped_at < clock_timestamp() - interval '10 s')
+            where n.phase in ('running', 'undoing') and (n.stepped_at is null or n.stepped_at < latest)
+              and (
+                  select count(*) from bulk_change o
+                  where o.submitter = n.submitter and o.phase in ('running', 'undoing') and (o.stepped_at >= latest or o.id < n.id)
+              ) < 2
             order by n.id limit places for update skip locked
         ) returning *;
 end $$;
