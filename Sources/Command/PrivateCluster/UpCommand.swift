@@ -60,7 +60,9 @@ enum UpCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let cluster = try PrivateCluster(environment: invocation.environment)
-        let state = try cluster.ensureRunning(slots: invocation[slots], roots: roots(invocation))
+        var state = try cluster.ensureRunning(slots: invocation[slots], roots: roots(invocation))
+        // A supervisor of an earlier release records none.
+        state.roots = state.roots ?? cluster.roots
         try show(state, of: cluster.place, as: invocation[json], on: console)
         // An address that only the services may read is that of another ledger.
         if try LedgerOptions.readablePlace(invocation) != .cluster {
