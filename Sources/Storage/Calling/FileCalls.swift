@@ -12,6 +12,8 @@ package final class FileCalls: Sendable {
         let roots: Set<String>
         /// When it began, or when it last said that it goes on.
         var since = ContinuousClock.now
+        /// The root whose files it has said to touch.
+        var place: String?
         let giveUp: @Sendable () -> Void
     }
 
@@ -60,7 +62,7 @@ package final class FileCalls: Sendable {
             let call = Call(roots: roots) { continuation.resume(returning: nil) }
             guard let number = begin(call) else { return continuation.resume(returning: nil) }
             threads.run {
-                let value = Self.$progress.withValue({ self.goOn(number) }) { body() }
+                let value = Self.$progress.withValue({ self.goOn(number, at: $0) }) { body() }
                 // A call is taken off the list once, by this thread or by `giveUp`, and that resumes the caller.
                 if self.state.withLock({ $0.awaited.removeValue(forKey: number) }) != nil {
                     continuation.resume(returning: value)
@@ -74,13 +76,21 @@ package final class FileCalls: Sendable {
     }
 
     /// What a call says on its thread when it goes on.
-    @TaskLocal private static var progress: (@Sendable () -> Void)?
+    @TaskLocal private static var progress: (@Sendable (String?) -> Void)?
 
     /// For a call that takes long because a file is large, so that it is not taken for one that does not return: says that
     /// the file system has answered. Does nothing on other threads.
-    static func goesOn() { progress?() }
+    static func goesOn() { progress?(nil) }
 
-    private func goOn(_ number: UInt64) { state.withLock { $0.awaited[number]?.since = .now } }
+    /// The same for a call that goes on with files below `root`, so that no other of its roots is blamed.
+    package static func touches(_ root: String) { progress?(root) }
+
+    private func goOn(_ number: UInt64, at root: String?) {
+        state.withLock { state in
+            state.awaited[number]?.since = .now
+            if let root { state.awaited[number]?.place = root }
+        }
+    }
 
     /// The number of the call; `nil` if it must not begin.
     private func begin(_ call: Call) -> UInt64? {
@@ -155,10 +165,13 @@ package final class FileCalls: Sendable {
         return lost
     }
 
-    /// Whether a call that touches the root has not gone on for longer than `limit`.
+    /// Whether a call at this root has not gone on for longer than `limit`. One that touches several roots counts for the one
+    /// that it is at.
     package func isHeldUp(_ root: String, longerThan limit: Duration) -> Bool {
         let start = ContinuousClock.now - limit
-        return state.withLock { $0.awaited.values.contains { $0.since < start && $0.roots.contains(root) } }
+        return state.withLock { state in
+            state.awaited.values.contains { $0.since < start && ($0.roots == [root] || $0.place == root) }
+        }
     }
 
     /// Begins calls again to the silent roots whose calls have all returned.

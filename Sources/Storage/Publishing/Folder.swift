@@ -7,20 +7,25 @@ final class Folder: Sendable {
     let descriptor: Int32
     /// As the caller wrote it, for messages.
     let path: String
+    /// The root that it lies below, if it was opened there.
+    let root: String?
     /// Whether only this machine can change the folder's contents, so that locks and the page cache are reliable.
     let isLocal: Bool
     /// A folder that can be written and searched but not read cannot be flushed by its own descriptor.
     let isReadable: Bool
 
     /// Takes ownership of an open folder. If it is not readable, it must have been opened with O_PATH.
-    init(adopting descriptor: consuming Descriptor, path: String, isReadable: Bool) {
+    init(adopting descriptor: consuming Descriptor, path: String, isReadable: Bool, below root: String? = nil) {
         isLocal = FileSystemKind.of(descriptor.number).isLocal
-        self.path = path
+        (self.path, self.root) = (path, root)
         self.isReadable = isReadable
         self.descriptor = descriptor.release()
     }
 
     deinit { close(descriptor) }
+
+    /// Says which root the call on this thread is at.
+    func touch() { if let root { FileCalls.touches(root) } }
 
     /// Opens the folder at `path`, following links.
     static func open(_ path: String) throws(StorageError) -> Folder {

@@ -39,6 +39,7 @@ public struct OutputSet: ~Copyable {
     /// Length and SHA-256 of the file at `index`.
     public func fingerprint(_ index: Int) throws(StorageError) -> Fingerprint {
         let file = members[index].file
+        file.folder.touch()
         if let fingerprint = Fingerprint.of(file.descriptor) { return fingerprint }
         throw StorageError(
             errno: errno,

@@ -159,6 +159,7 @@ final class UnfinishedFile {
     /// Closes the descriptor that the file was written with. Returns whether any other writer is left; may be
     /// repeated. `nil` if the kernel cannot tell, and then the file stays open for writing.
     func seal() -> Bool? {
+        folder.touch()
         if let twin = twin.take() {
             close(descriptor)
             descriptor = twin.release()
@@ -171,6 +172,7 @@ final class UnfinishedFile {
 
     /// Makes the contents survive a power cut.
     func flush() throws(StorageError) {
+        folder.touch()
         // Never repeated after a failure: by then the kernel has forgotten what it could not write.
         guard fsync(descriptor) != 0 else { return FileCalls.goesOn() }
         throw StorageError(errno: errno, .destination, at: .publish, "flush", place: folder.path(of: name))

@@ -94,6 +94,7 @@ public final class StorageRoot: Sendable {
     ///
     /// Unmounting a share exposes an empty folder, in which every source seems to be missing.
     public func check() throws(StorageError) {
+        FileCalls.touches(name)
         guard !isReplaced else { throw unusable("\(path) no longer leads to the folder that was opened as the root") }
         let entered = retryingInterrupts { openat(descriptor, ".", SystemFlag.placeOnly | O_DIRECTORY | O_CLOEXEC) }
         guard entered < 0 else {
@@ -143,6 +144,7 @@ public final class StorageRoot: Sendable {
 
     private func open(_ location: Location, _ flags: Int32) throws(StorageError) -> Int32 {
         try assertOurs(location)
+        FileCalls.touches(name)
         let opened = beneath.open(location.path, in: descriptor, flags)
         guard opened < 0 else { return opened }
         let number = errno
@@ -239,6 +241,7 @@ public final class StorageRoot: Sendable {
 
     /// The folder at `below`, relative to the root.
     func folder(_ below: String, at stage: Failure.Stage, creating: Bool) throws(StorageError) -> Folder {
+        FileCalls.touches(name)
         let shown = "\(name):\(below)"
         let path = below.isEmpty ? "." : below
         if let folder = open(path, shown) { return folder }
@@ -257,11 +260,13 @@ public final class StorageRoot: Sendable {
     /// `nil` with `errno` set if the folder cannot be opened.
     private func open(_ path: String, _ shown: String) -> Folder? {
         let readable = beneath.open(path, in: descriptor, O_RDONLY | O_DIRECTORY)
-        if readable >= 0 { return Folder(adopting: Descriptor(adopting: readable), path: shown, isReadable: true) }
+        if readable >= 0 {
+            return Folder(adopting: Descriptor(adopting: readable), path: shown, isReadable: true, below: name)
+        }
         guard errno == EACCES else { return nil }
         let searchable = beneath.open(path, in: descriptor, SystemFlag.placeOnly | O_DIRECTORY)
         guard searchable >= 0 else { return nil }
-        return Folder(adopting: Descriptor(adopting: searchable), path: shown, isReadable: false)
+        return Folder(adopting: Descriptor(adopting: searchable), path: shown, isReadable: false, below: name)
     }
 
     /// Creates the missing folders of `below`, each in the one that was opened before it.

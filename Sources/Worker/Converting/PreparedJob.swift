@@ -80,7 +80,10 @@ final class PreparedJob: Sendable {
     }
 
     /// Whether the sources are as they were when they were opened, by their size and time. Blocks.
-    var areSourcesUnchanged: Bool { open.areSourcesUnchanged }
+    var areSourcesUnchanged: Bool {
+        if let root = sourceRoots.first { FileCalls.touches(root) }
+        return open.areSourcesUnchanged
+    }
 
     /// The recipe with only the outputs that are written.
     func reduced(_ recipe: Recipe) -> Recipe {
