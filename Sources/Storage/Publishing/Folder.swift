@@ -51,9 +51,13 @@ final class Folder: Sendable {
         let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
         let opened = Descriptor(adopting: retryingInterrupts { openat(descriptor, name, flags, 0) })
         // One that may not be read cannot be changed.
-        guard opened.number >= 0, let facts = FileFacts.of(opened.number), facts.owner == geteuid() else { return }
+        guard opened.number >= 0, let facts = FileFacts.of(opened.number) else { return }
         let folder = Folder(adopting: opened, path: path(of: name), isReadable: true)
-        guard folder.isEmpty else { return }
+        guard facts.owner == geteuid(), folder.isEmpty else {
+            // A file server may give what root creates to nobody.
+            guard let group = access.group, facts.group != group else { return }
+            throw StorageError(errno: EPERM, .destination, at: .open, "set the group of", place: folder.path)
+        }
         try folder.permit(access, in: parent)
     }
 
