@@ -186,7 +186,7 @@ public final class WriterInput {
         let tags = options.tags
         if let copy, let source {
             try copy.finish()
-            let planned = source.track.length.exactFrames ?? source.deliveredFrames
+            let planned = source.plannedFrames
             return (
                 planned, source.deliveredFrames, copy.soundFrames,
                 .init(frames: planned, delay: Int(copy.priming), tags: tags, trimmedPacket: copy.trimmedPacket)
