@@ -53,7 +53,9 @@ final class Folder: Sendable {
         // One that may not be read cannot be changed.
         guard opened.number >= 0, let facts = FileFacts.of(opened.number) else { return }
         let folder = Folder(adopting: opened, path: path(of: name), isReadable: true)
-        guard facts.owner == geteuid(), folder.isEmpty else {
+        // Another worker may use the new folder already. It has the mode with which it was created.
+        let isAsCreated = facts.mode & 0o777 == access.folderMode(0, in: parent) & 0o777
+        guard facts.owner == geteuid(), isAsCreated || folder.isEmpty else {
             // A file server may give what root creates to nobody.
             guard let group = access.group, facts.group != group else { return }
             throw StorageError(errno: EPERM, .destination, at: .open, "set the group of", place: folder.path)
