@@ -32,16 +32,7 @@ import Testing
     }
 
     /// The headers of a pipe, read from a file and from a pipe. RF64 and W64 gave nothing in pipes.
-    @Test(arguments: [
-        ("a.wav", "ffmpeg -v error -i in.wav -f wav - | cat > a.wav"),
-        ("rf.wav", "ffmpeg -v error -i in.wav -rf64 always -f wav - | cat > rf.wav"),
-        ("a.w64", "ffmpeg -v error -i in.wav -f w64 - | cat > a.w64"),
-        ("a.aiff", "ffmpeg -v error -i in.wav -f aiff - | cat > a.aiff"),
-        ("a.au", "ffmpeg -v error -i in.wav -f au - | cat > a.au"),
-        ("a.caf", "ffmpeg -v error -i in.wav -f caf - | cat > a.caf"),
-        ("s.aifc", "cat in.wav | sox -t wav - -t aifc - pad 0 0 | cat > s.aifc"),
-        ("s.wav", "cat in.wav | sox -t wav - -t wav - pad 0 0 | cat > s.wav"),
-    ])
+    @Test(arguments: StreamedHeaderTests.losslessWriters)
     func markersMeanToTheEndInFilesAndPipes(name: String, line: String) throws {
         let clip = Signal.noise(seed: 3, rate: 44_100, frames: 60_001, channels: 2).pcm(.s16)
         try WAVFile.write(clip, to: folder.path("in.wav"))
