@@ -97,6 +97,28 @@ import Testing
         #expect(Converted.code { _ = try access.pcm(0..<(file.frames + 1)) } == .rangeOutsideSource)
     }
 
+    /// Regression: a fragment of more than 1.5 seconds could be missing, with success. Its times alone may be a wrong number.
+    @Test(arguments: [1, 2, 4]) func aMissingFragmentIsAGap(seconds: Int) throws {
+        let path = folder.path("a.mp4")
+        let sound = Signal.noise(seed: 72, rate: 44_100, frames: 600_000, amplitude: 0.2).pcm(.s16)
+        let flags = ["-frag_duration", "\(seconds)000000", "-movflags", "+empty_moov+default_base_moof"]
+        try FFmpeg.encode(sound, to: path, ["-c:a", "alac"] + flags)
+        var bytes = try Bytes.read(path)
+        let first = try #require(Bytes.find("moof", in: bytes))
+        let second = try #require(Bytes.find("moof", in: bytes, from: first + 4))
+        let third = try #require(Bytes.find("moof", in: bytes, from: second + 4))
+        bytes.removeSubrange((second - 4)..<(third - 4))
+        try Bytes.write(bytes, to: path)
+        let pipe = try FilledPipe.holding(bytes)
+        #expect(Converted.code { _ = try Decoded.file(path) } != nil)
+        #expect(Converted.code { _ = try decoded(bytes) } != nil)
+        for read in [
+            try Decoded.file(path, damage: .skip), try Decoded.descriptor(pipe.reading, damage: .skip),
+        ] {
+            #expect(read.frames < sound.frames && read.damage.frames == Int64(sound.frames - read.frames))
+        }
+    }
+
     @Test func aConversionOfAPipeWritesAllFragments() throws {
         let pipe = try FilledPipe.holding(try bytes(["alac"], "empty_moov"))
         let output = try OpenFile.creating(folder.path("out.flac"))
@@ -213,6 +235,17 @@ import Testing
             let inner = head("free", Int64.max - place - gap - 16 - 1)
             #expect(!trail(header + movie + inner + [0, 0, 0, 0], inPiecesOf: 64).isFragmented)
         }
+    }
+
+    @Test(arguments: [1, 7, 24, 1_000]) func fragmentsBehindMissingNumbersAreKnown(count: Int) {
+        func numbered(_ number: Int64) -> [UInt8] {
+            box("moof", box("mfhd", bigEndianBytes(number, count: 8)) + [9, 9]) + box("mdat", [1, 2, 3])
+        }
+        let start = header + box("moov", track + box("mvex"))
+        let all = [3, 4, 6, 7, 1, 2].map(numbered)
+        let gaps = trail(start + all.flatMap { $0 }, inPiecesOf: count).gaps.ranges
+        let place = Int64(start.count + 2 * all[0].count)
+        #expect(gaps == [place..<(place + Int64(all[0].count))])
     }
 
     @Test func whatIsNoBoxEndsTheTrail() {

@@ -91,7 +91,11 @@ import Testing
                 _ = gaps.compare(position(number * Self.packet, number * Self.packet), estimate: nil)
             }
             let jump = try #require(jump(&gaps, position(1 << 20, 16 * Self.packet)))
-            #expect((gaps.accept(jump) != nil) == loses)
+            var copy = gaps
+            let (doubts, loss) = (gaps.doubts(jump), gaps.accept(jump))
+            #expect(doubts != loses && (loss != nil) == loses)
+            let proven = copy.accept(jump, isProven: true)
+            #expect(proven?.frames == (1 << 20) - 16 * Self.packet)
         }
     }
 

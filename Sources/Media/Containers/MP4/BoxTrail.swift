@@ -13,6 +13,8 @@ final class BoxTrail: PassingBytes {
     private var fragmentBytes = 0
     /// Where in the source the next byte of it stands.
     private var fragmentPlace: Int64 = 0
+    /// Where the fragments lie before which numbers are missing.
+    private(set) var gaps = FragmentGaps()
 
     /// Where the next box begins: inside of the movie, or next to it.
     private var next: Int64? { movie?.next ?? chain.next }
@@ -41,10 +43,13 @@ final class BoxTrail: PassingBytes {
     /// The table of the last fragment, the box `moof`, if it has passed whole; `nil` without fragments.
     var lastFragment: [UInt8]? { fragmentBytes > 0 && fragment.count == fragmentBytes ? fragment : nil }
 
-    /// Bytes that must still come before the box tells its size. No box is shorter than that.
+    /// Bytes that must still come before the box tells its size and a fragment its number. No box is shorter than that.
     private var missingBytes: Int {
-        let isWide = head.count >= 8 && bigEndian(head[..<4]) == 1
-        return (isWide ? FragmentChain.headBytes : 8) - head.count
+        guard head.count >= 8 else { return 8 - head.count }
+        let length = bigEndian(head[..<4])
+        if length == 1 { return FragmentChain.wideBytes - head.count }
+        let isFragment = head[4..<8].elementsEqual("moof".utf8)
+        return (isFragment ? Int(min(max(8, length), Int64(FragmentChain.headBytes))) : 8) - head.count
     }
 
     private func takeHead(at place: Int64, _ bytes: UnsafeBufferPointer<UInt8>) {
@@ -61,6 +66,7 @@ final class BoxTrail: PassingBytes {
             let length = (chain.next ?? place) - place
             (fragment, fragmentPlace) = (head, place + Int64(head.count))
             fragmentBytes = length <= LastFragment.mostBytes ? Int(length) : 0
+            gaps.add(place, skipsNumbers: chain.skipsNumbers)
         }
         guard head[4..<8].elementsEqual("moov".utf8), let end = chain.next else { return }
         movie = MovieBoxes(next: place + (bigEndian(head[..<4]) == 1 ? 16 : 8), end: end)

@@ -25,6 +25,11 @@ struct MP4: ContainerRules, MovieRules {
         LastFragment.duration(ofTrack: id, in: source)
     }
 
+    func fragmentsBehindGaps(in source: ByteSource) -> [Range<Int64>] {
+        source.isSeekable
+            ? FragmentChain.behindGaps(in: source) : (source.onlooker as? BoxTrail)?.gaps.ranges ?? []
+    }
+
     func plainMovie(in source: ByteSource, _ limits: SampleTableRules) throws -> PlainMovie? {
         try PlainMovie(source, limits)
     }

@@ -7,6 +7,9 @@ protocol MovieRules: Sendable {
     /// is shorter; else `nil`. The source has been read to its end.
     func lastDuration(ofTrack id: Int, in source: ByteSource) -> Int64?
 
+    /// Where the fragments lie before which others are missing by their numbers. Of a pipe, those that have passed.
+    func fragmentsBehindGaps(in source: ByteSource) -> [Range<Int64>]
+
     /// Whether a mark in the first packet means `priming` frames that nothing else states.
     func obeysMark(of priming: Int, in track: Track) -> Bool
 }

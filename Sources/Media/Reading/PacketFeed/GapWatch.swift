@@ -96,16 +96,19 @@ struct GapWatch {
             < watch.distance(jump.frame, decoded: decoded) / 2
     }
 
-    /// Follows the clock, and returns what is missing before the packet.
-    mutating func accept(_ jump: Jump) -> Loss? {
+    /// Whether a wrong number explains `jump` as well as a gap does. In fragments, one damaged number shifts all that follows.
+    func doubts(_ jump: Jump) -> Bool { jump.isAhead && jump.step > PacketDurations.longest && mayShiftTogether }
+
+    /// Follows the clock, and returns what is missing before the packet. `isProven` if something else shows that there is a
+    /// gap.
+    mutating func accept(_ jump: Jump, isProven: Bool = false) -> Loss? {
         guard watch != nil else { return jump.estimate }
-        return jump.isAhead ? acceptAhead(jump) : acceptBehind(jump)
+        return jump.isAhead ? acceptAhead(jump, isProven) : acceptBehind(jump)
     }
 
-    private mutating func acceptAhead(_ jump: Jump) -> Loss? {
+    private mutating func acceptAhead(_ jump: Jump, _ isProven: Bool) -> Loss? {
         let decoded = jump.position.decoded
-        // In fragments, one damaged number shifts all that follows.
-        if jump.step > PacketDurations.longest, mayShiftTogether {
+        if doubts(jump), !isProven {
             watch!.accept(jump.frame, decoded: decoded + jump.lost)
             return jump.estimate
         }

@@ -39,6 +39,8 @@ struct PacketFeed: ~Copyable {
     var maySkip = true
     /// Whether packets can be searched by their numbers, once that was looked for.
     var numbersAreInOrder: Bool?
+    /// Where the fragments lie before which others are missing, once that was looked for.
+    private var fragmentsBehindGaps: [Range<Int64>]?
 
     init(_ demuxer: Demuxer, _ track: Track, bearsDamage: Bool) throws {
         self.demuxer = demuxer
@@ -287,8 +289,21 @@ struct PacketFeed: ~Copyable {
         switch gaps.compare(position, estimate: estimate) {
         case .loss(let loss): return loss
         // A single wrong timestamp is not a gap.
-        case .jump(let jump): return try isAlone(jump) ? estimate : gaps.accept(jump)
+        case .jump(let jump):
+            if try isAlone(jump) { return estimate }
+            let isProven = if gaps.doubts(jump) { lacksFragment(before: packet.place) } else { false }
+            return gaps.accept(jump, isProven: isProven)
         }
+    }
+
+    /// Whether fragments are missing before the one whose sound lies at `place`.
+    private mutating func lacksFragment(before place: Int64?) -> Bool {
+        guard let place, let movie = demuxer.rules.movie else { return false }
+        // More of a pipe may have passed.
+        if fragmentsBehindGaps == nil || !demuxer.source.isSeekable {
+            fragmentsBehindGaps = movie.fragmentsBehindGaps(in: demuxer.source)
+        }
+        return fragmentsBehindGaps?.contains { $0.contains(place) } == true
     }
 
     private mutating func isAlone(_ jump: GapWatch.Jump) throws -> Bool {
