@@ -61,7 +61,7 @@ struct ConvertPage {
         // What a header does not count is taken from files only.
         if failure.contradiction?.known == .countedBytes, !isFile { return nil }
         let trusting = [SourceOptions.onDamage.form.word, DamageMode.trustPackets.rawValue]
-        guard recipe.keepsPlacesOfSound else {
+        guard recipe.permitsMovedSound else {
             guard recipe.sources.count == 1, isFile else { return nil }
             let track = recipe.sources[0].track.map { [SourceOptions.track.form.word, "\($0)"] } ?? []
             let files = (input.hasPrefix("-") ? ["--"] : []) + [input, "sound.wav"]

@@ -48,7 +48,7 @@ extension Recipe {
     }
 
     /// Whether the recipe permits modes of damage that move sound: it neither edits nor splits it.
-    var keepsPlacesOfSound: Bool { timeline == nil && outputs.allSatisfy { $0.range == nil } }
+    var permitsMovedSound: Bool { timeline == nil && outputs.allSatisfy { $0.range == nil } }
 }
 
 extension Contradiction {

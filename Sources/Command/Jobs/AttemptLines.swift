@@ -54,7 +54,7 @@ struct AttemptLines {
 
     /// How to take the sound as it is; `nil` if the job can no longer be retried, and if that would not help.
     private func remedy(for failure: Failure) -> Failure.Remedy? {
-        guard let recipe, recipe.mayTrustPackets(in: failure), recipe.keepsPlacesOfSound,
+        guard let recipe, recipe.mayTrustPackets(in: failure), recipe.permitsMovedSound,
             [.delayed, .failed, .accepted, .cancelled].contains(job.state)
         else { return nil }
         return .command("sluice retry \(job.job) --on-damage \(DamageMode.trustPackets.rawValue)")
