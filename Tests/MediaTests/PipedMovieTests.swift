@@ -248,6 +248,22 @@ import Testing
         #expect(gaps == [place..<(place + Int64(all[0].count))])
     }
 
+    /// Regression: a last run of one sample was compared with none of the other runs, as of a recorder that stamps its samples.
+    @Test(
+        arguments: [([1_024, 1_024], 499, 499), ([1_010, 1_038], 1_020, nil), ([480], 480, nil)]
+            as [([Int64], Int64, Int64?)]
+    )
+    func theRunsOfAFragmentAreComparedTogether(others: [Int64], last: Int64, expected: Int64?) {
+        func words(_ numbers: [Int64]) -> [UInt8] { numbers.flatMap { bigEndianBytes($0, count: 4) } }
+        func run(_ durations: [Int64]) -> [UInt8] {
+            let head: [Int64] = [0x100, Int64(durations.count)]
+            return box("trun", words(head + durations))
+        }
+        let table: [UInt8] = box("tfhd", words([0, 2])) + run(others) + run([last])
+        let fragment = box("moof", box("traf", table))
+        #expect(LastFragment.duration(ofTrack: 2, in: fragment) == expected)
+    }
+
     @Test func whatIsNoBoxEndsTheTrail() {
         #expect(!trail([UInt8](repeating: 0xFF, count: 500), inPiecesOf: 64).isFragmented)
         #expect(!trail(bigEndianBytes(1, count: 4) + Array("mdat".utf8), inPiecesOf: 3).isBroken)

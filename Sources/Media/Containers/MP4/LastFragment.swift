@@ -27,7 +27,7 @@ enum LastFragment {
 
     static func duration(ofTrack id: Int, in fragment: [UInt8]) -> Int64? {
         guard let whole = boxes(fragment[...]).first, whole.name == "moof" else { return nil }
-        var found: Int64?
+        var durations = Durations()
         for track in boxes(whole.content) where track.name == "traf" {
             var usual: Int64?
             var isWanted = false
@@ -37,11 +37,45 @@ enum LastFragment {
                     isWanted = bigEndian(bytes[4..<8]) == id
                     usual = usualDuration(bytes)
                 } else if box.name == "trun", isWanted {
-                    found = lastDuration(bytes, usual)
+                    add(bytes, usual, to: &durations)
                 }
             }
         }
-        return found
+        return durations.ofShorterLast
+    }
+
+    /// The durations of samples, of which only the last one may differ.
+    private struct Durations {
+        private var others: Int64?
+        private var last: Int64?
+        private var vary = false
+
+        mutating func add(_ duration: Int64, count: Int = 1) {
+            guard count > 0 else { return }
+            if let last { note(last) }
+            if count > 1 { note(duration) }
+            last = duration
+        }
+
+        /// Adds samples whose durations are not known.
+        mutating func addUnknown() {
+            if let last { note(last) }
+            last = nil
+        }
+
+        /// Notes that the table cannot be read.
+        mutating func breakOff() { vary = true }
+
+        private mutating func note(_ duration: Int64) {
+            if let others, others != duration { vary = true }
+            others = duration
+        }
+
+        /// That of the last sample, if all others have the same, and a longer one.
+        var ofShorterLast: Int64? {
+            guard !vary, let last, others.map({ $0 > last }) ?? true else { return nil }
+            return last
+        }
     }
 
     /// The duration that `tfhd` states for all samples; `nil` if it states none.
@@ -52,21 +86,22 @@ enum LastFragment {
         return bigEndian(bytes[place..<(place + 4)])
     }
 
-    /// The duration of the last sample in `trun`, where `usual` holds for samples without one.
-    private static func lastDuration(_ bytes: [UInt8], _ usual: Int64?) -> Int64? {
-        guard bytes.count >= 8 else { return nil }
+    /// Adds the durations in `trun`, where `usual` holds for samples without one.
+    private static func add(_ bytes: [UInt8], _ usual: Int64?, to durations: inout Durations) {
+        guard bytes.count >= 8 else { return durations.breakOff() }
         let (flags, count) = (bigEndian(bytes[1..<4]), Int(bigEndian(bytes[4..<8])))
-        if flags & 0x100 == 0 { return count == 1 ? usual : nil }
+        if flags & 0x100 == 0 {
+            if let usual { durations.add(usual, count: count) } else { durations.addUnknown() }
+            return
+        }
         let start = 8 + (flags & 1 == 0 ? 0 : 4) + (flags & 4 == 0 ? 0 : 4)
         // Duration, size, flags and offset of each sample.
         let width = 4 * (flags >> 8 & 0xF).nonzeroBitCount
-        guard count > 0, bytes.count >= start + count * width else { return nil }
-        let durations = (0..<count).map { sample in
-            bigEndian(bytes[(start + sample * width)..<(start + sample * width + 4)])
+        guard bytes.count >= start + count * width else { return durations.breakOff() }
+        for sample in 0..<count {
+            let place = start + sample * width
+            durations.add(bigEndian(bytes[place..<(place + 4)]))
         }
-        let others = durations.dropLast()
-        guard others.allSatisfy({ $0 == others[0] && $0 > durations[count - 1] }) else { return nil }
-        return durations[count - 1]
     }
 
     /// The boxes in `bytes`, up to one whose size does not fit.
