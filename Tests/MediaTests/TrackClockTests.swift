@@ -86,6 +86,9 @@ import Testing
         for _ in 0..<3 { clock.follow(Plausible.frames) }
         #expect(clock.decoded == Plausible.frames && clock.followed == Plausible.frames - 960)
         #expect(clock.place == 960)
+        // The next stream of a chain has no part in it.
+        clock.beginLink(priming: 0)
+        #expect(clock.followed == 0)
     }
 
     @Test func jumpKeepsTheDistanceOfTheTwoCounts() throws {

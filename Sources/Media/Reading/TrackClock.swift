@@ -12,7 +12,7 @@ struct TrackClock {
     private(set) var priming: Int
     /// Frames of silence that replace damage and have yet to be handed out.
     private(set) var owedSilence: Int64 = 0
-    /// Frames by which a clock of the container has run ahead of its packets, where these are trusted.
+    /// Frames by which the clock of the stream has run ahead of its packets, where these are trusted.
     private(set) var followed: Int64 = 0
     /// Whether any block was counted.
     private(set) var hasStarted = false
@@ -93,8 +93,8 @@ struct TrackClock {
     /// Takes what was counted beyond `end` for padding.
     mutating func cut(at end: Int64) { place = min(place, end) }
 
-    /// Goes on with another stream, before whose sound lie `priming` frames.
-    mutating func beginLink(priming: Int) { (self.priming, skipsByPacket) = (priming, false) }
+    /// Goes on with another stream, before whose sound lie `priming` frames, and which has a clock of its own.
+    mutating func beginLink(priming: Int) { (self.priming, skipsByPacket, followed) = (priming, false, 0) }
 
     // MARK: Losses
 
