@@ -14,6 +14,8 @@ struct ContainerFacts {
     var tolerance: Int64 = 0
     /// Whether to cut the sound at `soundFrames`, whatever libav says about the packets.
     var isCutAtLength = false
+    /// Whether other streams follow this one in the source, whose length then is not known.
+    var hasFollowers = false
     /// Whether only the packets show where the sound ends. The sound is then not cut at `soundFrames`.
     var endsWithItsPackets = false
     /// Whether the stream may be longer than its start shows.

@@ -318,10 +318,10 @@ extension Track {
         isEmpty = demuxer.hasOneStream && demuxer.rules.provesEmpty(demuxer.source)
         edits = facts?.edits
         refusal = facts?.refusal
-        length =
-            isEmpty
-            ? .exact(0)
-            : edits.map { .exact($0.frames) } ?? LengthPromise(of: stream, in: demuxer, facts: facts)
+        let stated = isEmpty ? .exact(0) : LengthPromise(of: stream, in: demuxer, facts: facts)
+        let hasFollowers = facts?.hasFollowers ?? false
+        length = hasFollowers ? .none : isEmpty ? stated : edits.map { .exact($0.frames) } ?? stated
+        lengthBeforeOthers = hasFollowers ? stated : nil
         lengthIsPlausible = ConcealLimit.allows(edits?.source ?? length, of: stream, in: demuxer.source.size)
         isCutAtLength = facts?.isCutAtLength ?? false
         isExcerpt = facts?.isExcerpt ?? false

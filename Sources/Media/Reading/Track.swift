@@ -47,8 +47,11 @@ public struct Track: Sendable, Hashable {
     /// Whether the source proves that it is whole and holds no frame.
     let isEmpty: Bool
 
+    /// The length of the stream, if others follow it in the source.
+    let lengthBeforeOthers: LengthPromise?
+
     /// The length on the clock of the packets: that of the sound in them, whatever parts of it are played.
-    var sourceLength: LengthPromise { edits?.source ?? length }
+    var sourceLength: LengthPromise { edits?.source ?? lengthBeforeOthers ?? length }
 
     /// Whether libav does not know the codec.
     var hasUnknownCodec: Bool { CodecRegistry.isUnknown(codecName) }

@@ -56,7 +56,8 @@ enum OggFacts {
             return ContainerFacts(
                 primingFrames: Int(priming),
                 soundFrames: max(0, min(sound(first.granule), frames - priming)),
-                isCutAtLength: true
+                isCutAtLength: true,
+                hasFollowers: !demuxer.source.ends(at: first.end)
             )
         }
         let start = sound(first.granule) - frames

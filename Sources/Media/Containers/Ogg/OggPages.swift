@@ -123,6 +123,8 @@ final class OggPages {
         let granule: Int64
         let serial: UInt32
         let endsStream: Bool
+        /// Where it ends in the source.
+        let end: Int64
         /// Frames of the packets that begin and end on it; `nil` if they do not tell.
         let frames: Int64?
 
@@ -156,6 +158,7 @@ final class OggPages {
                 granule: page.granule,
                 serial: page.serial,
                 endsStream: page.endsStream,
+                end: place,
                 frames: frames
             )
         }
