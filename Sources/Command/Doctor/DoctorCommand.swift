@@ -34,13 +34,14 @@ enum DoctorCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let invocation = try ServiceFile.completing(invocation)
-        let machine = MachineExamination(roots: try LedgerOptions.roots(invocation))
+        let roots = try LedgerOptions.roots(invocation)
         let ledger = LedgerExamination(
             configuration: try LedgerOptions.configuration(invocation),
             isForServices: try LedgerOptions.place(invocation).machineFile != nil
         )
         // The settings are read before, because the address may come from the caller's own configuration.
         let user = try becomeUser(invocation)
+        let machine = MachineExamination(roots: roots, user: user)
         let result = ForegroundWork.run { () async -> [Finding] in
             await ledger.findings() + (await machine.findings())
         }
@@ -80,6 +81,11 @@ enum DoctorCommand {
                 message: "cannot become the user \(name.printable): \(systemText(errno))",
                 exitCode: .permission
             )
+        }
+        // libpq looks for certificates, passwords and services in the user's folder. It fails on the caller's, which this user
+        // may not enter, and would then use a connection without encryption.
+        guard setenv("HOME", entry.pw_dir, 1) == 0 else {
+            throw Refusal(message: "cannot set HOME: \(systemText(errno))", exitCode: .failure)
         }
         return name
     }

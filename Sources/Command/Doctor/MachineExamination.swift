@@ -9,6 +9,8 @@ import Worker
 /// Checks whether this machine can run a worker: its roots, their free space, and the libraries.
 struct MachineExamination: Sendable {
     let roots: [WorkerConfiguration.RootPlace]
+    /// The user as which a worker is examined; `nil` if it is only the caller, who may run none.
+    let user: String?
 
     /// In bytes: with less free space, `doctor` warns about a root.
     private static let littleRoom: UInt64 = 1 << 30
@@ -101,7 +103,7 @@ struct MachineExamination: Sendable {
         defer { watch.cancel() }
         return await withTaskGroup(of: (Int, [Finding]?).self) { group in
             for (number, root) in roots.enumerated() {
-                group.addTask { (number, await files.run(in: [root.name]) { Self.findings(of: root) }) }
+                group.addTask { (number, await files.run(in: [root.name]) { Self.findings(of: root, as: user) }) }
             }
             let found = await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
             return roots.enumerated().flatMap { found[$0] ?? [Self.silence(of: $1)] }
@@ -116,7 +118,7 @@ struct MachineExamination: Sendable {
         )
     }
 
-    private static func findings(of root: WorkerConfiguration.RootPlace) -> [Finding] {
+    private static func findings(of root: WorkerConfiguration.RootPlace, as user: String?) -> [Finding] {
         let subject = "root \(root.name)".printable
         do throws(StorageError) {
             try StorageRoot.open(name: root.name, path: root.path).check()
@@ -136,17 +138,17 @@ struct MachineExamination: Sendable {
         }
         let free = UInt64(facts.f_bavail) * UInt64(facts.f_frsize)
         let words = "\(root.path.printable), \(Figures.bytes(Int64(clamping: free))) free"
+        // Nothing is written there, so neither its permissions nor its space matter.
+        guard root.rules.mayWrite else { return [.ok(subject, "\(words), for sources only")] }
+        let readOnly = "add :ro to the root if it holds sources only"
         if facts.f_flag & UInt(ST_RDONLY) != 0 {
-            return [.warn(subject, "\(words), read-only", "it can hold sources; outputs need a writable root")]
+            return [.warn(subject, "\(words), read-only", "mount it for writing, or \(readOnly)")]
         }
         if access(root.path, W_OK) != 0 {
-            return [
-                .warn(
-                    subject,
-                    "\(words), not writable by this user",
-                    "it can hold sources; outputs need a writable root"
-                )
-            ]
+            let advice =
+                user.map { "sudo chown \(ShellWord.quoted($0)) \(ShellWord.quoted(root.path)) lets it write outputs" }
+                ?? "a worker of this user could not write outputs there; the users of other workers do not matter here"
+            return [.warn(subject, "\(words), not writable by this user", "\(advice.printable); \(readOnly)")]
         }
         guard free >= littleRoom else { return [.warn(subject, words, "free space: a full disk pauses the worker")] }
         return [.ok(subject, words)]

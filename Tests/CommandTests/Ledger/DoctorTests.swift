@@ -48,12 +48,31 @@ struct DoctorTests {
             return String(try #require(lines.first { $0.contains(#""subject":"root out""#) }))
         }
         #expect(try verdict([]).contains(#""verdict":"ok""#))
-        #expect(try verdict(["--as", "nobody"]).contains("not writable by this user"))
+        let denied = try verdict(["--as", "nobody"])
+        #expect(denied.contains("not writable by this user") && denied.contains("sudo chown nobody "), "\(denied)")
+        let readOnly = ["--root", "in=\(bench.folder.path):ro", "--as", "nobody"]
+        let sources = try bench.run(["doctor"] + readOnly).outputText
+        #expect(sources.contains("ok    root in: ") && sources.contains("for sources only"), "\(sources)")
         #expect(
             try bench.run(["doctor", "--as", "nobody"]).outputText.hasPrefix("ok    user: examined as the user nobody")
         )
         let missing = try bench.run("doctor", "--as", "no-such-user")
         #expect(missing.status == .exited(4) && missing.errorText.contains("there is no user \"no-such-user\""))
+    }
+
+    /// Encryption is tried first, with the certificate of the user's folder: the folder of root is closed to others.
+    @Test(.enabled(if: geteuid() == 0, "only root can examine as another user"))
+    func connectionOfAnotherUserIsEncryptedAsThatUsersWouldBe() throws {
+        let server = try PrivatePostgres.startWithTLS()
+        let home = try TemporaryFolder.create()
+        try #require(chmod(home.path, 0o700) == 0)
+        let address = "postgresql://postgres@localhost:\(server.port)/postgres?hostaddr=127.0.0.1&sslmode=require"
+        let environment = ["HOME": home.path, "SLUICE_DATABASE_URL": address]
+        #expect(try Sluice.run(["migrate"], environment: environment).status == .exited(0))
+        for user in [[], ["--as", "nobody"]] {
+            let doctor = try Sluice.run(["doctor", "--json"] + user, environment: environment)
+            #expect(doctor.outputText.contains(#""message":"TLS""#), "\(doctor.outputText)")
+        }
     }
 
     @Test func choreThatTakesLongIsShownWithWhatIsLeft() async throws {
