@@ -132,6 +132,8 @@ package struct HandBack: Sendable, Hashable {
         self.message = message
     }
 
-    /// For jobs whose root this worker cannot use now.
-    package static func without(_ root: String) -> HandBack { HandBack(.unable, need: AbilityWord.root(root)) }
+    /// For jobs whose root this worker cannot use now. `reason` says why, for users.
+    package static func without(_ root: String, because reason: String? = nil) -> HandBack {
+        HandBack(.unable, need: AbilityWord.root(root), message: reason.map { "root \(root): \($0)" })
+    }
 }

@@ -135,11 +135,11 @@ extension WorkerState {
         (absentRoots, rootsChange) = (absent, change)
         abilities = Self.abilities(settings, absent: Set(absent.keys))
         for root in absent.keys.sorted() where before[root] == nil {
-            handBackQueued(.without(root)) { $0.claim.recipe.concerns(root: root) }
+            handBackQueued(.without(root, because: absent[root])) { $0.claim.recipe.concerns(root: root) }
         }
         for root in silent.sorted() where !silentRoots.contains(root) {
             for job in stop(.rootSilent(root), { $0.claim.recipe.concerns(root: root) }) {
-                ready.add(.handedBack(.without(root)), of: job.fence)
+                ready.add(.handedBack(.without(root, because: absent[root])), of: job.fence)
             }
         }
         silentRoots = silent

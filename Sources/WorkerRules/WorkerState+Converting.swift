@@ -50,7 +50,7 @@ extension WorkerState {
         case .stopped where job.stop == .late: ready.add(.handedBack(HandBack(.handedBack)), of: fence)
         case .stopped:
             if case .rootSilent(let root) = job.stop {
-                ready.add(.handedBack(.without(root)), of: fence)
+                ready.add(.handedBack(.without(root, because: absentRoots[root])), of: fence)
             } else {
                 ready.add(.handedBack(HandBack(.draining)), of: fence)
             }

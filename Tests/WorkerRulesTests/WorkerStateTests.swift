@@ -324,6 +324,10 @@ struct WorkerStateTests {
         var life = WorkerLife(slots: 1)
         life.claim(1, 2)
         life.report(.rootsChanged(absent: ["in": "storage_unavailable: gone"], change: 1))
+        let reasons = life.actions.compactMap { action -> String? in
+            if case .publisher(.handBack(_, let why)) = action { why.message } else { nil }
+        }
+        #expect(reasons == ["root in: storage_unavailable: gone"])
         #expect(life.step == "hand back [2] root:in")
         #expect(
             life.actions.contains { action in

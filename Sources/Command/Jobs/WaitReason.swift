@@ -25,9 +25,13 @@ struct WaitReason: Sendable {
         case .unable:
             let whole =
                 "for a suitable worker, \(since): the job needs \(story.specificNeeds.joined(separator: ", ").printable)"
+            // A worker that had what is missing, and cannot use it now, said why.
+            let last = story.attempts.last?.failure
+            let reason = last.flatMap { $0.known == .unable && !$0.message.isEmpty ? "; \($0.message)" : nil } ?? ""
             let missing = story.missing.filter(story.specificNeeds.contains)
-            guard !missing.isEmpty, missing != story.specificNeeds else { return whole }
-            return "\(whole), and no running worker has \(missing.joined(separator: ", ").printable)"
+            guard !missing.isEmpty, missing != story.specificNeeds else { return whole + reason.printable }
+            let names = missing.joined(separator: ", ").printable
+            return "\(whole), and no running worker has \(names)\(reason.isEmpty ? "" : " now")\(reason.printable)"
         case .limit: return "its queue has reached its limit of running jobs: sluice queues limit \(queue) none"
         case .cpuMinutes:
             return "for its tenant, which has used up its processor time of 24 hours; continues \(time ?? "later")"

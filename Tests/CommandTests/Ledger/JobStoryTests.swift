@@ -77,6 +77,18 @@ struct JobStoryTests {
         }
     }
 
+    /// All workers with a full root leave its jobs to others: no worker with that root is missing.
+    @Test func jobOfARootThatIsSetAsideSaysWhy() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        let fence = try await bench.claim(1, for: bench.worker())[0]
+        let why = "root small: file_system_full: the output cannot be written"
+        _ = try await bench.ledger.release([fence], because: .unable, needing: "root:small", message: why)
+        let text = try bench.output("job", "\(job)")
+        #expect(text.contains("waits    for a suitable worker, ") && text.contains("; \(why)\n"), "\(text)")
+        #expect(text.contains("  unable   \(why)\n"), "\(text)")
+    }
+
     @Test func completedJobShowsItsResult() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(1)[0]
