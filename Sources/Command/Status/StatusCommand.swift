@@ -75,7 +75,9 @@ private struct StatusPage {
     private var address: String {
         let server = facts.server.map { "postgres \($0.printable)" }
         if place == .cluster { return ["your private cluster", server].compactMap(\.self).joined(separator: ", ") }
-        let url: String? = if case .coordinator(let url, _) = place { "at \(url)" } else { nil }
+        let coordinator: CoordinatorURL? =
+            if case .coordinator(let url, _) = place { url } else { place.contextInUse?.coordinator?.url }
+        let url = coordinator.map { "at \($0)" }
         // A coordinator does not say where its database is.
         let parts = [
             server.map { url == nil ? "\($0) at \(facts.place)" : "\($0), \(facts.place)" } ?? facts.place, url,
@@ -101,7 +103,7 @@ private struct StatusPage {
 
     private var workers: String {
         let mercy = status.quietUntil.map { until in
-            "; after an outage, no worker counts as lost before \(TimeWords.clock(until, at: status.time))"
+            "; housekeeping has just begun, and no worker counts as lost before \(TimeWords.clock(until, at: status.time))"
         }
         return facts.workers.words + (mercy ?? "")
     }

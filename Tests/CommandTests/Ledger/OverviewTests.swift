@@ -231,7 +231,9 @@ struct OverviewTests {
         let well = try bench.run("status").checked()
         #expect(well.outputText.contains(", all well\n") && well.stderr.isEmpty)
         #expect(
-            well.outputText.contains("workers    1 alive (4 slots); after an outage, no worker counts as lost before ")
+            well.outputText.contains(
+                "workers    1 alive (4 slots); housekeeping has just begun, and no worker counts as lost before "
+            )
         )
         #expect(well.outputText.contains("finished   1 completed, 0 failed, 0 cancelled"))
         let record = try #require(try bench.records("status").first)
