@@ -100,10 +100,7 @@ enum ScanCommand {
         guard roots.isLocation(ofSource: word) else { return }
         let name = String(word.unicodeScalars.prefix { $0 != ":" })
         guard roots.root(named: name) == nil, word.hasSuffix(":") || word.hasSuffix("/") else { return }
-        throw UsageError(
-            "the folder of the root \(name) is not known here, so its files cannot be listed",
-            hint: "--root \(name)=PATH says where it is on this machine, or --files-from FILE lists its files"
-        )
+        throw SourceSearch.unknownFolder(word)
     }
 
     private static func scan(_ sources: [Location], _ roots: PathRoots, _ page: ScanPage) throws -> ExitCode {

@@ -23,9 +23,14 @@ struct NameFilter: Sendable {
     func answer(name: String, path: String) -> Answer {
         if excludes.contains(where: { fits($0, name, path) }) { return .left }
         if !includes.isEmpty { return includes.contains { fits($0, name, path) } ? .taken : .left }
-        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return .otherKind }
+        return Self.isAudio(name) ? .taken : .otherKind
+    }
+
+    /// Whether a name has the extension of an audio format.
+    static func isAudio(_ name: String) -> Bool {
+        guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
         let ending = name[name.index(after: dot)...]
-        return Self.extensions.contains(ending.lowercased()) ? .taken : .otherKind
+        return extensions.contains(ending.lowercased())
     }
 
     /// Whether the walk enters a folder.

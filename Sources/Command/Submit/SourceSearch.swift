@@ -104,7 +104,9 @@ struct SourceSearch {
         let colon = word.unicodeScalars.firstIndex(of: ":")!  // `isLocation` requires a colon
         let below = String(word.unicodeScalars[word.unicodeScalars.index(after: colon)...])
         guard let root = roots.root(named: String(word.unicodeScalars[..<colon])) else {
-            // The root is not on this machine; the worker checks the file.
+            // The root is not on this machine; the worker checks the file. It would find no file where `-r` means a folder.
+            let name = below.pathNames.last ?? ""
+            guard !isNamed || !isRecursive || NameFilter.isAudio(name) else { throw SourceSearch.unknownFolder(word) }
             return add(word, relative: below, shown: word, isNamed: isNamed)
         }
         let path = roots.absolute("\(root.path)/\(below)")
@@ -113,6 +115,17 @@ struct SourceSearch {
         } else {
             add(word, relative: below, shown: word, isNamed: isNamed)
         }
+    }
+
+    /// The refusal of a folder in a root that is not on this machine.
+    static func unknownFolder(_ location: String) -> UsageError {
+        let root = location.unicodeScalars.prefix { $0 != ":" }
+        let name = String(String.UnicodeScalarView(root)).printable
+        return UsageError(
+            "the folder of the root \(name) is not known here, so its files cannot be listed",
+            hint: "--root \(name)=PATH says where it is on this machine, or --files-from FILE lists its files; "
+                + "a file needs no -r"
+        )
     }
 
     private func isFolder(_ path: String, _ word: String) throws -> Bool {

@@ -139,6 +139,7 @@ struct ScanTests {
 
     @Test(arguments: [
         (["scan"], "no files given"), (["scan", "-r", "nowhere:"], "is not known here"),
+        (["scan", "-r", "nowhere:2022"], "is not known here"),
         (["scan", "a.wav", "--timeout", "1h"], "needs --wait"), (["scan", "-0", "a.wav"], "needs --files-from"),
     ]) func mistakesAreNamed(words: [String], what: String) throws {
         let run = try bench.run(words)

@@ -20,6 +20,16 @@ struct SubmitRefusalTests {
         #expect(try await bench.ledger.batches().isEmpty)
     }
 
+    /// A job for a folder would fail.
+    @Test func folderOfAnotherMachineIsRefused() async throws {
+        let words = ["submit", "-r", "archive:2022", "--to", "out:{stem}.mp3"]
+        let run = try bench.run(words)
+        #expect(run.status == .exited(2), "\(run.outputText)")
+        #expect(run.errorText.hasPrefix("error: the folder of the root archive is not known here, so its files"))
+        #expect(try await bench.ledger.batches().isEmpty)
+        _ = try bench.run("submit", "-r", "archive:2022/a.WAV", "--to", "out:{stem}.mp3").checked()
+    }
+
     /// Here --to names the outputs; to `convert` it is the end of a range.
     @Test func endOfARangeIsPointedToUntil() throws {
         try bench.files("in/a.wav")
