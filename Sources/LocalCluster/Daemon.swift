@@ -75,13 +75,17 @@ enum LogTail {
         return one.modifiedAt > other.modifiedAt
     }
 
-    static func lines(of path: String, count: Int = 5) -> [String] {
+    /// The length of a log; 0 if it does not exist.
+    static func length(of path: String) -> Int64 { FileFacts.of(path: path, followingLinks: true)?.byteCount ?? 0 }
+
+    /// The last lines; with `start`, of those that were written behind that many bytes.
+    static func lines(of path: String, from start: Int64 = 0, count: Int = 5) -> [String] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return [] }
         defer { close(file) }
         let size = lseek(file, 0, SEEK_END)
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let taken = pread(file, &bytes, bytes.count, max(0, size - off_t(bytes.count)))
+        let taken = pread(file, &bytes, bytes.count, max(0, off_t(start), size - off_t(bytes.count)))
         guard taken > 0 else { return [] }
         let text = String(decoding: bytes.prefix(taken), as: UTF8.self)
         return text.split(separator: "\n").suffix(count).map { String($0).plain }

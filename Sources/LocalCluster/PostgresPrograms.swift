@@ -24,7 +24,8 @@ struct PostgresPrograms: Sendable {
         }
         throw ClusterError(
             "no PostgreSQL server is installed",
-            hint: "apt install postgresql, or use another ledger with --database"
+            hint: "apt install postgresql, if you want a private cluster; for a ledger that others run, "
+                + "\"sluice config set-context NAME --database URL\", or --url URL of a coordinator"
         )
     }
 

@@ -32,7 +32,13 @@ package struct PrivateCluster: Sendable {
         if !isChange, let state = runningState() { return state }
         try place.prepare()
         if isChange { try wish(slots, roots) }
-        var supervisor = SupervisorLock.isHeld(place) ? nil : try startSupervisor()
+        // Earlier starts have failed for other reasons, or for the same.
+        let begin = LogTail.length(of: place.supervisorLog.path)
+        var supervisor: ProcessIdentity?
+        if !SupervisorLock.isHeld(place) {
+            try requireServer()
+            supervisor = try startSupervisor()
+        }
         let deadline = ContinuousClock.now + Self.patience
         while ContinuousClock.now < deadline {
             if let state = runningState(), !isChange || state.has(slots, roots) { return state }
@@ -40,9 +46,10 @@ package struct PrivateCluster: Sendable {
             if let started = supervisor, !started.isAlive {
                 // Another supervisor may have taken the lock first; it now runs the cluster.
                 guard SupervisorLock.isHeld(place) else {
+                    let said = [state.problem.map { "error: \($0)" }, state.hint.map { "hint:  \($0)" }]
                     throw ClusterError(
                         state.problem ?? "the private cluster did not start",
-                        details: LogTail.lines(of: place.supervisorLog.path),
+                        details: LogTail.lines(of: place.supervisorLog.path, from: begin).filter { !said.contains($0) },
                         hint: state.hint ?? "full logs: \(place.logs)"
                     )
                 }
@@ -77,6 +84,9 @@ package struct PrivateCluster: Sendable {
         try wishes.write(place)
         if isSupervised { state.supervisor?.send(SIGHUP) }
     }
+
+    /// Throws if no PostgreSQL server is installed with which the cluster could start.
+    package func requireServer() throws(ClusterError) { _ = try PostgresPrograms.find(for: place.data) }
 
     /// The state if the cluster is usable: the supervisor runs and the server accepts connections. Otherwise `nil`.
     package func runningState() -> ClusterState? {

@@ -117,6 +117,7 @@ enum LedgerOptions {
         case .cluster:
             let cluster = try PrivateCluster(environment: invocation.environment)
             if cluster.runningState() == nil {
+                try cluster.requireServer()
                 CommandOutput(environment: invocation.environment).say(
                     "starting your private cluster in \(cluster.place.folder.printable); \"sluice down\" stops it"
                 )

@@ -101,6 +101,20 @@ struct LocalClusterTests {
         #expect(try home.run("doctor").status == .exited(0))
     }
 
+    /// Each attempt says it once, and starts nothing.
+    @Test func missingServerIsSaidBeforeAnythingStarts() throws {
+        let home = try Home()
+        let place = try ClusterPlace(environment: ["XDG_DATA_HOME": home.folder.path])
+        try FileManager.default.createDirectory(atPath: place.data, withIntermediateDirectories: true)
+        try Data("99\n".utf8).write(to: URL(filePath: place.data + "/PG_VERSION"))
+        for _ in 1...2 {
+            let run = try home.run("status")
+            let error = "error: the private cluster needs PostgreSQL 99, which is not installed\n"
+            #expect(run.errorText == error + "hint:  apt install postgresql-99\n")
+            #expect(run.status == .exited(7))
+        }
+    }
+
     @Test func downLeavesNothingRunningAndKeepsWhatWasAsked() throws {
         let home = try Home()
         let facts = try home.up("--slots", "3")
