@@ -56,6 +56,14 @@ def test_wait_says_why_nothing_runs_above_one_line_that_grows_and_goes(ledger, c
         assert terminal.lines() == notes + ['batch 1 "recordings"  12 cancelled']
 
 
+def test_quiet_wait_shows_no_bar_and_says_why_nothing_runs(ledger):
+    with ledger.terminal("submit", "in:a.wav", "--to", "out:a.mp3", "--wait", "--quiet") as terminal:
+        terminal.wait_for_text("nothing runs")
+        ledger.run("cancel", "--all", "--yes")
+        assert terminal.end() == 3
+        assert not re.search(rb"\d%", terminal.raw)
+
+
 def test_question_begins_with_the_context(ledger, tmp_path):
     place = {"XDG_CONFIG_HOME": str(tmp_path), "SLUICE_DATABASE_URL": None}
     ledger.run("config", "set-context", "prod", "--database", ledger.variables["SLUICE_DATABASE_URL"], **place)

@@ -102,7 +102,7 @@ enum WaitCommand {
 extension Waiting {
     /// Waits with a progress bar on the terminal. The caller prints the result.
     func run(_ invocation: Invocation, _ console: CommandOutput) throws -> Ending {
-        let display = WaitDisplay(invocation[ProgressStyle.option], console)
+        let display = WaitDisplay(WaitDisplay.style(invocation), console)
         let latest = Latest<State?>(nil)
         do {
             let followsRunning = display.isForPeople

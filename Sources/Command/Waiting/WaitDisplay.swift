@@ -13,9 +13,21 @@ final class WaitDisplay {
     /// The kind of the reason that was printed last, and when it last held.
     private var explained: (kind: String, at: ContinuousClock.Instant)?
 
-    init(_ style: ProgressStyle, _ console: CommandOutput) {
+    /// Whether notes say why nothing runs.
+    private let explains: Bool
+
+    /// The style to use. `--quiet` alone shows no progress: under cron it would be mail each night.
+    static func style(_ invocation: Invocation) -> ProgressStyle? {
+        let isUsual = invocation.origin(of: ProgressStyle.option.form) == .fallback
+        return invocation[SubmitOptions.quiet] && isUsual ? nil : invocation[ProgressStyle.option]
+    }
+
+    /// Without a style it shows no progress, and still says why nothing runs.
+    init(_ style: ProgressStyle?, _ console: CommandOutput) {
         self.console = console
-        writer = ProgressWriter(style, outlet: console.talk)
+        let writer = ProgressWriter(style ?? ProgressStyle.none, outlet: console.talk)
+        explains = style == nil || writer.isForPeople
+        self.writer = writer
     }
 
     var isForPeople: Bool { writer.isForPeople }
@@ -48,7 +60,7 @@ final class WaitDisplay {
     /// Prints why nothing runs when the reason changes, or when it holds again after a minute. In between, a job may
     /// end a moment before the next one starts.
     private func explain(_ obstacle: Waiting.Obstacle?) {
-        guard let obstacle, writer.isForPeople else { return }
+        guard let obstacle, explains else { return }
         let now = ContinuousClock.now
         let isNew = explained.map { $0.kind != obstacle.kind || now - $0.at > .seconds(60) } ?? true
         explained = (obstacle.kind, now)
