@@ -33,6 +33,19 @@ struct UnitFilterTests {
         #expect((weak["message"] as? String)?.contains("no landlock (Operation not permitted)") == true)
     }
 
+    /// libdispatch would: an ordinary user may not raise the priority of its threads.
+    @Test func nothingIsWrittenIntoTheSystemsLog() throws {
+        let folder = try TemporaryFolder.create()
+        let trace = folder.path("trace")
+        let user = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+        let words = [BuiltProgram.path("sluice"), "doctor", "--config", "/dev/null", "--database", "host=/nowhere"]
+        let run = try Run.program("strace", ["-f", "-e", "trace=connect", "-o", trace] + user + words)
+        #expect(run.status == .exited(1), "\(run.errorText)")
+        let calls = try String(contentsOfFile: trace, encoding: .utf8)
+        // What it was to connect to: the server.
+        #expect(calls.contains("/nowhere/") && !calls.contains("/dev/log"), "\(calls)")
+    }
+
     /// As in a container whose runtime is older than landlock, or whose profile allows no further filter.
     @Test func doctorSaysWhichCallsARuntimeHasToAllow() throws {
         let program = Self.root.appending(path: "Tests/Programs/UnderUnit/under-unit").path
