@@ -23,7 +23,10 @@ extension FailureSection {
                 [.ledger],
                 "No server accepted a connection in time, or the server stopped answering.",
                 cause: "PostgreSQL is down, a firewall, an unplugged cable",
-                advice: "check that PostgreSQL runs there and that this machine may connect to it",
+                advice: """
+                    check that PostgreSQL runs there, that listen_addresses in its postgresql.conf admits other \
+                    machines, and that no firewall is between
+                    """,
                 exitCode: 5
             ),
             .ledgerConnectionLost: .init(
