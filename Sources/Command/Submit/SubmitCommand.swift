@@ -3,6 +3,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import LedgerClient
 import Storage
 
 /// `sluice submit`: submits files to the ledger, as a batch of jobs.
@@ -128,6 +129,11 @@ enum SubmitCommand {
             onAltered: invocation[SubmitAltered.option],
             libav: invocation[SubmitOptions.libav]
         )
+        if try LedgerOptions.mayHoldJobs(invocation) {
+            try plan.keepNumbers { destinations in
+                try LedgerWork.run(invocation) { try await $0.earlierJobs(at: destinations, digests: false) }
+            }
+        }
         plan.leftOut = search.leftOut
         let page = SubmitPage(invocation: invocation, console: console)
         remark(search, console)

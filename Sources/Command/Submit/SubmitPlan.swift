@@ -29,6 +29,8 @@ struct SubmitPlan: Sendable {
     /// The codecs of a job's outputs, by the extensions of their names.
     private var codecs: [String: [Codec]] = [:]
     private(set) var items: [Item]
+    /// Items that would all have the same destinations, and were given numbers.
+    private var numbered: [[Int]] = []
     /// The sources that all jobs have in common.
     private let commonSources: [Location]
     /// A count, and the first few examples.
@@ -246,10 +248,16 @@ struct SubmitPlan: Sendable {
     private mutating func number(_ names: inout DestinationNames) {
         var taken: Set<DestinationNames.Key> = []
         var repeated: [Int] = []
+        var groups: [DestinationNames.Key: [Int]] = [:]
         for (place, item) in items.enumerated() {
             let keys = item.destinations.map { names.key($0) }
             if !taken.isDisjoint(with: keys) { repeated.append(place) }
             taken.formUnion(keys)
+            groups[names.key(item.destination), default: []].append(place)
+        }
+        numbered = groups.values.filter { group in
+            (2...Self.largestGroup).contains(group.count)
+                && group.allSatisfy { items[$0].destinations == items[group[0]].destinations }
         }
         // The next number of a first destination, so that many equal names take no longer than few.
         var next: [DestinationNames.Key: Int] = [:]
@@ -273,6 +281,37 @@ struct SubmitPlan: Sendable {
                 break
             }
             next[first] = number
+        }
+    }
+
+    /// Numbers that are kept need a comparison of each source with each name. Larger groups are numbered in their order.
+    private static let largestGroup = 100
+
+    /// Lets sources keep the names under which their outputs exist. A source that was added later may come before the others,
+    /// and would take the name of their output. `earlier` finds the latest job of each destination.
+    mutating func keepNumbers(_ earlier: ([String]) throws -> [EarlierJob?]) throws {
+        guard !numbered.isEmpty else { return }
+        let found = try earlier(numbered.joined().map { items[$0].destination.description })
+        var jobs = found[...]
+        var numbers = WorkNumbers()
+        for group in numbered {
+            let places = group.map { items[$0].destinations }
+            // The member of the group that has each of the places.
+            var members = [Int?](repeating: nil, count: group.count)
+            for place in places.indices {
+                guard let work = (jobs.popFirst() ?? nil)?.work else { continue }
+                members[place] = try group.first { candidate in
+                    guard !members.contains(candidate) else { return false }
+                    var item = items[candidate]
+                    item.destinations = places[place]
+                    return try numbers.number(of: recipe(item)) == work
+                }
+            }
+            var others = group.filter { !members.contains($0) }[...]
+            for place in places.indices {
+                guard let member = members[place] ?? others.popFirst() else { continue }
+                items[member].destinations = places[place]
+            }
         }
     }
 

@@ -33,6 +33,17 @@ struct SubmitNamingTests {
         #expect(try await bench.ways().count == 5, "a repetition makes the same names")
     }
 
+    @Test func sourceThatIsAddedLaterTakesNoName() async throws {
+        try bench.files("in/b.mp3", "in/b.wav")
+        let words = ["submit", "-r", "in", "--to", "out/{stem}.opus", "--on-collision", "number"]
+        try bench.run(words).checked()
+        // It comes first.
+        try bench.files("in/b.flac")
+        try bench.run(words).checked()
+        let ways = try await bench.ways(batch: 2)
+        #expect(ways == ["in/b.flac > out/b-3.opus"], "\(ways)")
+    }
+
     @Test func aNameThatIsTooLongForItsNumberIsToldByItsSource() throws {
         let long = String(repeating: "n", count: 250)
         try bench.files("in/\(long).wav", "in/\(long).mp3")
