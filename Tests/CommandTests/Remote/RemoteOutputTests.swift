@@ -41,6 +41,20 @@ struct RemoteOutputTests {
 
     private static var report: ConversionReport? { nil }
 
+    @Test func statusNamesTheCoordinatorOfAContext() throws {
+        let bench = try LedgerBench()
+        let remote = RemoteBench(bench)
+        let url = try remote.serve("--open-role", "viewer", at: "http")
+        let place = ["XDG_CONFIG_HOME": bench.folder.path("config")]
+        func sluice(_ words: String...) throws -> String {
+            try Sluice.run(words, in: bench.folder, environment: place).checked().outputText
+        }
+        _ = try sluice("config", "set-context", "studio", "--url", url)
+        let status = try sluice("status", "--context", "studio")
+        #expect(status.contains("schema sluice, at ") && !status.contains(" at schema"), "\(status)")
+        #expect(try remote.run(["status"], at: url).outputText.contains("schema sluice, at "))
+    }
+
     /// The commands that read, with what they need to be told.
     private func readingCommands(_ bench: LedgerBench) async throws -> [[String]] {
         let jobs = try await bench.ledger.jobs(limit: 50).jobs.map(\.job)
