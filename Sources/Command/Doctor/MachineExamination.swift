@@ -147,7 +147,7 @@ struct MachineExamination: Sendable {
         if access(root.path, W_OK) != 0 {
             let advice =
                 user.map { "sudo chown \(ShellWord.quoted($0)) \(ShellWord.quoted(root.path)) lets it write outputs" }
-                ?? "a worker of this user could not write outputs there; the users of other workers do not matter here"
+                ?? "a worker that runs as this user could not write outputs there"
             return [.warn(subject, "\(words), not writable by this user", "\(advice.printable); \(readOnly)")]
         }
         guard free >= littleRoom else { return [.warn(subject, words, "free space: a full disk pauses the worker")] }

@@ -46,7 +46,7 @@ public struct Migrator: Sendable {
         let result: Result<MigrationPlan, any Error>
         do {
             // Every service starts with this query, so a connection that breaks meanwhile must not end the service.
-            let plan = try await source.settle("plan a migration") { connection, _ in
+            let plan = try await source.settle("compare the ledger's version") { connection, _ in
                 try connection.transaction(.snapshot) {
                     try connection.migrationPlan(configuration.schema, migrations, functions, target)
                 }
