@@ -59,10 +59,17 @@ struct UnitTests {
         }
     }
 
+    /// It ends with 0. One that fails is started again.
+    @Test func workerThatWasDrainedStaysAway() throws {
+        for name in Self.names where name.hasPrefix("sluice-worker") {
+            #expect(try settings(name).contains("Restart=on-failure"), "\(name)")
+        }
+    }
+
     @Test func unitsDifferOnlyWhereTheirServicesDo() throws {
         let own = [
             "Description", "Documentation", "ExecStart", "EnvironmentFile", "TimeoutStopSec", "LimitNOFILE",
-            "SystemCallFilter", "OOMPolicy",
+            "SystemCallFilter", "OOMPolicy", "Restart",
         ]
         func shared(_ name: String) throws -> [String] {
             try settings(name).filter { line in !own.contains { line.hasPrefix($0 + "=") } }
