@@ -3,6 +3,7 @@ import Foundation
 /// Searches the memory of another process.
 package enum ProcessMemoryFacts {
     package static func parent(of process: Int32) -> Int32? {
+        // `try?`: a process that has ended has no parent.
         let text = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         return text?.split(separator: "\n").first { $0.hasPrefix("PPid:") }?.split(separator: "\t").last.flatMap {
             Int32($0)

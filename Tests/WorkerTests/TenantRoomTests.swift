@@ -66,6 +66,7 @@ struct TenantRoomTests {
             #expect(try count(sound, in: process) == 0)
             let open = "/proc/\(process)/fd"
             for name in try FileManager.default.contentsOfDirectory(atPath: open) {
+                // `try?`: the descriptor with which the folder was listed is closed.
                 let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(open)/\(name)")
                 #expect(target?.contains("alpha") != true)
             }
