@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Musepack SV8, compared with `mpcdec`.
+/// Musepack, compared with `mpcdec`.
 @Suite struct MusepackTests {
     private let folder: TemporaryFolder
 
@@ -69,6 +69,35 @@ import Testing
         try Bytes.write(Self.promising(given, in: bytes), to: counted)
         try expectSoundOfReference(counted, frames: given)
         #expect(try ReadBack.file(path).pcm == ReadBack.file(counted).pcm)
+    }
+
+    /// Regression: the decoder's delay was heard at the start, and padding at the end.
+    @Test(arguments: [(10, 324), (10, 671), (10, nil), (1, 600)] as [(Int, Int?)])
+    func version7SoundsAsInTheReference(packets: Int, last: Int?) throws {
+        let (path, bytes) = (folder.path("a.mpc"), MusepackFile.version7(packets: packets, lastSamples: last))
+        try Bytes.write(bytes, to: path)
+        let frames = last.map { (packets - 1) * 1_152 + $0 } ?? packets * 1_152 - 481
+        try expectSoundOfReference(path, frames: frames)
+        let (read, pipe) = (try ReadBack.file(path), try FilledPipe.holding(bytes))
+        #expect(read.track.length == .exact(Int64(frames)) && read.track.primingFrames == 481)
+        #expect(try ReadBack(descriptor: pipe.reading).pcm == read.pcm)
+    }
+
+    /// libav does not read the packet that only ends the filters. What is missing is no loss of the source.
+    @Test(arguments: [1_000, 0]) func endOfTheFiltersIsLeftOut(last: Int) throws {
+        let path = folder.path("a.mpc")
+        try Bytes.write(MusepackFile.version7(packets: 10, lastSamples: last), to: path)
+        let (read, heard) = (try ReadBack.file(path), try Player.mpcdec.decode(path, in: folder))
+        let frames = 10 * 1_152 - 481
+        #expect(try read.damage.isEmpty && read.pcm.frames == frames)
+        #expect(heard.frames == 9 * 1_152 + (last == 0 ? 1_152 : last))
+        #expect(try read.pcm.converted(to: .s16).snr(against: heard.cut(0..<frames)).min()! > 60)
+    }
+
+    @Test func version7WithoutItsEndIsTruncated() throws {
+        let path = folder.path("a.mpc")
+        try Bytes.write(Array(MusepackFile.version7(packets: 10, lastSamples: 324).dropLast(700)), to: path)
+        #expect(Converted.code { _ = try ReadBack.file(path) } == .truncated)
     }
 
     /// The file with a header that states so many frames.

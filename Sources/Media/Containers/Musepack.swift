@@ -3,15 +3,17 @@ struct Musepack: SourceRules {
     let isVersion8: Bool
 
     /// The decoder delay in frames, which every Musepack decoder has.
-    private static let decoderDelay = 481
-    private static let packetFrames: Int64 = 1152
+    fileprivate static let decoderDelay = 481
+    fileprivate static let packetFrames: Int64 = 1152
 
-    var packets: PacketTraits { PacketTraits(mayKeepAtEnd: isVersion8 ? Int64(Self.decoderDelay) : 0) }
+    let packets = PacketTraits(mayKeepAtEnd: Int64(Musepack.decoderDelay))
 
-    /// The stream header of version 8 states the total samples and the silent samples at the start. libav honours neither,
-    /// nor the decoder delay.
+    /// The stream header states the samples, and in version 8 the silent ones at the start. libav honours neither, nor the
+    /// decoder delay.
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
-        guard isVersion8, let header = MusepackHeader(demuxer.source) else { return nil }
+        guard let header = isVersion8 ? MusepackHeader(demuxer.source) : MusepackHeader(version7: demuxer.source) else {
+            return nil
+        }
         let priming = Self.decoderDelay + Int(header.silence)
         // A header that was written first does not know the total.
         guard header.samples > header.silence else { return ContainerFacts(primingFrames: priming, isOpenEnded: true) }
@@ -23,10 +25,11 @@ struct Musepack: SourceRules {
     }
 
     /// libav reads on past the samples.
-    func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { isVersion8 ? track.length.exactFrames : nil }
+    func soundEnd(of track: Track, _ stream: InputStream) -> Int64? { track.length.exactFrames }
 }
 
-/// The stream header of Musepack version 8, which is a packet among the first ones.
+/// The stream header of Musepack, which is a packet among the first ones in version 8, and the start of the stream in
+/// version 7.
 struct MusepackHeader {
     /// Samples of each channel, silent ones included; zero if unknown.
     let samples: Int64
@@ -56,6 +59,22 @@ struct MusepackHeader {
             return
         }
         return nil
+    }
+
+    /// The same of version 7. It states the packets, and since encoder 1.15 also the samples of the last one.
+    init?(version7 source: ByteSource) {
+        let place = TagBlocks.end(in: source, before: source.size ?? .max)
+        guard let bytes = source.bytes(at: place, count: 24), bytes.count == 24, bytes.starts(with: "MP+".utf8),
+            bytes[3] & 0x0F == 7
+        else { return nil }
+        let packets = littleEndian(bytes[4..<8])
+        let end = littleEndian(bytes[20..<24])
+        let (isGapless, last) = (end >> 31 == 1, end >> 20 & 0x7FF)
+        guard packets > 0 else { return nil }
+        // Zero stands for a whole packet. Without the count, the samples end with what the decoder gives of the packets.
+        let rest = isGapless ? (last == 0 ? 0 : Musepack.packetFrames - last) : Int64(Musepack.decoderDelay)
+        guard (0...Musepack.packetFrames).contains(rest) else { return nil }
+        (samples, silence) = (packets * Musepack.packetFrames - rest, 0)
     }
 
     /// Numbers of variable length: seven bits per byte, and the top bit says that another byte follows.
