@@ -116,6 +116,26 @@ import Testing
         #expect(try Decoded.file(path).pcm.converted(to: .s16) == whole2)
     }
 
+    /// Regression: the end of the sound was left out, as much of it as the priming.
+    @Test(arguments: [("m4a", ["aac"], 1_024), ("mp4", ["libopus", "-ar", "48000"], 312)])
+    func lengthOfTheMediaMayLeaveOutThePriming(suffix: String, codec: [String], priming: Int) throws {
+        let path = folder.path("a.\(suffix)")
+        try FFmpeg.encode(Self.sound, to: path, ["-c:a"] + codec + ["-movflags", "+faststart"])
+        let whole = try Decoded.file(path)
+        var bytes = try Bytes.read(path)
+        let header = try #require(Bytes.find("mdhd", in: bytes)) + 4
+        let stated = Int64(try Bytes.big(UInt32.self, in: bytes, at: header + 16))
+        let place = (header + 16)..<(header + 20)
+        bytes.replaceSubrange(place, with: bigEndianBytes(stated - Int64(priming), count: 4))
+        try Bytes.write(bytes, to: path)
+        let (read, pipe) = (try Decoded.file(path), try FilledPipe.holding(bytes))
+        #expect(read.track.length == whole.track.length && read.frames == whole.frames)
+        let isSame = read.bytes == whole.bytes
+        #expect(isSame && read.damage.isEmpty)
+        let isSameInPipe = try Decoded.descriptor(pipe.reading).bytes == whole.bytes
+        #expect(isSameInPipe)
+    }
+
     @Test func rangesCountOnTheTimeLine() throws {
         let (path, whole) = try made("m4a", ["alac"])
         let edits = Self.lists[2] + Self.lists[1]

@@ -62,6 +62,19 @@ import Testing
         #expect(outcome.sourceFrames == Int64(plain.frames - 1_024))
     }
 
+    /// Regression: the last packet was left out.
+    @Test func lengthOfTheMediaMayLeaveOutThePriming() throws {
+        let path = try file("m4a", signed: [0])
+        let whole = try Decoded.file(path)
+        var bytes = try Bytes.read(path)
+        let header = try #require(Bytes.find("mdhd", in: bytes)) + 4
+        let stated = Int64(try Bytes.big(UInt32.self, in: bytes, at: header + 16))
+        bytes.replaceSubrange((header + 16)..<(header + 20), with: bigEndianBytes(stated - 1_024, count: 4))
+        try Bytes.write(bytes, to: path)
+        let read = try Decoded.file(path)
+        #expect(read.frames == whole.frames && read.track.length == whole.track.length && read.damage.isEmpty)
+    }
+
     /// Regression: in fragments, the mark was passed over, and the priming was kept.
     @Test(arguments: [false, true]) func primingInFragmentsIsNoSound(fromPipe: Bool) throws {
         let path = try file("mp4", signed: [0])

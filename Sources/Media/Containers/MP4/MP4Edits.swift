@@ -106,6 +106,17 @@ struct MP4Edits {
         movieScale % rate == 0 ? 0 : rate / movieScale + 1
     }
 
+    /// The ticks of the media, which states `length`. Some writers leave out the priming that the edit list names, although
+    /// the packets, of which `ticks` finds the sum, count it. The list then plays more than the media states.
+    func length(ofMedia length: Int64, _ mediaScale: Int64, _ movieScale: Int64, _ ticks: () -> Int64?) -> Int64 {
+        guard let edit = edits.last, edit.start > 0, edit.length > 0 else { return length }
+        let end = Int128(edit.start) * Int128(movieScale) + Int128(edit.length) * Int128(mediaScale)
+        guard end > Int128(length) * Int128(movieScale) + Int128(mediaScale), let ticks = ticks(),
+            ticks >= length.addingSaturated(edit.start)
+        else { return length }
+        return length + edit.start
+    }
+
     /// The edits that play something of a track of `mediaLength` ticks.
     func lengths(upTo mediaLength: Int64, _ mediaScale: Int64, _ movieScale: Int64) -> [Edit] {
         let whole = endless(mediaLength, mediaScale, movieScale)
@@ -147,8 +158,11 @@ struct MP4Edits {
         var patches: [SourcePatch] = []
         _ = source.eachBox(in: movie) { name, track -> Bool? in
             guard name == "trak", let edits = MP4Edits(source, track), let media = source.box("mdia", in: track),
-                let (scale, length) = source.box("mdhd", in: media).flatMap({ MP4Facts.header(source, $0) }), scale > 0
+                let (scale, stated) = source.box("mdhd", in: media).flatMap({ MP4Facts.header(source, $0) }), scale > 0
             else { return nil }
+            let length = edits.length(ofMedia: stated, scale, movieScale) {
+                TimeTable(source, in: media, unit: 1, rate: 1, scale: 1)?.ticks
+            }
             if isInFragments {
                 if isSound(source, media) { patches += edits.withoutDelay(in: source) }
             } else if edits.isTimeLine, isSound(source, media), let name = nameOfList(source, track) {

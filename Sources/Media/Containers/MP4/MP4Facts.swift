@@ -15,7 +15,7 @@ enum MP4Facts {
         guard rate > 0, rate < 1 << 22, let movie = source.box("moov", in: source.boxRange),
             let movieScale = source.box("mvhd", in: movie).flatMap({ header(source, $0) })?.scale, movieScale > 0,
             let track = source.track(stream.containerID, in: movie), let media = source.box("mdia", in: track),
-            let (mediaScale, mediaLength) = source.box("mdhd", in: media).flatMap({ header(source, $0) }),
+            let (mediaScale, statedLength) = source.box("mdhd", in: media).flatMap({ header(source, $0) }),
             mediaScale > 0
         else { return nil }
         if source.box("mvex", in: movie) != nil {
@@ -28,8 +28,9 @@ enum MP4Facts {
         // What is no longer there of a pipe may say that the packets are the clock.
         if table == nil, durations != nil, !source.isSeekable { return nil }
         let played: Played? = table.flatMap { packets(in: $0, stream, mediaScale) }
-        let total = played?.frames ?? mediaLength * rate / mediaScale
         let list = MP4Edits(source, track)
+        let mediaLength = list?.length(ofMedia: statedLength, mediaScale, movieScale) { table?.ticks } ?? statedLength
+        let total = played?.frames ?? mediaLength * rate / mediaScale
         if let refusal = list?.refusalOfRate { return ContainerFacts(refusal: refusal) }
         if let list, list.isTimeLine {
             if list.isIncomplete {
@@ -71,14 +72,19 @@ enum MP4Facts {
         guard let edit = edits.first else {
             // Only the codec shows that there is priming.
             let marked = stream.codec.markedPriming(of: stream, in: source)
-            let start = min(total, marked.map(Int64.init) ?? start)
+            // As with an edit list, the length may leave the priming out.
+            let counted: Int64? = marked != nil && played == nil ? table.map { $0.ticks * rate / mediaScale } : nil
+            let priming = marked.map(Int64.init) ?? start
+            let leavesItOut = counted.map { $0 >= total + priming } ?? false
+            let held = leavesItOut ? total + priming : total
+            let start = min(held, priming)
             if let tag {
-                var facts = played?.facts(from: start) ?? ContainerFacts(soundFrames: total - start)
+                var facts = played?.facts(from: start) ?? ContainerFacts(soundFrames: held - start)
                 // libav would obey the tag.
                 facts.droppedFrames = Int(start)
                 facts.remark = Remark(
                     .headerLengthIgnored,
-                    "the tag iTunSMPB counts \(Plural.count(tag.total, "frame")), but the packets hold \(total), so it "
+                    "the tag iTunSMPB counts \(Plural.count(tag.total, "frame")), but the packets hold \(held), so it "
                         + "was ignored"
                 )
                 return facts
@@ -91,7 +97,7 @@ enum MP4Facts {
             let rounding: Int64 = mediaLength * rate % mediaScale == 0 ? 0 : rate / 100
             return ContainerFacts(
                 droppedFrames: start > 0 ? Int(start) : nil,
-                soundFrames: total - start,
+                soundFrames: held - start,
                 tolerance: (whole ?? 1) - 1 + rounding
             )
         }
