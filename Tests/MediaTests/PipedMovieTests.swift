@@ -145,6 +145,27 @@ import Testing
         #expect(isSame)
     }
 
+    /// Regression: libav looks for another box behind such sound, and the end of the pipe counted as a cut.
+    @Test(arguments: ["aac", "alac"], [true, false])
+    func soundOfUnstatedSizeReachesToTheEndOfThePipe(codec: String, hasEdits: Bool) throws {
+        let path = folder.path("a.m4a")
+        try FFmpeg.encode(Self.sound, to: path, ["-c:a", codec, "-movflags", "+faststart"])
+        var bytes = try Bytes.read(path)
+        let media = try #require(Bytes.find("mdat", in: bytes)) - 4
+        bytes.replaceSubrange(media..<(media + 4), with: [0, 0, 0, 0])
+        if !hasEdits {
+            let edits = try #require(Bytes.find("edts", in: bytes))
+            bytes.replaceSubrange(edits..<(edits + 4), with: Array("free".utf8))
+        }
+        try Bytes.write(bytes, to: path)
+        let (pipe, file) = (try decoded(bytes), try Decoded.file(path))
+        #expect(pipe.frames == file.frames && pipe.damage.isEmpty && pipe.frames >= Self.sound.frames)
+        let isSame = pipe.bytes == file.bytes
+        #expect(isSame)
+        let cut = Array(bytes.dropLast(2_000))
+        #expect(Converted.code { _ = try decoded(cut) } == .truncated)
+    }
+
     /// A header that leaves out seconds of sound makes no complete conversion of the part that it counts.
     @Test func soundBehindTheStatedLengthIsReported() throws {
         let path = folder.path("a.m4a")

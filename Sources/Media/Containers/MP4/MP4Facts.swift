@@ -93,8 +93,10 @@ enum MP4Facts {
             // If the table states only full blocks, the last block of a lossless codec may still be shorter.
             let isWhole = table?.isUniform == true && stream.isLossless
             let whole: Int64? = isWhole ? stream.codec.durations(of: stream)?.whole : nil
-            guard start > 0 || whole != nil else { return nil }
             let rounding: Int64 = mediaLength * rate % mediaScale == 0 ? 0 : rate / 100
+            // Of a file, libav states the same length. Of a pipe, it does not show whether that is exact.
+            let isExactInPipe = !source.isSeekable && table != nil && rounding == 0
+            guard start > 0 || whole != nil || isExactInPipe else { return nil }
             return ContainerFacts(
                 droppedFrames: start > 0 ? Int(start) : nil,
                 soundFrames: held - start,
