@@ -43,6 +43,24 @@ import Testing
         #expect(try outcome.remarks.isEmpty && WAVFile.read(path: output) == noise)
     }
 
+    /// Regression: libav took such blocks for damaged.
+    @Test(arguments: [(4, [4, 0]), (4, [0x0F, 6]), (2, [1, 0])] as [(Int, [UInt8])])
+    func maskOfOtherChannelsCountsAsNone(shape: (channels: Int, mask: [UInt8])) throws {
+        let folder = try TemporaryFolder.create()
+        let (wav, path) = (folder.path("a.wav"), folder.path("a.wv"))
+        let noise = Signal.noise(seed: 7, rate: 48_000, frames: 60_001, channels: shape.channels, amplitude: 0.4)
+        let pcm = noise.pcm(.s16)
+        try WAVFile.write(pcm, to: wav, options: .init(isExtensible: true))
+        // Behind the heads of the file and of the chunk, and 20 bytes of the shape.
+        try Bytes.overwrite(wav, at: 40, with: shape.mask + [0, 0])
+        try Run.program("wavpack", ["-q", "-y", wav, "-o", path]).checked()
+        let read = try Decoded.file(path)
+        #expect(try read.pcm.converted(to: .s16) == pcm && Player.wvunpack.decode(path, in: folder) == pcm)
+        #expect(read.track.length == .exact(60_001) && (read.track.channelMask == 0) == (shape.channels > 2))
+        let pipe = try FilledPipe.holding(Bytes.read(path))
+        #expect(try Decoded.descriptor(pipe.reading).pcm == read.pcm)
+    }
+
     /// libav returns to the start of a block of several channels, and of an unusual rate.
     @Test(arguments: [(1, 48_000), (2, 48_000), (6, 48_000), (2, 47_999), (6, 96_000)], [true, false])
     func pipeSoundsAsTheFile(shape: (channels: Int, rate: Int), isNamed: Bool) throws {

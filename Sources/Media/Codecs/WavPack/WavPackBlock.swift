@@ -42,18 +42,21 @@ enum WavPackBlock {
         return nil
     }
 
-    /// What libav must see in a block that states the number of its channels, up to eight, and no speakers: those of mono
-    /// and stereo, or any, which are then forgotten. `nil` for other blocks. WavPack makes such blocks of WAV files whose
-    /// channel mask is zero.
+    /// What libav must see in a block that states the number of its channels, up to eight, and no speakers or more or fewer
+    /// of them: those of mono and stereo, or any, which are then forgotten. `nil` for other blocks. WavPack makes such
+    /// blocks of WAV files with such a channel mask.
     static func naming(_ block: UnsafeRawBufferPointer) -> (place: Int, bytes: [UInt8])? {
         guard block.count >= headerBytes, block.starts(with: Array("wvpk".utf8)),
             case let end = min(block.count, 8 + little(block, at: 4, count: 4)),
-            let (place, body, words) = data(channelInfo, in: block, from: headerBytes, to: end), words == 1,
-            block[place] & isOdd != 0, (1...8).contains(block[body])
+            let (place, body, words) = data(channelInfo, in: block, from: headerBytes, to: end),
+            (1...2).contains(words), case let count = block[body], (1...8).contains(count)
         else { return nil }
-        let count = block[body]
+        let isShort = block[place] & isOdd != 0
+        let mask = block[(body + 1)..<(body + 2 * words - (isShort ? 1 : 0))]
+        guard mask.reduce(0, { $0 + $1.nonzeroBitCount }) != Int(count) else { return nil }
         let speakers: UInt8 = count == 1 ? 0x04 : UInt8.max >> (8 - count)
-        return (place, [block[place] & ~isOdd, 1, count, speakers])
+        let id = words == 1 ? block[place] & ~isOdd : block[place]
+        return (place, [id, UInt8(words), count, speakers] + [UInt8](repeating: 0, count: 2 * words - 2))
     }
 
     private static func little(_ bytes: UnsafeRawBufferPointer, at place: Int, count: Int) -> Int {
