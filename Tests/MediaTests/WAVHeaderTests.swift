@@ -53,6 +53,16 @@ import Testing
         return chunk(shape.isBig ? "RIFX" : "RIFF", body)
     }
 
+    /// Regression: libav refused the file.
+    @Test(arguments: [false, true], [0, 3]) func aListWithoutATypeIsPassedOver(isBig: Bool, size: Int) throws {
+        let sound = Self.sound(bits: 16, frames: 3_000, isBig: isBig)
+        let bytes = Self.file(Shape(isBig: isBig), [sound.bytes])
+        var list = Array("LIST".utf8) + Self.number(size, 4, isBig: isBig)
+        list += [UInt8](repeating: 0, count: (size + 1) / 2 * 2)
+        try check(bytes + list, sound.values)
+        try check(Array(bytes[..<12]) + list + Array(bytes[12...]), sound.values)
+    }
+
     private func check(_ bytes: [UInt8], _ values: [Double]) throws {
         try Bytes.write(bytes, to: folder.path("a.wav"))
         let fromFile = try ReadBack.file(folder.path("a.wav"))

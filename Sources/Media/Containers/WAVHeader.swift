@@ -35,7 +35,7 @@ struct WAVHeader {
     }
 
     func patches() throws -> [SourcePatch] {
-        let others = try furtherSound()
+        let others = try furtherSound() + shortLists
         if isBigEndian { return turned + others }
         return (Self.alignment(of: format).map { [SourcePatch(place: place + 12, bytes: $0)] } ?? []) + others
     }
@@ -102,6 +102,21 @@ struct WAVHeader {
 
     /// What follows the codec in its identifier.
     private static let identifier: [UInt8] = [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xAA, 0, 0x38, 0x9B, 0x71]
+
+    // MARK: Short chunks
+
+    /// Hides lists without a type, as some editors write them. libav refuses the file for them.
+    private var shortLists: [SourcePatch] {
+        var patches: [SourcePatch] = []
+        chunks.each(in: source) { name, body, size in
+            if size < 4, name.elementsEqual("LIST".utf8) {
+                patches.append(SourcePatch(place: body - 8, bytes: Array("junk".utf8)))
+            }
+            // What follows sound of an unknown length cannot be told from it, and libav does not look behind that of a pipe.
+            return !name.elementsEqual("data".utf8) || source.isSeekable && !SoundCount.isMarker(size)
+        }
+        return patches
+    }
 
     // MARK: Several chunks of sound
 
