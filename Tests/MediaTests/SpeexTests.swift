@@ -83,6 +83,31 @@ import Testing
         #expect(try pcm.cut(0..<common) == expected.cut(late..<common + late))
     }
 
+    /// Regression: beside a cover or another stream, the delays were heard.
+    @Test(arguments: [true, false]) func aCoverOrAnotherStreamChangesNothing(isCover: Bool) throws {
+        let (source, plain, path) = (folder.path("in.wav"), folder.path("plain.spx"), folder.path("a.spx"))
+        try WAVFile.write(Signal.sweep(to: 2_000, rate: 16_000, frames: 50_123).pcm(.s16), to: source)
+        try Run.program("speexenc", ["--quiet", "-w", source, plain]).checked()
+        if isCover {
+            let bytes = try Covered.picture()
+            let picture = try #require(Picture(bytes))
+            let comment = "METADATA_BLOCK_PICTURE=" + PictureBlock.base64(picture)
+            try Run.program("speexenc", ["--quiet", "-w", "--comment", comment, source, path]).checked()
+        } else {
+            var file = try OggFile(Bytes.read(plain))
+            // A stream that nothing knows begins and ends with one page: its marks, position, number and content.
+            let text = Array("a stream of notes".utf8)
+            var page: [UInt8] = Array("OggS".utf8)
+            page += [0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0x64, 0, 0, 0]
+            page += [0, 0, 0, 0, 0, 0, 0, 0, 1, UInt8(text.count)]
+            file.headers.insert(page + text, at: 1)
+            try Bytes.write(file.renumbering { UInt32($0 < 2 ? 0 : $0 - 1) }, to: path)
+        }
+        let (read, whole) = (try ReadBack.file(path), try ReadBack.file(plain))
+        #expect(read.damage.isEmpty && read.track.length == whole.track.length)
+        #expect(try read.pcm == whole.pcm && read.pcm.frames == Player.speexdec.decode(plain, in: folder).frames)
+    }
+
     /// Regression: positions that count in the frames of the header ended the process if they were great.
     @Test func greatestPositionIsRefused() throws {
         let (source, path) = (folder.path("in.wav"), folder.path("a.spx"))

@@ -12,11 +12,10 @@ enum OggFacts {
 
     /// A stream whose first page does not begin at zero, as in recordings of broadcasts: see `OggStart`.
     static func excerpt(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
-        guard demuxer.streams.count == 1 else { return nil }
         let (codec, pages) = (stream.codec, OggPages(demuxer.source))
         let rule = codec.startInOgg(of: stream)
         if let delay = rule.delay { return delayed(by: delay, pages, demuxer, stream) }
-        guard let page = pages.firstOfSound(PacketLength(stream), stream), !page.endsStream,
+        guard demuxer.hasOneStream, let page = pages.firstOfSound(PacketLength(stream), stream), !page.endsStream,
             let start = page.start, start > 0
         else { return nil }
         let end = OggEnd(of: demuxer.source)
@@ -38,9 +37,10 @@ enum OggFacts {
     private static func delayed(by delay: CodecDelay, _ pages: OggPages, _ demuxer: Demuxer, _ stream: InputStream)
         -> ContainerFacts?
     {
-        guard let first = pages.firstOfSound(PacketLength(stream), stream), let frames = first.frames else {
-            return nil
-        }
+        let serial = demuxer.hasOneStream ? nil : pages.serial(ofStream: stream.index)
+        guard demuxer.hasOneStream || serial != nil,
+            let first = pages.firstOfSound(PacketLength(stream), stream, serial: serial), let frames = first.frames
+        else { return nil }
         // Pages may count in the frames that the header states.
         let stated = frames / Int64(delay.packetFrames) * Int64(delay.statedPacketFrames)
         let countsStated = abs(first.granule - stated) < abs(first.granule - frames)
@@ -68,7 +68,10 @@ enum OggFacts {
         }
         // With less padding than the decoder's delay, the end of the sound never leaves the decoder.
         var held: Int64 = 0
-        if let before = end.granuleBefore(in: demuxer.source) {
+        let before = end.granuleBefore(in: demuxer.source)
+        // Between pages of other streams, the last page alone does not tell.
+        if before == nil, serial != nil { return ContainerFacts(primingFrames: priming, isOpenEnded: true) }
+        if let before {
             let padding = Int64(end.lastPackets * delay.packetFrames) - (sound(last.granule) - sound(before))
             held = max(0, Int64(delay.decoder) - max(0, padding))
         }
@@ -82,7 +85,7 @@ enum OggFacts {
     /// FLAC also states its length in its own header. If no page is marked as the last, only that length
     /// distinguishes a truncated stream from one that is still being written.
     static func flacHeader(_ demuxer: Demuxer, _ stream: InputStream) -> ContainerFacts? {
-        guard demuxer.streams.count == 1, let total = stream.codec.totalFrames(of: stream),
+        guard demuxer.hasOneStream, let total = stream.codec.totalFrames(of: stream),
             let last = OggEnd(of: demuxer.source).lastPage, !last.endsStream, total > last.granule
         else { return nil }
         return ContainerFacts(soundFrames: total)

@@ -140,13 +140,27 @@ final class OggPages {
         return goodPage(at: place).map { ($0, place) }
     }
 
-    /// The first page with a position beyond zero; `nil` if the headers do not end.
-    func firstOfSound(_ lengths: PacketLength, _ stream: InputStream) -> FirstOfSound? {
+    /// The serial number of the stream that libav gives this index: it counts the first pages in their order. `nil` if there
+    /// are fewer.
+    func serial(ofStream index: Int) -> UInt32? {
+        var place = first?.place ?? 0
+        for number in 0..<Self.streamLimit {
+            guard let page = goodPage(at: place), page.beginsStream else { return nil }
+            if number == index { return page.serial }
+            place += Int64(page.bytes)
+        }
+        return nil
+    }
+
+    /// The first page with a position beyond zero, if given of the stream with this serial number; `nil` if the headers do
+    /// not end.
+    func firstOfSound(_ lengths: PacketLength, _ stream: InputStream, serial: UInt32? = nil) -> FirstOfSound? {
         var place = first?.place ?? 0
         // Headers with a cover of 16 MB take 250 pages.
         for _ in 0..<1000 {
             guard let page = goodPage(at: place) else { return nil }
             place += Int64(page.bytes)
+            if let serial, page.serial != serial { continue }
             // Some headers count as pages on which no packet ends.
             if page.granule == 0 || page.beginsStream || page.granule < 0 && !page.isOpen { continue }
             guard page.granule > 0 else { return nil }
