@@ -87,6 +87,18 @@ struct RareCase: Sendable, CustomTestStringConvertible {
     }
 
     /// SoX counts the byte that pads an odd number of blocks as sound.
+    /// Regression: libav took fewer than 32 frames for MPEG-TS.
+    @Test(arguments: [8, 10, 31, 32]) func aFewFramesOfGSMAreRecognised(frames: Int) throws {
+        let (source, path) = (folder.path("in.wav"), folder.path("a.gsm"))
+        try WAVFile.write(Signal.sweep(rate: 8_000, frames: frames * 160).pcm(.s16), to: source)
+        try Run.program("sox", [source, path]).checked()
+        let heard = try Player.sox.decode(path, in: folder)
+        let (read, pipe) = (try Decoded.file(path), try FilledPipe.holding(Bytes.read(path)))
+        #expect(read.frames == frames * 160 && heard.frames == read.frames && read.damage.isEmpty)
+        #expect(try read.pcm.converted(to: .s16).snr(against: heard).min()! > 30)
+        #expect(try Decoded.descriptor(pipe.reading).pcm == read.pcm)
+    }
+
     @Test(arguments: [8_000, 8_320]) func gsmOfSoXIsReadWhole(frames: Int) throws {
         let (source, path) = (folder.path("in.wav"), folder.path("gsm.wav"))
         try WAVFile.write(Signal.tone(440, rate: 8_000, frames: frames).pcm(.s16), to: source)

@@ -20,8 +20,9 @@ extension Demuxer {
         if head?.starts(with: Array("#EXTM3U".utf8)) == true { throw notAllowed("hls") }
         var format: UnsafePointer<AVInputFormat>?
         let result = av_probe_input_buffer2(source.context, &format, nameHint ?? "", nil, 0, 1 << 20)
-        // libav misidentifies a handful of raw AAC frames.
+        // libav misidentifies a handful of raw AAC frames, and of GSM.
         if result < 25, ADTSSync.isStream(source) { return try find("aac") }
+        if result < 25, GSMSync.isStream(source) { return try find("gsm") }
         if source.isOverTime { throw overTime(nil) }
         if result < 0 || format == nil {
             if let name = head.flatMap({ ContainerRegistry.demuxer(recognising: $0) }) { return try find(name) }
