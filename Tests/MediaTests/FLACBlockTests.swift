@@ -31,6 +31,18 @@ import Testing
         return path
     }
 
+    /// Regression: all blocks but the first were taken for repetitions of it.
+    @Test(arguments: [DamageMode.strict, .trustPackets]) func blocksMayAllHaveOneNumber(damage: DamageMode) throws {
+        let sound = Signal.noise(seed: 52, rate: 44_100, frames: 20_003, channels: 2)
+        var file = FLACFile(rate: 44_100, channels: 2, bits: 16, frames: 20_003, numbersBlocks: false)
+        file.append(sound.integers(bits: 16), rate: 44_100, bits: 16)
+        let path = folder.path("zero.flac")
+        try Bytes.write(file.bytes, to: path)
+        let read = try Decoded.file(path, damage: damage)
+        let isSame = try read.pcm.converted(to: .s16) == Player.flac.decode(path, in: folder)
+        #expect(isSame && read.frames == 20_003 && read.damage.isEmpty)
+    }
+
     /// Regression: half of the sound was taken for gaps and replaced with silence.
     @Test(arguments: BlockyFLAC.Numbering.allCases, Claim.allCases)
     func everySampleOfChangingBlocksIsThere(numbering: BlockyFLAC.Numbering, claim: Claim) throws {

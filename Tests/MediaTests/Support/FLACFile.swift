@@ -5,10 +5,12 @@ struct FLACFile {
     private(set) var bytes: [UInt8]
     private var frameNumber = 0
     private let blockFrames: Int
+    private let numbersBlocks: Bool
 
-    /// Starts a stream whose header states these values.
-    init(rate: Int, channels: Int, bits: Int, frames: Int, blockFrames: Int = 1024) {
+    /// Starts a stream whose header states these values. All blocks get the number zero without `numbersBlocks`.
+    init(rate: Int, channels: Int, bits: Int, frames: Int, blockFrames: Int = 1024, numbersBlocks: Bool = true) {
         self.blockFrames = blockFrames
+        self.numbersBlocks = numbersBlocks
         bytes = Array("fLaC".utf8) + [0x80, 0, 0, 34]
         bytes.append(big: UInt16(blockFrames))
         bytes.append(big: UInt16(blockFrames))
@@ -46,7 +48,7 @@ struct FLACFile {
         }
         bytes += writer.finished()
         bytes.append(big: Self.crc16(bytes[start...]))
-        frameNumber += 1
+        if numbersBlocks { frameNumber += 1 }
     }
 
     private static func crc8(_ bytes: ArraySlice<UInt8>) -> UInt8 {

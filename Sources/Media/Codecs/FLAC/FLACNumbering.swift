@@ -23,9 +23,12 @@ struct FLACNumbering {
 
     /// Whether the block of `header` repeats one that was already delivered.
     ///
-    /// The packet that began with the header `earlier` held `blocks` blocks and `frames` frames in all.
+    /// The packet that began with the header `earlier` held `blocks` blocks and `frames` frames in all. libav repeats only
+    /// what it has put into one packet with other blocks. A single block with the same number is another one.
     func isRepeated(_ header: FLACFrameHeader, behind earlier: FLACFrameHeader, blocks: Int64, frames: Int64) -> Bool {
-        guard earlier.numbersSamples == header.numbersSamples, header.number >= earlier.number else { return false }
+        guard blocks > 1, earlier.numbersSamples == header.numbersSamples, header.number >= earlier.number else {
+            return false
+        }
         return header.number < earlier.number + (isCountingSamples(header) ? frames : blocks)
     }
 
