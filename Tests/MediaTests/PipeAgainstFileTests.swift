@@ -177,6 +177,19 @@ import Testing
         try expectTheSame(bytes, "a.wav")
     }
 
+    /// Regression: the message called such a file broken.
+    @Test(arguments: [("wav", "fmt ", 24), ("aiff", "COMM", 26)])
+    func soundBeforeItsDescriptionIsRefusedByName(kind: (suffix: String, chunk: String, bytes: Int)) throws {
+        let (path, name) = (folder.path("in.\(kind.suffix)"), "a.\(kind.suffix)")
+        try FFmpeg.encode(Signal.noise(seed: 36, rate: 8_000, frames: 4_000).pcm(.s16), to: path, [])
+        let bytes = try Bytes.read(path)
+        let start = try #require(Bytes.find(kind.chunk, in: bytes))
+        let end = start + kind.bytes
+        let moved = Array(bytes[..<start]) + Array(bytes[end...]) + Array(bytes[start..<end])
+        #expect(try fromFile(moved, name).deliveredFrames == 4_000)
+        #expect(Converted.code { _ = try fromPipe(moved, name) } == .sourceNotSeekable)
+    }
+
     /// Regression: behind a header of more than 64 KiB, a cut pipe was whole, and half of the sound was all of it.
     @Test func aHeaderOfThreeHundredKilobytesCounts() throws {
         let clip = Signal.noise(seed: 35, rate: 8_000, frames: 40_000).pcm(.s16)

@@ -41,6 +41,8 @@ struct AIFF: ContainerRules {
         ]
     }
 
+    func describesSoundTooLate(_ source: ByteSource) -> Bool { Chunks.iff.has("SSND", before: "COMM", in: source) }
+
     /// libav takes `sowt` for 16 bits, whatever the header says.
     func pcmWidth(in source: ByteSource) -> PCMWidth? {
         guard let common = Chunks.iff.first("COMM", in: source)?.place,

@@ -29,6 +29,16 @@ struct Chunks: Hashable {
         return found
     }
 
+    /// Whether a chunk with this name lies in front of all with the other name.
+    func has(_ name: String, before other: String, in source: ByteSource) -> Bool {
+        var isFound = false
+        each(in: source) { found, _, _ in
+            isFound = found.elementsEqual(name.utf8)
+            return !isFound && !found.elementsEqual(other.utf8)
+        }
+        return isFound
+    }
+
     /// Calls `visit` with the name of each chunk, where its content begins, and the size that it states, until it
     /// returns `false`.
     func each(in source: ByteSource, from start: Int64? = nil, _ visit: (ArraySlice<UInt8>, Int64, Int64) -> Bool) {

@@ -45,6 +45,9 @@ protocol SourceRules: Sendable {
     /// it to the container.
     func speakers(of stream: InputStream, in source: ByteSource) -> SpeakerOrder?
 
+    /// Whether the sound lies in front of what describes it, so that a pipe does not tell in time what it is.
+    func describesSoundTooLate(_ source: ByteSource) -> Bool
+
     /// How libav opens the container.
     var opening: OpeningTraits { get }
 
@@ -120,6 +123,7 @@ extension SourceRules {
     var frameSyntax: FrameSyntax? { nil }
     func pcmWidth(in source: ByteSource) -> PCMWidth? { nil }
     func speakers(of stream: InputStream, in source: ByteSource) -> SpeakerOrder? { nil }
+    func describesSoundTooLate(_ source: ByteSource) -> Bool { false }
     var opening: OpeningTraits { OpeningTraits() }
     func packetsThatTellTheCodec(in source: ByteSource) -> Int { 4 }
 

@@ -14,6 +14,10 @@ struct WAV: ContainerRules {
 
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] { try WAVHeader(source)?.patches() ?? [] }
 
+    func describesSoundTooLate(_ source: ByteSource) -> Bool {
+        Self.chunks(of: source).has("data", before: "fmt ", in: source)
+    }
+
     func pcmWidth(in source: ByteSource) -> PCMWidth? {
         let header = WAVHeader(source)
         return PCMWidth(marksIntegers: header?.isExtensible == true, isBigEndian: header?.isBigEndian == true)

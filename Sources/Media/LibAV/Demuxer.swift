@@ -441,6 +441,14 @@ extension Demuxer {
         if source.isOverBudget, !source.isSeekable, rules.movie != nil { return indexBehind(name) }
         let lacksTable = error.lastWords?.contains("packet table") == true
         if lacksTable, !source.isSeekable { return indexBehind(name, hint: "read it from a file") }
+        if !source.isSeekable, rules.describesSoundTooLate(source) {
+            return MediaError(
+                .sourceNotSeekable,
+                at: .open,
+                "this \(name) file describes its sound behind it, so it cannot be read from a pipe",
+                hint: "read it from a file"
+            )
+        }
         if source.isOverBudget { return overBudget(error, source, name) }
         if !isRecognised(source, as: name) {
             return MediaError(error, .unknownContainer, at: .open, "only the file name suggests that this is \(name)")
