@@ -110,19 +110,24 @@ struct OggEnd {
         lastPage?.serial == serial && !numbersBeginAgain(in: source)
     }
 
+    /// The start of a source, of which all pages are looked at.
+    private static let startBytes: Int64 = 64 << 10
+
     /// Whether the numbers of pages begin again before the last page. Looks at all pages at the start of the source, and
     /// then at some, in steps that grow with the distance.
     private func numbersBeginAgain(in source: ByteSource) -> Bool {
         guard let lastPage else { return false }
         let pages = OggPages(source)
-        var (place, number) = (pages.first?.place ?? 0, Int64(0))
+        var (place, number, hasSkipped) = (pages.first?.place ?? 0, Int64(0), false)
         while let (page, found) = pages.nextPage(from: place), found <= lastPlace {
             if page.serial == lastPage.serial {
                 // Two pages that have changed places begin no stream.
-                if Int64(page.number) < number - 1 { return true }
+                if Int64(page.number) < number - (hasSkipped ? 0 : 1) { return true }
                 number = Int64(page.number)
             }
-            place = min(max(found + Int64(page.bytes), found + found / 2), max(found + 1, lastPlace))
+            let next = found + Int64(page.bytes)
+            hasSkipped = found >= Self.startBytes
+            place = min(hasSkipped ? max(next, found + found / 2) : next, max(found + 1, lastPlace))
         }
         return false
     }
