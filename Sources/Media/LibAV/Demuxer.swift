@@ -48,7 +48,6 @@ final class Demuxer {
         context = try openShowingLittle(format, reading) ?? Demuxer.open(format, rules, source, reading)
         discardAllButAudio(sparesUnknown: true)
         if rules.opening.needsFirstPacket { readFirstPacket() }
-        source.endReplay()
         try nameSpeakers()
         if let width = rules.pcmWidth(in: source) { for stream in streams { try width.correct(stream) } }
         if !allAudioIsDescribed {
@@ -64,6 +63,7 @@ final class Demuxer {
             // libav has named those of the first packet.
             try nameSpeakers()
         }
+        source.endReplay()
         if reading.raw == nil, let syntax = rules.frameSyntax, streams.first?.isAudio == true {
             framed = FramedPackets(source, streams[0], syntax)
         }
@@ -359,7 +359,6 @@ final class Demuxer {
             first.clear()
             holdsFirst = av_read_frame(context, first.pointer) >= 0
         } while holdsFirst && !streams[first.streamIndex].isAudio
-        guard context!.pointee.iformat.pointee.priv_class != nil else { return }
         av_opt_set_int(context!.pointee.priv_data, "max_size", 16_384, 0)
     }
 

@@ -5,7 +5,7 @@ struct WavPack: ContainerRules, BlockRules {
     let packets = PacketTraits(clock: .frameNumbers, landing: .byByte)
 
     /// libav reads the first block of several channels twice, and those of an unusual rate up to the first packet.
-    let opening = OpeningTraits(needsFirstPacket: true, readsStartTwice: true)
+    let opening = OpeningTraits(readsStartTwice: true)
 
     /// libav decodes the first block while it opens the file.
     func headerPatches(in source: ByteSource) throws -> [SourcePatch] {
