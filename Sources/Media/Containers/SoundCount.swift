@@ -100,6 +100,9 @@ struct SoundExtent {
     let meaning: SoundCount.Meaning
     /// The count that libav must see instead; empty if it reads all sound by itself.
     let patches: [SourcePatch]
+    /// Bytes behind the counted sound that are neither chunks nor tags, as far as that is known before the sound is read: in
+    /// a file.
+    let knownUncountedBytes: Int64?
     /// Sees what follows the counted sound of a pipe.
     private let watch: TrailWatch?
     private let source: ByteSource
@@ -119,6 +122,10 @@ struct SoundExtent {
         case .unknown, .ignored: patches = rules.restating(count, as: source.size.map { $0 - count.place }, in: source)
         case .wrapped(let bytes): patches = rules.restating(count, as: bytes, in: source)
         }
+        let knownSize = meaning == .counted ? source.size : nil
+        knownUncountedBytes = knownSize.map { size in
+            Self.besideTags(source, size) { ChunkTrail.uncounted(behind: count, of: count.bytes, in: source, $0) }
+        }
         watch = meaning == .counted && !source.isSeekable ? TrailWatch(count) : nil
         if let watch { source.follow(with: watch) }
     }
@@ -129,7 +136,7 @@ struct SoundExtent {
         guard let count = rules.soundCount(in: source), !count.isMarker, count.bytes > 0 else { return nil }
         let watch = TrailWatch(count)
         (self.count, self.source, self.watch) = (count, source, watch)
-        (meaning, patches) = (.counted, [])
+        (meaning, patches, knownUncountedBytes) = (.counted, [], nil)
         source.follow(with: watch)
     }
 
@@ -142,27 +149,20 @@ struct SoundExtent {
         }
     }
 
-    /// Bytes behind the counted sound that are neither chunks nor tags, as far as that is known before the sound was read:
-    /// in a file.
-    var knownUncountedBytes: Int64? {
-        guard meaning == .counted, let size = source.size else { return nil }
-        return besideTags(size) { ChunkTrail.uncounted(behind: count, of: count.bytes, in: source, $0) }
-    }
-
     /// What `bytes` gives for the end of a source of `size` bytes, or for where the tags at its end begin: programs that know
     /// nothing of chunks append such tags to any file.
-    private func besideTags(_ size: Int64, _ bytes: (Int64) -> Int64) -> Int64 {
+    private static func besideTags(_ source: ByteSource, _ size: Int64, _ bytes: (Int64) -> Int64) -> Int64 {
         let all = bytes(size)
         return all > 0 ? min(all, bytes(TagBlocks.soundEnd(of: source, size: size))) : 0
     }
 
-    /// The same once the sound was read. Reads the rest of a pipe.
+    /// The same as `knownUncountedBytes`, once the sound was read. Reads the rest of a pipe.
     func uncountedBytes() -> Int64 {
         guard meaning == .counted else { return 0 }
         if let known = knownUncountedBytes { return known }
         source.readToEnd()
         guard let watch, let size = source.endSize else { return 0 }
-        return besideTags(size, watch.uncounted)
+        return Self.besideTags(source, size, watch.uncounted)
     }
 
     /// What `bytes` behind the counted sound may have been, if that is more than a second; otherwise `nil`.
