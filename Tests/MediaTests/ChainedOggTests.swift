@@ -210,10 +210,9 @@ import Testing
     }
 
     /// Regression: what a damaged page at the end of a stream held was missing, with success.
-    @Test(arguments: ["vorbis", "opus", "flac"], [150_000, 3_000]) func damagedEndOfAStreamIsFound(
-        codec: String,
-        frames: Int
-    ) throws {
+    /// libav opens no Vorbis without a good page of sound.
+    @Test(arguments: [("vorbis", 150_000), ("opus", 150_000), ("opus", 3_000), ("flac", 150_000), ("flac", 3_000)])
+    func damagedEndOfAStreamIsFound(codec: String, frames: Int) throws {
         let path = folder.path("all.ogg")
         let alone = try write([Part(codec: codec, frames: frames), Part(codec: codec)], to: path)
         let (first, second) = (try Bytes.read(alone[0]), try Bytes.read(alone[1]))

@@ -44,7 +44,7 @@ import Testing
     }
 
     /// Regression: libav took such blocks for damaged.
-    @Test(arguments: [(4, [4, 0]), (4, [0x0F, 6]), (2, [1, 0])] as [(Int, [UInt8])])
+    @Test(arguments: [(4, [4, 0]), (2, [1, 0])] as [(Int, [UInt8])])
     func maskOfOtherChannelsCountsAsNone(shape: (channels: Int, mask: [UInt8])) throws {
         let folder = try TemporaryFolder.create()
         let (wav, path) = (folder.path("a.wav"), folder.path("a.wv"))

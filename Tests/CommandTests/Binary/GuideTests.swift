@@ -41,7 +41,13 @@ struct GuideTests {
                 "make demo", "make test", "make build", ".build/release/sluice help", "make build", "sudo make install",
                 "sudo -u postgres createuser --createrole --pwprompt sluice",
                 "sudo -u postgres createdb --owner sluice audio",
-                "sudo systemctl restart sluice-worker sluice-coordinator",
+                "#!/bin/sh", "# /usr/local/bin/nightly, for the user's line of cron: 30 1 * * * nightly",
+                "sluice submit -r /mnt/archive --to '/srv/out/{dir}/{stem}.mp3' --preset podcast-mp3 "
+                    + #"--label nightly \"#,
+                "    --wait --timeout 6h --quiet >/dev/null", "code=$?", "[ $code != 3 ] || sluice errors --batch last",
+                "exit $code", "sudo systemctl restart sluice-worker sluice-coordinator",
+                "sudo -u postgres dropdb audio", "sudo -u postgres createdb audio",
+                "sudo -u postgres pg_restore --dbname audio ledger.dump",
             ]
         )
     }

@@ -147,7 +147,9 @@ struct SubmitRefusalTests {
         let locked = bench.folder.path("in/locked")
         try #require(chmod(locked, 0) == 0)
         defer { chmod(locked, 0o700) }
-        let words = Sluice.withoutPrivilege + [Sluice.path, "submit", "-r", "in", "--dry-run"] + LedgerBench.usual
+        let home = ["env", "HOME=\(bench.folder.path)"]
+        let command = home + [Sluice.path, "submit", "-r", "in", "--dry-run"] + LedgerBench.usual
+        let words = Sluice.withoutPrivilege + command
         let run = try Run.program(words[0], Array(words.dropFirst()), folder: bench.folder.path)
         #expect(run.status == .exited(6))
         #expect(run.errorText.hasPrefix("error: cannot read the folder \(locked): "))
