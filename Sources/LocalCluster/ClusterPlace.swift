@@ -73,7 +73,7 @@ package struct ClusterPlace: Sendable {
         }
     }
 
-    /// The roots of a cluster that nobody has given any, as options of the worker: the user's home.
+    /// The roots of a cluster for which the user names none, as options of the worker: the user's home.
     ///
     /// A cluster of release 0.1 keeps `/`, because its jobs name their files from there. The supervisor records roots
     /// before there is a data folder, so a folder without recorded roots belongs to such a cluster. Empty if the home is

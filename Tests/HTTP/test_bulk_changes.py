@@ -300,7 +300,7 @@ def test_the_command_lists_stops_and_undoes(ledger, tmp_path):
         end = time.monotonic() + PATIENCE
         while boss.get(f"/api/v1/bulk-changes/{number}")["phase"] == "running":
             assert time.monotonic() < end
-            # A bulk change tells nobody that it has ended.
+            # A bulk change gives no notice of its end.
             time.sleep(0.05)
         over = {"SLUICE_URL": boss.url}
         for words in [["changes"], ["changes", "--json"], ["changes", "-q"], ["changes", "show", str(number)],

@@ -1,4 +1,4 @@
-"""Behind the proxies of docs/api.md: hostile requests disturb nobody, and everything works as without them."""
+"""Behind the proxies of docs/api.md: hostile requests disturb no other caller, and everything works as without them."""
 
 import json
 import os
@@ -70,7 +70,7 @@ class Proxy:
                 break
             except OSError:
                 assert time.monotonic() < end and self.process.poll() is None, (folder / "proxy.log").read_text()
-                # It tells nobody when it listens.
+                # It gives no notice when it listens.
                 time.sleep(0.05)
         self.client = httpx.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=PATIENCE)
 
@@ -100,7 +100,7 @@ def proxy(request, api, tmp_path_factory):
     proxy.stop()
 
 
-def test_nobody_gets_the_answer_to_anothers_request(proxy):
+def test_no_caller_gets_the_answer_to_anothers_request(proxy):
     for name, hostile in HOSTILE.items():
         with proxy.connect() as connection:
             connection.settimeout(0.2)
@@ -122,8 +122,8 @@ BODY = b"Content-Length: %d\r\n" % len(SECOND)
 UPLOAD = b"PUT /api/v1/files/in/desync/%s" + HOST
 JSON = b"Content-Type: application/json\r\n"
 
-# Whoever reads a body as the next request, or the next request as a body, gives everyone behind the same proxy the answer to
-# another's request. In these, one of two may: the answer comes before the body, the body does not come, or the length is for one
+# A server that reads a body as the next request, or the next request as a body, gives callers behind the same proxy the
+# answers to other callers. In these, one of two may: the answer comes before the body, the body does not come, or the length is for one
 # connection only. The parts of a request are sent one after the other, each when something has been answered or nothing comes.
 DESYNCHRONISING = {
     "an early refusal": [b"POST /api/v1/batches" + HOST + BODY + b"\r\n", SECOND],
@@ -192,7 +192,7 @@ def send(connection, parts):
     return answer
 
 
-def test_nobody_is_answered_in_anothers_place(proxy):
+def test_no_caller_is_answered_in_anothers_place(proxy):
     for name, parts in DESYNCHRONISING.items():
         with proxy.connect() as connection:
             send(connection, parts)

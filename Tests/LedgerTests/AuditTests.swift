@@ -97,7 +97,7 @@ struct AuditTests {
         #expect(forgotten == [])
     }
 
-    /// Watches the rows of all tables instead of what functions say: whoever changes one commits a row of the audit with it.
+    /// Watches the rows of all tables instead of what functions say: each change commits a row of the audit with it.
     /// Repetitions and changes to the same value are where a function could leave that out.
     @Test func noChangeIsCommittedWithoutARow() async throws {
         let lab = try await LedgerLab()

@@ -141,7 +141,7 @@ import Testing
         #expect(error?.code == .unsupportedEditList && error?.detail.contains("behind a repetition") == true)
     }
 
-    /// Regression: the parts that are missing were refused as a range that nobody had asked for.
+    /// Regression: the parts that are missing were refused as a range, which the request did not have.
     @Test func trustedBlocksEndWithTheFile() throws {
         let bytes = file([Self.samples(0..<7_000), Self.silence(5_000), Self.samples(7_000..<30_000)])
         try Bytes.write(Array(bytes.prefix(20_000)), to: folder.path("a.voc"))

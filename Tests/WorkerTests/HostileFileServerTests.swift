@@ -105,10 +105,10 @@ private enum HostileFolder {
     }
 
     static let isPossible: Bool = {
-        // If no folder can be made, all other tests fail and show it.
+        // `try?`: if no folder can be made, all other tests fail and show it.
         guard geteuid() == 0, let folder = try? TemporaryFolder.create() else { return false }
         let test = words(at: folder.path, .nothing) + ["true"]
-        // Without FUSE, these tests cannot run.
+        // `try?`: without FUSE and its programs, these tests cannot run.
         return (try? Run.program(test[0], Array(test.dropFirst())).succeeded) == true
     }()
 }

@@ -26,7 +26,7 @@ extension InputStream {
         avformat_index_get_entry(pointer, Int32(number)).map { IndexEntry($0.pointee) }
     }
 
-    /// The last entry of libav's index; `nil` if it is empty.
+    /// The last entry of libav's index; `nil` if it is empty, because libav has no entry -1.
     var lastIndexEntry: IndexEntry? { indexEntry(indexEntries - 1) }
 
     /// The number of the last entry that begins at or before `time`; negative if there is none.

@@ -56,7 +56,7 @@ final class Folder: Sendable {
         // Another worker may use the new folder already. It has the mode with which it was created.
         let isAsCreated = facts.mode & 0o777 == access.folderMode(0, in: parent) & 0o777
         guard facts.owner == geteuid(), isAsCreated || folder.isEmpty else {
-            // A file server may give what root creates to nobody.
+            // NFS gives what root creates to the user `nobody`, unless the export has no_root_squash.
             guard let group = access.group, facts.group != group else { return }
             throw StorageError(errno: EPERM, .destination, at: .open, "set the group of", place: folder.path)
         }
