@@ -79,6 +79,6 @@ def test_the_command_understands_its_words(file, name, tmp_path):
     words = file["services"][name]["command"]
     words = [str(tmp_path / "none") if word == "/run/secrets/database" else word for word in words]
     words = [re.sub(r"/audio/\w+", str(tmp_path), word) for word in words]
-    ran = subprocess.run([SLUICE, *words], env={"HOME": "/nonexistent"}, capture_output=True, text=True)
+    ran = subprocess.run([SLUICE, *words], env={"HOME": "/dev/null/none"}, capture_output=True, text=True)
     assert ran.returncode != 0
     assert str(tmp_path / "none") in ran.stderr and "usage" not in ran.stderr, ran.stderr

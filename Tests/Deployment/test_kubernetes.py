@@ -179,7 +179,7 @@ def settings(rendered, tmp_path_factory):
     file.write_text(file.read_text().replace("/run/secrets/sluice/database", str(address)))
     shown = subprocess.run(
         [SLUICE, "config", "show", "--json"],
-        env={"SLUICE_CONFIG": str(file), "HOME": "/nonexistent", "XDG_DATA_HOME": "/dev/null/none"},
+        env={"SLUICE_CONFIG": str(file), "HOME": "/dev/null/none", "XDG_DATA_HOME": "/dev/null/none"},
         capture_output=True,
         text=True,
     )

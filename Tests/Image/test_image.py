@@ -247,7 +247,7 @@ class Service:
     def sluice(self, *words):
         return subprocess.run(
             [SLUICE, *words],
-            env={"SLUICE_DATABASE_URL": self.server.url.format(self.name), "HOME": "/nonexistent"},
+            env={"SLUICE_DATABASE_URL": self.server.url.format(self.name), "HOME": "/dev/null/none"},
             check=True,
             capture_output=True,
             text=True,
