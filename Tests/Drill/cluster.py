@@ -146,6 +146,8 @@ class Cluster:
                 "LD_PRELOAD": f"{self.timers}:{self.clock}", "FAKETIME_TIMESTAMP_FILE": str(self.time),
                 "FAKETIME_NO_CACHE": "1",
                 "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+                # Otherwise it also shifts the times of files: a source whose time changes is converted again.
+                "NO_FAKE_STAT": "1",
             }
         self.killed.discard(name)
         self.processes[name] = self.machines[name].start(words, self.folder / f"log/{name}", environment)
