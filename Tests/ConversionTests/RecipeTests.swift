@@ -91,7 +91,7 @@ import Testing
         #expect(error.code == .unknownField)
         #expect(
             error.description
-                == "recipe.outputs[0].fromat: unknown field; known: location, preset, format, onConflict, loudness, replayGain, range, tags, ownPreset"
+                == "recipe.outputs[0].fromat: unknown field; known: location, preset, format, onConflict, loudness, replayGain, range, tags, ownPreset, waveform"
         )
     }
 
@@ -148,6 +148,8 @@ import Testing
         recipe.damage = .trustPackets
         #expect(recipe.version == 4)
         #expect(try Recipe(json: recipe.json()) == recipe)
+        let older = try recipe.json().replacing(#""version":4"#, with: #""version":3"#)
+        #expect(try refusal(older).path == "recipe.damage")
         let modes = DamageMode.allCases.filter(\.movesSound)
         #expect(modes == [.skip, .trustPackets])
         let error = try refusal(text(rest: #","damage":"trust-packets""#))

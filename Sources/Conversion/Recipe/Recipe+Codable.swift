@@ -66,9 +66,12 @@ extension Recipe: Codable {
         return nil
     }
 
-    /// The field that version 3 does not have, or whose value it does not know; `nil` if it is not set.
+    /// The first field that version 3 does not have, or whose value it does not know; `nil` if none is set.
     var fieldOfVersion4: [any CodingKey]? {
-        scan != nil ? [Field.scan] : damage == .trustPackets ? [Field.damage] : nil
+        if scan != nil { return [Field.scan] }
+        if damage == .trustPackets { return [Field.damage] }
+        guard let index = outputs.firstIndex(where: { $0.waveform != nil }) else { return nil }
+        return [Field.outputs, Index(intValue: index), Output.Field.waveform]
     }
 
     /// The place of an element in a list.
@@ -180,8 +183,8 @@ extension Recipe.RawDescription: Decodable {
 // MARK: - Output
 
 extension Recipe.Output: Codable {
-    private enum Field: String, CodingKey, CaseIterable {
-        case location, preset, format, onConflict, loudness, replayGain, range, tags, ownPreset
+    fileprivate enum Field: String, CodingKey, CaseIterable {
+        case location, preset, format, onConflict, loudness, replayGain, range, tags, ownPreset, waveform
     }
 
     /// The first field that version 2 does not have; `nil` if none is set.
@@ -228,6 +231,7 @@ extension Recipe.Output: Codable {
             tags: try fields.optional(.tags) ?? [:]
         )
         ownPreset = try fields.optional(.ownPreset)
+        waveform = try fields.optional(.waveform)
         if ownPreset != nil, presetName != nil {
             throw fields.refusal(of: .ownPreset, "cannot be combined with preset: its format stands in the output")
         }
@@ -245,6 +249,7 @@ extension Recipe.Output: Codable {
         try container.encodeIfPresent(range.map(RangeField.init), forKey: .range)
         if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
         try container.encodeIfPresent(ownPreset, forKey: .ownPreset)
+        try container.encodeIfPresent(waveform, forKey: .waveform)
     }
 }
 

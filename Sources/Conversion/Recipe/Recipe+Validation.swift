@@ -19,6 +19,7 @@ extension Recipe {
         }
         try checkPieces()
         try checkOutputsTogether()
+        try checkWaveformsAlone()
         let lists = [("recipe.tags", tags)] + outputs.enumerated().map { ("recipe.outputs[\($0)].tags", $1.tags) }
         for (path, tags) in lists where tags.keys.contains("") {
             throw RecipeError(.valueNotAllowed, at: path, "a tag must have a name")
@@ -39,6 +40,10 @@ extension Recipe {
             let path = "recipe.outputs[\(index)]"
             if let other = places.updateValue(index, forKey: output.location) {
                 throw RecipeError(.valueNotAllowed, at: "\(path).location", "is also recipe.outputs[\(other)].location")
+            }
+            if output.waveform != nil { continue }
+            guard index == 0 || outputs[index - 1].waveform == nil else {
+                throw RecipeError(.valueNotAllowed, at: path, "an output with sound must stand before all waveforms")
             }
             guard try output.audioFormat(at: path).codec != .copy else {
                 let reason = "passthrough decodes nothing, so no other output can be made of it; convert once for each"
@@ -95,6 +100,7 @@ extension Recipe {
                 "is the source; sluice never writes to a source"
             )
         }
+        if let waveform = output.waveform { return try check(waveform, of: output, at: path) }
         let format = try output.audioFormat(at: path)
         if format.codec == .copy, output.loudness != nil {
             throw RecipeError(
@@ -204,6 +210,9 @@ extension Recipe.Output {
     public func audioFormat() throws(RecipeError) -> AudioFormat { try audioFormat(at: "recipe.outputs[0]") }
 
     func audioFormat(at path: String) throws(RecipeError) -> AudioFormat {
+        guard waveform == nil else {
+            throw RecipeError(.valueNotAllowed, at: "\(path).waveform", "a waveform has no audio format")
+        }
         let base: AudioFormat?
         do throws(RecipeError) {
             base = try Self.base(location: location, preset: preset)

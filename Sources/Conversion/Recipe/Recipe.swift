@@ -16,9 +16,9 @@ public struct Recipe: Sendable, Hashable {
     ///
     /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that state
     /// it, shaped dither and the quality of resampling. Version 3 adds the ranges and tags of outputs, and the presets of
-    /// users; version 4 adds scans and the damage mode `trust-packets`. A recipe without them keeps its earlier version,
-    /// with the same bytes as ever, so that stored recipes and idempotency keys keep their meaning and older workers take
-    /// it.
+    /// users; version 4 adds scans, the damage mode `trust-packets` and waveforms. A recipe without them keeps its earlier
+    /// version, with the same bytes as ever, so that stored recipes and idempotency keys keep their meaning and older
+    /// workers take it.
     public var version: Int {
         fieldOfVersion4 != nil ? 4 : fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1
     }
@@ -178,6 +178,8 @@ extension Recipe {
         public var tags: [String: String]
         /// The preset of users that `format` and the other fields were copied from. Nothing is looked up by it.
         public var ownPreset: PresetReference?
+        /// Set if the output holds the peaks of the sound instead of the sound. Such outputs come last.
+        public var waveform: Waveform?
 
         /// With neither preset nor format, the extension of `location` decides everything.
         public init(
@@ -198,6 +200,12 @@ extension Recipe {
             self.replayGain = replayGain
             self.range = range
             self.tags = tags
+        }
+
+        /// The peaks of the sound.
+        public init(location: String, waveform: Waveform, onConflict: ConflictPolicy = .fail) {
+            self.init(location: location, onConflict: onConflict)
+            self.waveform = waveform
         }
     }
 

@@ -24,6 +24,8 @@ public struct ConversionReport: Sendable, Hashable, Codable {
     public var remarks: [Remark]
     /// What was done to the loudness; `nil` if the recipe does not ask for it.
     public var loudness: LoudnessChange?
+    /// What the output shows, if it is a waveform. `format` is then that of the samples that are shown.
+    public var waveform: WaveformReport?
 
     /// The track that was read.
     public struct Source: Sendable, Hashable, Codable {
@@ -57,7 +59,8 @@ public struct ConversionReport: Sendable, Hashable, Codable {
         digest: String?,
         lostTags: [String],
         remarks: [Remark] = [],
-        loudness: LoudnessChange? = nil
+        loudness: LoudnessChange? = nil,
+        waveform: WaveformReport? = nil
     ) {
         self.source = source
         self.format = format
@@ -71,6 +74,7 @@ public struct ConversionReport: Sendable, Hashable, Codable {
         self.lostTags = lostTags
         self.remarks = remarks
         self.loudness = loudness
+        self.waveform = waveform
     }
 }
 

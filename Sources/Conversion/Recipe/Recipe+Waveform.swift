@@ -1,0 +1,139 @@
+extension Recipe {
+    /// The peaks of the sound as the content of an output: data in the formats of the BBC's audiowaveform, or a picture.
+    ///
+    /// The extension of the output's location says which: see `Kind`.
+    public struct Waveform: Sendable, Hashable, Encodable {
+        /// The kind of file.
+        public enum Kind: String, Sendable, Hashable, CaseIterable {
+            /// audiowaveform's binary data, version 2.
+            case dat
+            /// The same data as JSON.
+            case json
+            case svg, png
+
+            /// Whether the output is a picture, and not data.
+            public var isPicture: Bool { self == .svg || self == .png }
+
+            /// The kind that the extension of `location` names.
+            public init?(ofLocation location: String) {
+                guard let name = Recipe.Output.fileExtension(of: location) else { return nil }
+                self.init(rawValue: name.lowercased())
+            }
+        }
+
+        /// The colours of a picture.
+        public enum Theme: String, Sendable, Hashable, Codable, CaseIterable {
+            case light, dark
+            /// No background, and colours that can be seen on a light and on a dark one.
+            case transparent
+        }
+
+        /// For `samplesPerPixel`.
+        public static let zooms = 2...1 << 24
+        /// audiowaveform's default.
+        public static let usualZoom = 256
+        public static let widths = 16...16_384
+        public static let heights = 16...4_096
+        public static let usualWidth = 1_200
+        public static let usualHeight = 200
+
+        /// The frames that each pair of a least and a greatest sample stands for; `nil` for `usualZoom`. For data only.
+        public var samplesPerPixel: Int?
+        /// 8 or 16 bits for each value; `nil` for 8. For data only.
+        public var bits: Int?
+        /// Whether each channel has peaks of its own. If not, the peaks are those of the mean of all channels.
+        public var splitsChannels: Bool
+        /// In pixels; `nil` for `usualWidth`. For pictures only.
+        public var width: Int?
+        /// In pixels, for all channels together; `nil` for `usualHeight`. For pictures only.
+        public var height: Int?
+        /// `nil` for `light`. For pictures only.
+        public var theme: Theme?
+
+        /// What is not given stays `nil`.
+        public init(
+            samplesPerPixel: Int? = nil,
+            bits: Int? = nil,
+            splitsChannels: Bool = false,
+            width: Int? = nil,
+            height: Int? = nil,
+            theme: Theme? = nil
+        ) {
+            self.samplesPerPixel = samplesPerPixel
+            self.bits = bits
+            self.splitsChannels = splitsChannels
+            self.width = width
+            self.height = height
+            self.theme = theme
+        }
+    }
+
+    /// The outputs that hold sound.
+    public var soundOutputs: [Output] { outputs.filter { $0.waveform == nil } }
+}
+
+extension Recipe.Waveform: Decodable {
+    private enum Field: String, CodingKey, CaseIterable {
+        case samplesPerPixel, bits, splitsChannels, width, height, theme
+    }
+
+    /// Decodes strictly.
+    public init(from decoder: any Decoder) throws {
+        let fields = try StrictFields(decoder, Field.self)
+        self.init(
+            samplesPerPixel: try fields.optional(.samplesPerPixel),
+            bits: try fields.optional(.bits),
+            splitsChannels: try fields.optional(.splitsChannels) ?? false,
+            width: try fields.optional(.width),
+            height: try fields.optional(.height),
+            theme: try fields.word(.theme)
+        )
+    }
+}
+
+extension Recipe {
+    /// Checks an output that is a waveform.
+    func check(_ waveform: Waveform, of output: Output, at path: String) throws(RecipeError) {
+        func refuse(_ field: String, _ reason: String) -> RecipeError {
+            RecipeError(.valueNotAllowed, at: "\(path).\(field)", reason)
+        }
+        guard let kind = Waveform.Kind(ofLocation: output.location) else {
+            let known = Waveform.Kind.allCases.map { ".\($0.rawValue)" }.joined(separator: ", ")
+            throw refuse("location", "the extension of a waveform must be one of \(known)")
+        }
+        let ofSound: [(field: String, isSet: Bool)] = [
+            ("preset", output.preset != nil), ("format", output.format != nil), ("loudness", output.loudness != nil),
+            ("replayGain", output.replayGain != nil), ("tags", !output.tags.isEmpty),
+            ("ownPreset", output.ownPreset != nil), ("range", output.range != nil),
+        ]
+        if let other = ofSound.first(where: \.isSet) {
+            throw refuse(other.field, "a waveform holds no sound, so it has no such setting")
+        }
+        let others: [(field: String, isSet: Bool)] =
+            kind.isPicture
+            ? [("samplesPerPixel", waveform.samplesPerPixel != nil), ("bits", waveform.bits != nil)]
+            : [("width", waveform.width != nil), ("height", waveform.height != nil), ("theme", waveform.theme != nil)]
+        if let other = others.first(where: \.isSet) {
+            let reason = kind.isPicture ? "is for data (.dat, .json), not for pictures" : "is for pictures (.svg, .png)"
+            throw refuse("waveform.\(other.field)", reason)
+        }
+        if let bits = waveform.bits, bits != 8, bits != 16 {
+            throw refuse("waveform.bits", "\(bits); allowed: 8, 16")
+        }
+        let numbers: [(field: String, value: Int?, allowed: ClosedRange<Int>)] = [
+            ("samplesPerPixel", waveform.samplesPerPixel, Waveform.zooms), ("width", waveform.width, Waveform.widths),
+            ("height", waveform.height, Waveform.heights),
+        ]
+        for number in numbers {
+            guard let value = number.value, !number.allowed.contains(value) else { continue }
+            let allowed = "\(number.allowed.lowerBound) to \(number.allowed.upperBound)"
+            throw refuse("waveform.\(number.field)", "\(value); allowed: \(allowed)")
+        }
+    }
+
+    /// Checks a recipe whose outputs are all waveforms: they show a source as it is.
+    func checkWaveformsAlone() throws(RecipeError) {
+        guard soundOutputs.isEmpty, timeline != nil else { return }
+        throw RecipeError(.valueNotAllowed, at: "recipe.timeline", "needs an output with sound")
+    }
+}

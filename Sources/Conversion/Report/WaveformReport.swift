@@ -1,0 +1,32 @@
+/// What an output holds that shows the peaks of the sound.
+public struct WaveformReport: Sendable, Hashable, Codable {
+    /// The channels that are shown: 1 if it is the mean of all.
+    public var channelCount: Int
+    /// Of data: the pairs of a least and a greatest sample for each channel.
+    public var length: Int64?
+    /// Of data: the frames that a pair stands for.
+    public var samplesPerPixel: Int?
+    /// Of data: the bits of a value.
+    public var bits: Int?
+    /// Of a picture, in pixels.
+    public var width: Int?
+    /// Of a picture, in pixels.
+    public var height: Int?
+
+    /// What is not given stays `nil`.
+    public init(
+        channelCount: Int,
+        length: Int64? = nil,
+        samplesPerPixel: Int? = nil,
+        bits: Int? = nil,
+        width: Int? = nil,
+        height: Int? = nil
+    ) {
+        self.channelCount = channelCount
+        self.length = length
+        self.samplesPerPixel = samplesPerPixel
+        self.bits = bits
+        self.width = width
+        self.height = height
+    }
+}

@@ -1,0 +1,65 @@
+import Conversion
+import Testing
+
+/// Recipes with outputs that hold the peaks of the sound.
+@Suite struct RecipeWaveformTests {
+    private static let both = #"""
+        {"damage":"strict","outputs":[{"location":"b.flac","onConflict":"fail"},{"location":"b.dat",\#
+        "onConflict":"fail","waveform":{"bits":16,"samplesPerPixel":512,"splitsChannels":true}}],\#
+        "sources":[{"location":"a.wav"}],"verify":false,"version":4}
+        """#
+
+    private func invalid(_ change: (inout Recipe) -> Void) throws -> RecipeError {
+        var recipe = try Recipe(json: Self.both)
+        change(&recipe)
+        return try #require(throws: RecipeError.self) { try recipe.validate() }
+    }
+
+    @Test func waveformIsReadBack() throws {
+        let recipe = try Recipe(json: Self.both)
+        try recipe.validate()
+        let settings = Recipe.Waveform(samplesPerPixel: 512, bits: 16, splitsChannels: true)
+        #expect(recipe.outputs[1] == Recipe.Output(location: "b.dat", waveform: settings))
+        #expect(recipe.soundOutputs.map(\.location) == ["b.flac"])
+        #expect(try recipe.json() == Self.both)
+    }
+
+    @Test func waveformMayStandAlone() throws {
+        for name in ["a.dat", "a.JSON", "a.svg", "a.png"] {
+            let recipe = Recipe(from: .init(location: "a.wav"), to: .init(location: name, waveform: .init()))
+            try recipe.validate()
+            #expect(recipe.version == 4)
+        }
+    }
+
+    @Test func anEarlierVersionHasNoWaveforms() throws {
+        let text = Self.both.replacing(#""version":4"#, with: #""version":3"#)
+        let error = try #require(throws: RecipeError.self) { try Recipe(json: text) }
+        #expect(error.path == "recipe.outputs[1].waveform")
+    }
+
+    @Test func whatAWaveformCannotHaveIsRefused() throws {
+        #expect(try invalid { $0.outputs[1].location = "b.gif" }.path == "recipe.outputs[1].location")
+        #expect(try invalid { $0.outputs[1].location = "b" }.path == "recipe.outputs[1].location")
+        #expect(try invalid { $0.outputs[1].preset = "podcast-mp3" }.path == "recipe.outputs[1].preset")
+        #expect(try invalid { $0.outputs[1].tags = ["title": "x"] }.path == "recipe.outputs[1].tags")
+        #expect(try invalid { $0.outputs[1].waveform?.bits = 12 }.path == "recipe.outputs[1].waveform.bits")
+        let zoom = "recipe.outputs[1].waveform.samplesPerPixel"
+        #expect(try invalid { $0.outputs[1].waveform?.samplesPerPixel = 1 }.path == zoom)
+        #expect(try invalid { $0.outputs[1].waveform?.width = 800 }.path == "recipe.outputs[1].waveform.width")
+        #expect(try invalid { $0.outputs[1].location = "b.svg" }.path == zoom)
+        #expect(try invalid { $0.outputs.swapAt(0, 1) }.path == "recipe.outputs[1]")
+        #expect(try invalid { $0.outputs[1].location = "a.wav" }.path == "recipe.outputs[1].location")
+    }
+
+    @Test func nothingIsDecodedForPassthrough() throws {
+        let error = try invalid { $0.outputs[0].preset = "passthrough" }
+        #expect(error.path == "recipe.outputs[0].format.codec")
+    }
+
+    @Test func waveformHasNoAudioFormat() throws {
+        let output = Recipe.Output(location: "a.dat", waveform: .init())
+        let error = try #require(throws: RecipeError.self) { try output.audioFormat() }
+        #expect(error.path == "recipe.outputs[0].waveform")
+    }
+}
