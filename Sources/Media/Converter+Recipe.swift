@@ -8,9 +8,9 @@ extension Converter.Request {
     public init(_ recipe: Recipe) throws {
         try recipe.validate()
         let (source, output) = (recipe.sources[0], recipe.outputs[0])
-        let formats = try recipe.outputs.map { output throws(RecipeError) in try output.audioFormat() }
+        let formats = try recipe.soundOutputs.map { output throws(RecipeError) in try output.audioFormat() }
         self.init(
-            format: formats[0],
+            format: formats.first ?? AudioFormat(container: .raw),
             track: source.track,
             ranges: source.ranges,
             damage: recipe.damage,
@@ -20,6 +20,13 @@ extension Converter.Request {
             raw: source.raw.map(RawShape.init)
         )
         furtherFormats = Array(formats.dropFirst())
+        drawsOnly = formats.isEmpty
+        waveforms = recipe.outputs.compactMap { output in
+            guard let settings = output.waveform, let kind = Recipe.Waveform.Kind(ofLocation: output.location) else {
+                return nil
+            }
+            return WaveformRequest(kind, settings)
+        }
         outputRanges = recipe.outputs.compactMap(\.range)
         if recipe.outputs.contains(where: { !$0.tags.isEmpty }) { outputTags = recipe.outputs.map(\.tags) }
         refusesLoss = recipe.strictLoss

@@ -46,6 +46,11 @@ public struct Converter: Sendable {
         /// For each output, tags that override `tags`; empty if none has its own.
         public var outputTags: [[String: String]] = []
 
+        /// Outputs that show the sound, made of the same decoded samples. Their destinations come last.
+        public var waveforms: [WaveformRequest] = []
+        /// Whether the waveforms are the only outputs. `format` then does not matter.
+        public var drawsOnly = false
+
         /// The resources that the conversion may use.
         public var budget = Budget()
 
@@ -105,6 +110,8 @@ public struct Converter: Sendable {
         public let remarks: [Remark]
         /// What was done to the loudness; `nil` if the request did not ask for it.
         public let loudness: LoudnessChange?
+        /// What an output shows that is a waveform.
+        public var waveform: WaveformReport?
     }
 
     public let request: Request
@@ -125,8 +132,10 @@ public struct Converter: Sendable {
         try convert(source, to: [destination], report)[0]
     }
 
-    /// Converts a source that is not a timeline into a destination for each format.
-    func convert(_ source: Int32, to destinations: [Int32], _ report: Pump.Report?) throws -> [Outcome] {
+    /// Converts a source that is not a timeline into a destination for each format, and for each waveform.
+    func convert(_ source: Int32, to all: [Int32], _ report: Pump.Report?) throws -> [Outcome] {
+        if request.drawsOnly { return try draw(source, to: all, report) }
+        let (destinations, drawn) = split(all)
         let cpuAtStart = BudgetWatch.now()
         try refuseUnknownAlbum()
         let (reader, track, formats) = try opened(source)
@@ -145,6 +154,7 @@ public struct Converter: Sendable {
             }
         }
         if !request.outputRanges.isEmpty {
+            try refuseWaveforms("outputs with ranges have no waveforms")
             return try cut(track, reader, formats, into: destinations, lostByUs, cpuAtStart, report)
         }
         let passes = EarlyPasses(measuringPasses, report: report)
@@ -162,7 +172,10 @@ public struct Converter: Sendable {
                 sourceIsLossless: track.isLossless
             )
         }
-        if formats[0].codec == .copy { return [try copy(track, reader, outputs[0], lostByUs[0], cpuAtStart, report)] }
+        if formats[0].codec == .copy {
+            try refuseWaveforms("copied packets are not decoded, so no waveform can be made of them")
+            return [try copy(track, reader, outputs[0], lostByUs[0], cpuAtStart, report)]
+        }
 
         let output = try reader.samples(of: track, ranges: request.ranges)
         let budget = BudgetWatch(
@@ -173,18 +186,34 @@ public struct Converter: Sendable {
             outputs: OutputSound(ofAll: formats)
         )
         let inputs = try outputs.map { try $0.writer.samples() }
+        let waveforms = try waveforms(drawn, usual: track.shape)
         var change: LoudnessChange?
         if let measurement = measurements.loudness {
-            change = try carry(output, to: inputs, as: formats.finest, measurement, within: budget, passes.following)
+            change = try carry(
+                output,
+                to: inputs,
+                waveforms,
+                as: formats.finest,
+                measurement,
+                within: budget,
+                passes.following
+            )
         } else {
-            try Pump(from: output, to: inputs).run(within: budget, report: report)
+            try Pump(from: output, to: receivers(inputs, waveforms)).run(within: budget, report: report)
         }
         let summaries = try summaries(of: outputs)
         let findings = try findings(summaries, formats, destinations, cpuAtStart) { verified, whole in
             let frames = output.deliveredFrames
             report?(.verifying(frames.scaled(verified, of: whole), after: frames, on: track))
         }
-        return outputs.indices.map { index in
+        let shown = try outcomes(
+            of: waveforms,
+            after: outputs.count,
+            from: track,
+            frames: output.deliveredFrames,
+            output.damage
+        )
+        let heard: [Outcome] = outputs.indices.map { index in
             let told = change?.encoded(findings[index])
             return Outcome(
                 source: track,
@@ -203,6 +232,12 @@ public struct Converter: Sendable {
                 loudness: told
             )
         }
+        return heard + shown
+    }
+
+    private func refuseWaveforms(_ reason: String) throws {
+        guard !request.waveforms.isEmpty else { return }
+        throw MediaError(.recipeRefused, at: .open, reason, hint: "make the waveforms on their own")
     }
 
     /// The reader of the source, the track to convert, and the formats of its outputs.

@@ -13,7 +13,8 @@ extension Converter {
         try run(from: sources, to: [destination], report: report)[0]
     }
 
-    /// The same for several outputs: a descriptor and an outcome for `format`, then for each of `furtherFormats`.
+    /// The same for several outputs: a descriptor and an outcome for `format`, then for each of `furtherFormats` and of
+    /// `waveforms`.
     public func run(
         from sources: [Int32],
         to destinations: [Int32],
@@ -138,11 +139,12 @@ extension Converter {
 
     private func convert(
         _ composition: CompositionReader,
-        into destinations: [Int32],
+        into all: [Int32],
         _ cpuAtStart: Duration,
         _ passes: EarlyPasses,
         _ report: Pump.Report?
     ) throws -> [Outcome] {
+        let (destinations, drawn) = split(all)
         let formats = try resolved(for: composition.shape, stream: nil)
         let finest = formats.finest
         let lostByUs = composition.remarksOfSources(settingTags: Set(request.tags.keys.map { $0.lowercased() }))
@@ -160,11 +162,12 @@ extension Converter {
             try outputs.map { try $0.writer.samples() },
             budgetWatch(output.clockRateHz, cpuAtStart, OutputSound(ofAll: formats))
         )
+        let waveforms = try waveforms(drawn, usual: composition.shape)
         var change: LoudnessChange?
         if let measurement = measurements.loudness {
-            change = try carry(output, to: inputs, as: finest, measurement, within: budget, passes.following)
+            change = try carry(output, to: inputs, waveforms, as: finest, measurement, within: budget, passes.following)
         } else {
-            try Pump(from: output, to: inputs).run(within: budget, report: passes.following)
+            try Pump(from: output, to: receivers(inputs, waveforms)).run(within: budget, report: passes.following)
         }
         guard output.deliveredFrames == composition.frames else {
             throw MediaError(
@@ -191,7 +194,14 @@ extension Converter {
                 )
             )
         }
-        return outputs.indices.map { index in
+        let shown = try outcomes(
+            of: waveforms,
+            after: outputs.count,
+            from: track,
+            frames: length ?? composition.frames,
+            composition.damage
+        )
+        let heard: [Outcome] = outputs.indices.map { index in
             let told = change?.encoded(findings[index])
             let own =
                 summaries[index].remarks + lostByUs + composition.remarks + depths[index]
@@ -207,6 +217,7 @@ extension Converter {
                 loudness: told
             )
         }
+        return heard + shown
     }
 
     /// A timeline may repeat its sources, so their size sets no bound.

@@ -19,10 +19,12 @@ extension Converter {
         }
     }
 
-    /// Carries the samples of `output` to all `inputs` with the gain that `measurement` gives, and says what was done.
+    /// Carries the samples of `output` to all `inputs` and `waveforms` with the gain that `measurement` gives, and says
+    /// what was done.
     func carry(
         _ output: some SampleOutput,
         to inputs: [WriterInput],
+        _ waveforms: [WaveformInput],
         as format: ResolvedFormat,
         _ measurement: Measurement,
         within budget: BudgetWatch,
@@ -31,14 +33,15 @@ extension Converter {
         let converted = try ConvertedOutput(output, for: format) { shape in
             for input in inputs { try input.tellChannels(of: shape) }
         }
+        let receivers = receivers(inputs, waveforms)
         let limiter = try Limiter(converted, ceiling: measurement.goal.truePeak.decibels, gain: measurement.gain)
         var meter: LoudnessMeter?
         if measurement.mayExceedCeiling {
             let used = try LoudnessMeter(shape: converted.shape)
             meter = used
-            try Pump(from: MeteredOutput(limiter, used), to: inputs).run(within: budget, report: report)
+            try Pump(from: MeteredOutput(limiter, used), to: receivers).run(within: budget, report: report)
         } else {
-            try Pump(from: limiter, to: inputs).run(within: budget, report: report)
+            try Pump(from: limiter, to: receivers).run(within: budget, report: report)
         }
         for input in inputs { input.noteSourceDepth(converted.sourceDepth) }
         let measured = measurement.report

@@ -74,6 +74,11 @@ public final class Pump {
         carry = { report, budget in try Pump.carrySamples(output, inputs, report, budget) }
     }
 
+    /// Carries decoded samples to any receivers.
+    init(from output: some SampleOutput, to receivers: [any SampleReceiver]) {
+        carry = { report, budget in try Pump.carrySamples(output, receivers, report, budget) }
+    }
+
     /// Carries decoded samples to a cutter, whose `finish()` the caller then calls.
     init(from output: some SampleOutput, to cutter: PieceCutter) {
         carry = { report, budget in try Pump.carrySamples(output, [cutter], report, budget) }

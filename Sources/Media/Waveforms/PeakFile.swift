@@ -1,0 +1,77 @@
+/// Writes peaks as audiowaveform does, in version 2 of its formats: as `.dat` or as JSON.
+///
+/// The data goes to the output as it is found, so memory does not grow with the length of the sound. The number of windows
+/// stands before them and is put in at the end.
+final class PeakFile: PeakStore {
+    let framesPerPair: Int
+    private let bits: Int
+    private let isJSON: Bool
+    private let sink: ByteSink
+    private var pending: [UInt8] = []
+    /// Windows so far.
+    private(set) var length: Int64 = 0
+    /// Where the number of windows stands in the file.
+    private var placeOfLength: Int64 = 0
+
+    /// JSON has room for this many digits, the rest of which are blanks.
+    private static let lengthDigits = 10
+    private static let pendingBytes = 16 * 1_024
+
+    init(framesPerPair: Int, bits: Int, isJSON: Bool, to sink: ByteSink) {
+        (self.framesPerPair, self.bits, self.isJSON, self.sink) = (framesPerPair, bits, isJSON, sink)
+    }
+
+    func begin(sampleRateHz: Int, channelCount: Int) throws {
+        if isJSON {
+            let start =
+                "{\"version\":2,\"channels\":\(channelCount),\"sample_rate\":\(sampleRateHz)"
+                + ",\"samples_per_pixel\":\(framesPerPair),\"bits\":\(bits),\"length\":"
+            placeOfLength = Int64(start.utf8.count)
+            let blanks = String(repeating: " ", count: Self.lengthDigits)
+            pending += Array("\(start)\(blanks),\"data\":[".utf8)
+        } else {
+            placeOfLength = 16
+            // Version, flags (bit 0: values of 8 bits), rate, frames of a window, windows, channels.
+            let words: [Int] = [2, bits == 8 ? 1 : 0, sampleRateHz, framesPerPair, 0, channelCount]
+            for word in words {
+                pending += littleEndian(Int32(clamping: word))
+            }
+        }
+    }
+
+    func add(_ window: [Int16]) throws {
+        for (index, value) in window.enumerated() {
+            // Truncated towards zero: -1 becomes 0, and -32,768 becomes -128.
+            let number = bits == 8 ? value / 256 : value
+            if isJSON {
+                if length > 0 || index > 0 { pending.append(UInt8(ascii: ",")) }
+                pending += Array(String(number).utf8)
+            } else if bits == 8 {
+                pending.append(UInt8(bitPattern: Int8(truncatingIfNeeded: number)))
+            } else {
+                pending += littleEndian(number)
+            }
+        }
+        length += 1
+        if pending.count >= Self.pendingBytes { try write() }
+    }
+
+    /// Completes the file.
+    func finish() throws {
+        if isJSON { pending += Array("]}\n".utf8) }
+        try write()
+        try sink.flush()
+        try sink.patch(isJSON ? Array(String(length).utf8) : littleEndian(UInt32(clamping: length)), at: placeOfLength)
+        try sink.cutAtEnd()
+    }
+
+    private func write() throws {
+        guard !pending.isEmpty else { return }
+        try sink.append(pending)
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    private func littleEndian(_ number: some FixedWidthInteger) -> [UInt8] {
+        withUnsafeBytes(of: number.littleEndian) { Array($0) }
+    }
+}
