@@ -96,7 +96,8 @@ extension ConversionReport {
             digest: outcome.summary.digest?.hex,
             lostTags: outcome.summary.lostTags,
             remarks: outcome.remarks,
-            loudness: outcome.loudness
+            loudness: outcome.loudness,
+            waveform: outcome.waveform
         )
     }
 }

@@ -22,7 +22,16 @@ extension ConversionReport {
             && bounds.holds(frames: decodedFrames, at: format.sampleRateHz)
             && (0...bounds.outputBytes).contains(bytes) && damage.isCredible
             && remarks.allSatisfy { (0...FigureBound.count).contains($0.count ?? 0) }
-            && (loudness?.isCredible ?? true)
+            && (loudness?.isCredible ?? true) && (waveform?.isCredible(within: bounds) ?? true)
+    }
+}
+
+extension WaveformReport {
+    fileprivate func isCredible(within bounds: JobBounds) -> Bool {
+        (1...FigureBound.channels).contains(channelCount) && bounds.holds(frames: length ?? 0)
+            && Recipe.Waveform.zooms.contains(samplesPerPixel ?? Recipe.Waveform.usualZoom)
+            && [8, 16].contains(bits ?? 8) && Recipe.Waveform.widths.contains(width ?? Recipe.Waveform.usualWidth)
+            && Recipe.Waveform.heights.contains(height ?? Recipe.Waveform.usualHeight)
     }
 }
 
