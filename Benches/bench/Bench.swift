@@ -41,7 +41,8 @@ enum Bench {
                 case .start: [try StartBench.run(bench())]
                 case .clips: [try ClipsBench.run(bench())]
                 case .hour: [try HourBench.run(bench())]
-                case .edit: [try EditBench.run(bench()), try OutputsBench.run(bench())]
+                case .edit:
+                    [try EditBench.run(bench()), try OutputsBench.run(bench()), try WaveformBench.run(bench())]
                 case .memory: [try MemoryBench.run(bench())]
                 case .slots: try await SlotMemoryBench.run(bench())
                 case .soak: [try SoakBench.run(bench())]
