@@ -244,6 +244,9 @@ def test_submits_a_batch_once(api):
     ({"recipe": {"version": 1, "sources": []}}, "/recipe/outputs"),
     ({"recipe": pieces(("0:00", "0:10"), ("0:05", None))}, "/recipe/outputs/1/range/from"),
     ({"recipe": {**pieces(("0:00", None)), "version": 2}}, "/recipe/outputs/0/range"),
+    ({"recipe": {"version": 4, "sources": [{"location": "in:a.wav"}], "outputs": [
+        {"location": "out:a.dat", "waveform": {}},
+    ]}}, "/recipe/outputs/0/waveform"),
     ({"recipe": pieces(*((f"{n}", f"{n + 1}") for n in range(201)))}, "/recipe/outputs"),
 ])
 def test_says_what_is_wrong_with_a_job(api, job, pointer):

@@ -283,6 +283,9 @@ struct RequestMaker {
             }
             return form.needs
         }
+        if let index = recipe.outputs.firstIndex(where: { $0.waveform != nil }) {
+            throw Mistake(pointer: "/recipe/outputs/\(index)/waveform", detail: "jobs make no waveforms yet")
+        }
         do {
             try recipe.validate()
             let codecs = Set(try recipe.outputs.map { (output) throws(RecipeError) in try output.codec })

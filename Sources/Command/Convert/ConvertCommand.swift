@@ -54,6 +54,7 @@ enum ConvertCommand {
         options: FormatOptions.forms + [FormatOptions.also.form] + LoudnessOptions.forms + SourceOptions.forms
             + EditOptions.forms
             + [RecipeTemplate.option.form] + destinationForms
+            + [WaveformOptions.waveform.form] + WaveformOptions.forms
             + [ProgressStyle.option.form, explain.form, json.form],
         examples: [
             Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "with a preset"),
@@ -62,6 +63,10 @@ enum ConvertCommand {
             Example(
                 line: "sluice convert talk.wav talk.flac --also talk.mp3:podcast-mp3 --also talk.opus",
                 purpose: "three files from one read"
+            ),
+            Example(
+                line: "sluice convert talk.wav talk.mp3 --waveform talk.dat",
+                purpose: "with peaks for a web page"
             ),
             Example(line: "sluice convert talk.mp3 part.wav --from 1:00 --to 1:30", purpose: "only half a minute"),
             Example(
@@ -103,6 +108,8 @@ enum ConvertCommand {
             for index in recipe.outputs.indices { recipe.outputs[index].onConflict = invocation[onConflict] }
         }
         try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
+        let only = sources.count == 1 && sources[0] != "-" ? sources[0] : nil
+        try WaveformOptions.addWaveforms(to: &recipe, of: only, invocation)
         try settleDestination(&recipe, invocation)
         if output == "-" { try checkStream(recipe, invocation) }
         return try convert(recipe, words: sources, to: output, invocation, console)
@@ -156,6 +163,7 @@ enum ConvertCommand {
         try FormatOptions.settlePreset(of: &recipe, invocation)
         try EditOptions.apply(to: &recipe, invocation)
         try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
+        try WaveformOptions.addWaveforms(to: &recipe, of: input == "-" ? nil : input, invocation)
         try settle(&recipe, invocation)
         if isStream { try checkStream(recipe, invocation) }
         return recipe

@@ -100,7 +100,7 @@ struct ConvertPage {
         let name = (output == "-" ? "standard output" : output).printable
         let facts = [
             Figures.length(frames: report.plannedFrames, rate: report.format.sampleRateHz),
-            FormatWords.short(report.format), Figures.bytes(report.bytes),
+            report.waveform.map(WaveformWords.short) ?? FormatWords.short(report.format), Figures.bytes(report.bytes),
             Figures.duration(seconds: seconds) + speed,
         ].joined(separator: "  ")
         let count = "\(Figures.count(report.plannedFrames, "frame")), "

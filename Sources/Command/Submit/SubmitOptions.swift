@@ -223,6 +223,12 @@ enum SubmitOptions {
         if invocation[SourceOptions.from] != nil, (try? MediaTime(parsing: text)) != nil {
             throw UsageError("--to \(text): --to names the outputs", hint: "--until \(text) is where the range ends")
         }
+        if let file, file.recipe.outputs.contains(where: { $0.waveform != nil }) {
+            throw UsageError(
+                "\(file.name.printable) has waveforms, which jobs do not make yet",
+                hint: "\"sluice convert --recipe\" makes them"
+            )
+        }
         let wanted = try file?.recipe.outputs[0].audioFormat()
         let chosen = try PresetChoice.of(FormatOptions.preset, invocation)
         var first = try OutputTemplate("--to", text, roots, cuts: invocation[SourceCuts.option] != nil)

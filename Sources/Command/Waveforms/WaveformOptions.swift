@@ -1,0 +1,177 @@
+import Console
+import Conversion
+import Storage
+
+/// A waveform that `convert` makes beside its output. The name may have fields of the source.
+struct WaveformWish: Sendable, Hashable {
+    /// The fields that a name may contain.
+    enum Field: String, Sendable, Hashable, CaseIterable {
+        case stem
+        case sourceExt = "source-ext"
+    }
+
+    let kind: Recipe.Waveform.Kind
+    private let text: String
+    private let name: FieldTemplate<Field>
+
+    init(_ text: String, _ kind: Recipe.Waveform.Kind) throws(FieldTemplate<Field>.Mistake) {
+        (self.text, self.kind) = (text, kind)
+        name = try FieldTemplate(parsing: text)
+    }
+
+    /// The location for `source`; `nil` if that is not exactly one file.
+    func location(for source: String?) throws(UsageError) -> String {
+        guard name.fields.isEmpty || source != nil else {
+            throw UsageError(
+                "\(WaveformOptions.waveform.form.word) \(text): its fields are those of a file, and here is not exactly one",
+                hint: "write the name without fields"
+            )
+        }
+        let file = source?.pathNames.last ?? ""
+        return name.parts.map { part in
+            switch part {
+            case .text(let text): text
+            case .field(.stem): file.withoutExtension
+            case .field(.sourceExt): file.ownExtension
+            }
+        }.joined()
+    }
+}
+
+/// The size of a picture in pixels.
+struct PictureSize: Sendable, Hashable {
+    let width: Int
+    let height: Int
+}
+
+extension ValueType where Value == WaveformWish {
+    /// `talk.dat`, `waves/{stem}.png`
+    static let waveform = ValueType(placeholder: "TEMPLATE", completion: .files) { text throws(Misfit) in
+        guard !text.isEmpty else { throw .empty }
+        guard let kind = Recipe.Waveform.Kind(ofLocation: text) else {
+            throw Misfit(why: "is not a waveform", hint: WaveformOptions.kindsHint)
+        }
+        do throws(FieldTemplate<WaveformWish.Field>.Mistake) {
+            return try WaveformWish(text, kind)
+        } catch {
+            throw Misfit(why: error.detail)
+        }
+    }
+}
+
+extension ValueType where Value == PictureSize {
+    /// `1200x200`
+    static let pictureSize = ValueType(placeholder: "WxH") { text throws(Misfit) in
+        let parts = text.split(separator: "x", omittingEmptySubsequences: false).map { Int($0) }
+        guard parts.count == 2, let width = parts[0], let height = parts[1],
+            Recipe.Waveform.widths.contains(width), Recipe.Waveform.heights.contains(height)
+        else {
+            let (widths, heights) = (Recipe.Waveform.widths, Recipe.Waveform.heights)
+            throw Misfit(
+                why: "must be a width and a height in pixels, as in 1200x200",
+                hint: "from \(widths.lowerBound)x\(heights.lowerBound) to \(widths.upperBound)x\(heights.upperBound)"
+            )
+        }
+        return PictureSize(width: width, height: height)
+    }
+}
+
+/// The options that describe waveforms.
+enum WaveformOptions {
+    static let waveform = Option<WaveformWish>(
+        "waveform",
+        .waveform,
+        "write the waveform too: .dat, .json, .svg or .png; {stem} is the source's",
+        isRepeatable: true,
+        in: .destination
+    )
+    static let zoom = Option<Int>(
+        "zoom",
+        .whole(in: Recipe.Waveform.zooms),
+        "frames for each pair of peaks in .dat and .json (default: 256)",
+        in: .destination
+    )
+    static let bits = Option<Int>(
+        "peak-bits",
+        .whole(of: [8, 16]),
+        "bits of each peak in .dat and .json (default: 8)",
+        in: .destination
+    )
+    static let split = Switch(
+        "split-channels",
+        "show each channel, and not the mean of all",
+        in: .destination
+    )
+    static let size = Option<PictureSize>(
+        "picture-size",
+        .pictureSize,
+        "size of a picture in pixels (default: 1200x200)",
+        in: .destination
+    )
+    static let theme = Option<Recipe.Waveform.Theme>(
+        "theme",
+        .choice("THEME") { $0.summary },
+        "colours of a picture (default: light)",
+        in: .destination
+    )
+
+    /// How waveforms look.
+    static let forms: [OptionForm] = [zoom.form, bits.form, split.form, size.form, theme.form]
+
+    static let kindsHint = "the extension says which kind: .dat and .json are data, .svg and .png pictures"
+
+    /// What the options say about waveforms of these kinds, for each of them.
+    ///
+    /// Throws for an option that concerns none of them.
+    static func settings(
+        for kinds: [Recipe.Waveform.Kind],
+        _ invocation: Invocation
+    ) throws(UsageError) -> [Recipe.Waveform] {
+        let ofData = [zoom.form, bits.form].first { invocation.origin(of: $0) != nil }
+        if let form = ofData, !kinds.contains(where: { !$0.isPicture }) {
+            throw UsageError("\(form.word) is for .dat and .json", hint: kinds.isEmpty ? "add --waveform" : nil)
+        }
+        let ofPictures = [size.form, theme.form].first { invocation.origin(of: $0) != nil }
+        if let form = ofPictures, !kinds.contains(where: \.isPicture) {
+            throw UsageError("\(form.word) is for pictures", hint: kinds.isEmpty ? "add --waveform" : "as in talk.svg")
+        }
+        if kinds.isEmpty, invocation[split] {
+            throw UsageError("\(split.form.word) is for waveforms", hint: "add --waveform")
+        }
+        return kinds.map { kind in
+            var settings = Recipe.Waveform(splitsChannels: invocation[split])
+            if kind.isPicture {
+                let size = invocation[Self.size]
+                (settings.width, settings.height) = (size?.width, size?.height)
+                settings.theme = invocation[theme]
+            } else {
+                (settings.samplesPerPixel, settings.bits) = (invocation[zoom], invocation[bits])
+            }
+            return settings
+        }
+    }
+
+    /// Adds an output for each `--waveform`. `source` gives the fields of their names; `nil` if it is not exactly one file.
+    static func addWaveforms(to recipe: inout Recipe, of source: String?, _ invocation: Invocation) throws(UsageError) {
+        let wishes = invocation.all(waveform)
+        let all = try settings(for: wishes.map(\.kind), invocation)
+        for (wish, settings) in zip(wishes, all) {
+            let output = Recipe.Output(
+                location: try wish.location(for: source),
+                waveform: settings,
+                onConflict: recipe.outputs[0].onConflict
+            )
+            recipe.outputs.append(output)
+        }
+    }
+}
+
+extension Recipe.Waveform.Theme {
+    fileprivate var summary: String {
+        switch self {
+        case .light: "on white"
+        case .dark: "on nearly black"
+        case .transparent: "without a background, for light and dark pages"
+        }
+    }
+}

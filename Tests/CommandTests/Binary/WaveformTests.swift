@@ -1,0 +1,103 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `sluice waveform`, and `--waveform` of `convert`.
+@Suite struct WaveformTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        folder = try TemporaryFolder.create()
+        let signal = Signal.noise(seed: 4, rate: 44_100, frames: 44_100, channels: 2, amplitude: 0.4)
+        try WAVFile.write(signal.pcm(.s16), to: folder.path("talk.wav"))
+    }
+
+    private func sluice(_ words: String...) throws -> Run { try Sluice.run(words, in: folder) }
+    private func names() throws -> [String] { try folder.names().filter { $0 != "talk.wav" } }
+
+    @Test func dataAndPictureOfAFileAreWritten() throws {
+        let run = try sluice("waveform", "talk.wav", "talk.dat")
+        #expect(run.succeeded, "\(run.errorText)")
+        #expect(run.outputText.contains("talk.dat  0:01  173 peaks of 256 frames, 8 bits  370 B"), "\(run.outputText)")
+        #expect(run.outputText.contains("44,100 frames, complete"))
+        // 44,100 frames are 172.3 windows.
+        let bytes = try Bytes.read(folder.path("talk.dat"))
+        #expect(bytes.count == 370)
+        let header: [UInt8] = [
+            2, 0, 0, 0, 1, 0, 0, 0, 0x44, 0xAC, 0, 0, 0, 1, 0, 0, 173, 0, 0, 0, 1, 0, 0, 0,
+        ]
+        #expect(Array(bytes.prefix(24)) == header)
+        #expect(try sluice("waveform", "talk.wav", "talk.svg", "--picture-size", "400x80").succeeded)
+        let picture = String(decoding: try Bytes.read(folder.path("talk.svg")), as: UTF8.self)
+        #expect(picture.contains(#"width="400" height="80""#))
+        #expect(try names() == ["talk.dat", "talk.svg"])
+    }
+
+    @Test func optionsSayWhichData() throws {
+        let words = ["waveform", "talk.wav", "talk.json", "--zoom", "4410", "--peak-bits", "16", "--split-channels"]
+        let run = try Sluice.run(words + ["--json"], in: folder)
+        #expect(run.succeeded, "\(run.errorText)")
+        let file = try JSONSerialization.jsonObject(with: Data(try Bytes.read(folder.path("talk.json"))))
+        let object = try #require(file as? [String: Any])
+        #expect(object["samples_per_pixel"] as? Int == 4_410 && object["bits"] as? Int == 16)
+        #expect(object["channels"] as? Int == 2 && object["length"] as? Int == 10)
+        #expect((object["data"] as? [Int])?.count == 40)
+        let line = try JSONSerialization.jsonObject(with: Data(run.outputText.utf8)) as? [String: Any]
+        let report = (line?["conversion"] as? [String: Any])?["waveform"] as? [String: Int]
+        #expect(report == ["bits": 16, "channelCount": 2, "length": 10, "samplesPerPixel": 4_410])
+    }
+
+    @Test func conversionWritesThemInTheSamePass() throws {
+        let wishes = ["--waveform", "{stem}.dat", "--waveform", "wave-{source-ext}.svg"]
+        let words = ["convert", "talk.wav", "talk.flac"] + wishes + ["--zoom", "512", "--theme", "dark"]
+        let run = try Sluice.run(words, in: folder)
+        #expect(run.succeeded, "\(run.errorText)")
+        #expect(try names() == ["talk.dat", "talk.flac", "wave-wav.svg"])
+        try sluice("waveform", "talk.wav", "alone.dat", "--zoom", "512").checked()
+        #expect(try Bytes.read(folder.path("alone.dat")) == Bytes.read(folder.path("talk.dat")))
+        try sluice("convert", "talk.wav", "alone.flac").checked()
+        #expect(try Bytes.read(folder.path("alone.flac")) == Bytes.read(folder.path("talk.flac")))
+    }
+
+    @Test func existingFilesAreTreatedAsAnyOutput() throws {
+        try sluice("waveform", "talk.wav", "talk.dat").checked()
+        let refused = try sluice("convert", "talk.wav", "talk.flac", "--waveform", "talk.dat")
+        #expect(!refused.succeeded && refused.errorText.contains("talk.dat: it already exists"))
+        #expect(try names() == ["talk.dat"])
+        let words = ["convert", "talk.wav", "talk.flac", "--waveform", "talk.dat", "--on-conflict"]
+        try Sluice.run(words + ["skip"], in: folder).checked()
+        #expect(try names() == ["talk.dat", "talk.flac"])
+        try Bytes.write([1], to: folder.path("talk.dat"))
+        try Sluice.run(words + ["replace"], in: folder).checked()
+        #expect(try Bytes.size(of: folder.path("talk.dat")) == 370)
+    }
+
+    @Test func failedConversionLeavesNoWaveform() throws {
+        try sluice("convert", "talk.wav", "talk.mka", "--codec", "flac").checked()
+        try Bytes.truncate(folder.path("talk.mka"), toFraction: 0.6)
+        let run = try sluice("convert", "talk.mka", "again.wav", "--waveform", "again.dat")
+        #expect(!run.succeeded)
+        let alone = try sluice("waveform", "talk.mka", "alone.svg")
+        #expect(!alone.succeeded)
+        #expect(try names() == ["talk.mka"])
+    }
+
+    @Test func misuseIsRefused() throws {
+        let refusals: [(words: [String], message: String)] = [
+            (["waveform", "talk.wav", "talk.gif"], "the extension of a waveform is missing"),
+            (["waveform", "talk.wav", "talk.dat", "--theme", "dark"], "--theme is for pictures"),
+            (["waveform", "talk.wav", "talk.svg", "--zoom", "512"], "--zoom is for .dat and .json"),
+            (["waveform", "talk.wav", "talk.svg", "--picture-size", "8x8"], "must be a width and a height"),
+            (["convert", "talk.wav", "a.flac", "--waveform", "a.flac"], "is not a waveform"),
+            (["convert", "talk.wav", "a.flac", "--zoom", "512"], "--zoom is for .dat and .json"),
+            (["convert", "talk.wav", "a.flac", "--waveform", "{dir}.dat"], "unknown field {dir}"),
+            (["convert", "-", "a.flac", "--waveform", "{stem}.dat"], "its fields are those of a file"),
+            (["convert", "talk.wav", "-", "--container", "wav", "--waveform", "a.dat"], "can only be the only output"),
+        ]
+        for refusal in refusals {
+            let run = try Sluice.run(refusal.words, in: folder)
+            #expect(!run.succeeded && run.errorText.contains(refusal.message), "\(refusal.words): \(run.errorText)")
+        }
+        #expect(try names().isEmpty)
+    }
+}
