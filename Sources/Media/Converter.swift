@@ -48,7 +48,8 @@ public struct Converter: Sendable {
 
         /// Outputs that show the sound, made of the same decoded samples. Their destinations come last.
         public var waveforms: [WaveformRequest] = []
-        /// Whether the waveforms are the only outputs. `format` then does not matter.
+        /// Whether only the waveforms are written. They show what outputs in `format` and `furtherFormats` would hold; without
+        /// a loudness and a timeline the formats do not matter.
         public var drawsOnly = false
 
         /// The resources that the conversion may use.
@@ -134,7 +135,7 @@ public struct Converter: Sendable {
 
     /// Converts a source that is not a timeline into a destination for each format, and for each waveform.
     func convert(_ source: Int32, to all: [Int32], _ report: Pump.Report?) throws -> [Outcome] {
-        if request.drawsOnly { return try draw(source, to: all, report) }
+        if request.drawsOnly, request.loudness == nil { return try draw(source, to: all, report) }
         let (destinations, drawn) = split(all)
         let cpuAtStart = BudgetWatch.now()
         try refuseUnknownAlbum()
@@ -147,7 +148,7 @@ public struct Converter: Sendable {
                 settingTags: Set(tags(ofOutput: index).keys.map { $0.lowercased() })
             )
         }
-        if request.refusesLoss {
+        if request.refusesLoss, !request.drawsOnly {
             for (index, lost) in lostByUs.enumerated() {
                 // Outputs that hold all of the source lose the same of it.
                 try MediaError.ofOutput(index, of: request.outputRanges.count) { try lost.refuseLoss(at: .open) }
@@ -163,7 +164,8 @@ public struct Converter: Sendable {
             passes,
             sound(source, like: reader, formats, cpuAtStart)
         )
-        let outputs = try outputs(formats, destinations) { index, format in
+        let written = request.drawsOnly ? [] : formats
+        let outputs = try outputs(written, destinations) { index, format in
             let stated = statement(of: measurements, in: format).tags
             return writerOptions(
                 reader.description,
@@ -202,7 +204,7 @@ public struct Converter: Sendable {
             try Pump(from: output, to: receivers(inputs, waveforms)).run(within: budget, report: report)
         }
         let summaries = try summaries(of: outputs)
-        let findings = try findings(summaries, formats, destinations, cpuAtStart) { verified, whole in
+        let findings = try findings(summaries, written, destinations, cpuAtStart) { verified, whole in
             let frames = output.deliveredFrames
             report?(.verifying(frames.scaled(verified, of: whole), after: frames, on: track))
         }

@@ -57,6 +57,24 @@ import Testing
         #expect(error.path == "recipe.outputs[0].format.codec")
     }
 
+    @Test func piecesHaveNoWaveforms() throws {
+        let error = try invalid { recipe in
+            recipe.outputs[0].range = .whole
+        }
+        #expect(error.path == "recipe.outputs[1].waveform")
+    }
+
+    @Test func recipeOfWaveformsAloneKeepsWhatTheyShow() throws {
+        let recipe = try Recipe(json: Self.both)
+        let rest = recipe.reduced(to: [1])
+        #expect(rest == recipe)
+        #expect(recipe.reduced(to: [0]).outputs == [recipe.outputs[0]])
+        #expect(recipe.reduced(to: []).outputs.isEmpty)
+        #expect(rest.fits(destinations: 2) && rest.fits(destinations: 1))
+        #expect(!rest.fits(destinations: 0) && !rest.fits(destinations: 3))
+        #expect(!recipe.reduced(to: [0]).fits(destinations: 0))
+    }
+
     @Test func waveformHasNoAudioFormat() throws {
         let output = Recipe.Output(location: "a.dat", waveform: .init())
         let error = try #require(throws: RecipeError.self) { try output.audioFormat() }

@@ -37,8 +37,8 @@ class Made:
         return self.api.ask(method, path or self.path, headers=headers)
 
 
-def convert(ledger, api, names):
-    """Converts a second of noise to each of the names."""
+def convert(ledger, api, names, recipes=()):
+    """Converts a second of noise to each of the names, and as the recipes say."""
     with wave.open(str(ledger.folder / "in/talk.wav"), "wb") as file:
         file.setparams((1, 2, 48_000, 0, "NONE", ""))
         file.writeframes(os.urandom(200_000))
@@ -46,9 +46,9 @@ def convert(ledger, api, names):
         "worker", "--root", f"in={ledger.folder}/in", "--root", f"out={ledger.folder}/out", "--slots", "1"
     )
     try:
-        batch = api.post(
-            "/api/v1/batches", {"jobs": [{"source": "in:talk.wav", "output": f"out:{name}"} for name in names]}
-        ).json()
+        jobs = [{"source": "in:talk.wav", "output": f"out:{name}"} for name in names]
+        jobs += [{"recipe": {"sources": [{"location": "in:talk.wav"}], **recipe}} for recipe in recipes]
+        batch = api.post("/api/v1/batches", {"jobs": jobs}).json()
         ledger.run("wait", str(batch["batch"]), "--timeout", "60s")
         return batch["firstJob"]
     finally:
@@ -87,6 +87,25 @@ def test_serves_an_output(made):
     assert made.get(path="/api/v1/jobs/2/outputs/1").headers["content-type"] == "audio/mpeg"
     for path in ["/api/v1/jobs/1/outputs/2", "/api/v1/jobs/3/outputs/1", "/api/v1/jobs/1/outputs/0"]:
         problem(made.get(path=path), 404, "no_such_thing")
+
+
+def test_serves_waveforms(server, tmp_path):
+    ledger = server.empty_ledger(tmp_path)
+    outputs = [{"location": "out:a.flac"}] + [
+        {"location": f"out:a.{kind}", "waveform": {}} for kind in ["dat", "json", "svg", "png"]
+    ]
+    with Coordinator(ledger, "--open-role", "submitter", *folders(ledger)) as api:
+        job = convert(ledger, api, [], [{"version": 4, "outputs": outputs}])
+        kinds = ["audio/flac", "application/octet-stream", "application/json", "image/svg+xml", "image/png"]
+        for number, kind in enumerate(kinds, start=1):
+            answer = api.ask("GET", f"/api/v1/jobs/{job}/outputs/{number}")
+            assert (answer.status_code, answer.headers["content-type"]) == (200, kind)
+        # 100,000 frames of 8 bits, 256 for each pair.
+        data = api.ask("GET", f"/api/v1/jobs/{job}/outputs/2").content
+        assert struct.unpack("<6I", data[:24]) == (2, 1, 48_000, 256, 391, 1) and len(data) == 24 + 2 * 391
+        assert api.ask("GET", f"/api/v1/jobs/{job}/outputs/3").json()["length"] == 391
+        further = api.get(f"/api/v1/jobs/{job}")["furtherOutputs"]
+        assert [one["bytes"] > 0 for one in further] == [True] * 4
 
 
 def test_serves_ranges(made):

@@ -245,6 +245,9 @@ def test_submits_a_batch_once(api):
     ({"recipe": pieces(("0:00", "0:10"), ("0:05", None))}, "/recipe/outputs/1/range/from"),
     ({"recipe": {**pieces(("0:00", None)), "version": 2}}, "/recipe/outputs/0/range"),
     ({"recipe": {"version": 4, "sources": [{"location": "in:a.wav"}], "outputs": [
+        {"location": "out:a.flac"}, {"location": "out:a.gif", "waveform": {}},
+    ]}}, "/recipe/outputs/1/location"),
+    ({"recipe": {"version": 3, "sources": [{"location": "in:a.wav"}], "outputs": [
         {"location": "out:a.dat", "waveform": {}},
     ]}}, "/recipe/outputs/0/waveform"),
     ({"recipe": pieces(*((f"{n}", f"{n + 1}") for n in range(201)))}, "/recipe/outputs"),

@@ -232,6 +232,30 @@ import Testing
         #expect(try run(again, output, outputs: 1).files[0] == made.files[1])
     }
 
+    /// What a job does whose sound was published before it failed: the same waveform as beside the sound.
+    @Test func waveformOfAnOutputThatExistsIsTheSame() throws {
+        let tone = Signal.noise(seed: 3, rate: 48_000, frames: 96_000, channels: 1, amplitude: 0.05)
+        let path = folder.path("in.wav")
+        try WAVFile.write(tone.pcm(.f32), to: path)
+        let format = AudioFormat(container: .wav, codec: .pcm, sampleRateHz: 32_000, bitDepth: 32, sampleKind: .float)
+        var loud = Converter.Request(format: format, nameHint: path)
+        loud.loudness = LoudnessGoal(target: .level(.init(hundredths: -1_600)))
+        var faded = Converter.Request(format: format, nameHint: path)
+        let piece = Piece(.source("a"), fadeIn: Fade(try MediaTime(parsing: "1"), curve: .linear))
+        faded.timeline = Timeline(tracks: [.init(pieces: [piece])])
+        faded.inputs = [.init(name: "a", nameHint: path)]
+        for request in [loud, faded] {
+            var request = request
+            request.verifies = true
+            request.waveforms = [WaveformRequest(.dat, .init(bits: 16)), WaveformRequest(.svg)]
+            let together = try run(request, path, outputs: 3)
+            request.drawsOnly = true
+            let alone = try run(request, path, outputs: 2)
+            #expect(alone.files == Array(together.files.dropFirst()))
+            #expect(alone.outcomes == Array(together.outcomes.dropFirst()))
+        }
+    }
+
     @Test func copiedPacketsHaveNoWaveform() throws {
         let path = folder.path("in.wav")
         try WAVFile.write(pcm16(noise(1_000)), to: path)

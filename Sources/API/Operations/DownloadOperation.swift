@@ -116,7 +116,9 @@ enum DownloadOperation {
         _ fingerprint: Fingerprint
     ) -> [(name: String, value: String)] {
         // `try?`: the job has made the output, so its format is known; a later build may know more of them.
-        let type = (try? output.audioFormat().container.mediaType) ?? "application/octet-stream"
+        let sound = try? output.audioFormat().container.mediaType
+        let picture = output.waveform == nil ? nil : Recipe.Waveform.Kind(ofLocation: output.location)?.mediaType
+        let type = sound ?? picture ?? "application/octet-stream"
         return [
             ("Content-Type", type), ("ETag", tag(fingerprint)), ("Accept-Ranges", "bytes"),
             ("Repr-Digest", DigestField.text(fingerprint.sha256)), ("Cache-Control", "private, no-cache"),

@@ -283,12 +283,9 @@ struct RequestMaker {
             }
             return form.needs
         }
-        if let index = recipe.outputs.firstIndex(where: { $0.waveform != nil }) {
-            throw Mistake(pointer: "/recipe/outputs/\(index)/waveform", detail: "jobs make no waveforms yet")
-        }
         do {
             try recipe.validate()
-            let codecs = Set(try recipe.outputs.map { (output) throws(RecipeError) in try output.codec })
+            let codecs = Set(try recipe.soundOutputs.map { (output) throws(RecipeError) in try output.codec })
             let needs = codecs.filter { $0 != .copy }.map { AbilityWord.codec($0) }.sorted()
             if forms.count == Self.formLimit { forms.removeFirst() }
             forms.append(Form(recipe: bare, extensions: extensions, needs: needs))

@@ -103,9 +103,7 @@ struct FileConversion: Sendable {
             }
         }
         guard !wanted.isEmpty else { return written }
-        var recipe = recipe
-        recipe.outputs = wanted.map { self.recipe.outputs[$0] }
-        try refuseWaveformsOfOtherSound(recipe)
+        let recipe = recipe.reduced(to: wanted)
         var work = RoomWork(recipe, from: sources.descriptors, to: files.descriptors)
         // If a file cannot be sealed, only the room's end stops further writes.
         work.endsRoom = !files.canBeSealed
@@ -133,19 +131,6 @@ struct FileConversion: Sendable {
 }
 
 extension FileConversion {
-    /// Where the sound is left alone, a waveform is made of the source, which must then be what the output holds.
-    private func refuseWaveformsOfOtherSound(_ rest: Recipe) throws(Failure) {
-        guard rest.soundOutputs.isEmpty, let sound = recipe.soundOutputs.first,
-            recipe.timeline != nil || sound.loudness != nil
-        else { return }
-        throw Failure(
-            .recipeRefused,
-            at: .open,
-            "the output exists, and a waveform of the edited sound can only be made together with it",
-            hint: "--on-conflict replace makes both again"
-        )
-    }
-
     /// `failure`, which counts only the outputs that are written, with the number that its output has in the recipe.
     private func numbered(_ failure: Failure, among wanted: [Int]) -> Failure {
         var failure = failure

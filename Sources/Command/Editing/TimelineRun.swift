@@ -13,7 +13,7 @@ struct TimelineRun {
         [FormatOptions.also.form] + LoudnessOptions.forms + [
             SourceOptions.onDamage.form, SourceOptions.concealLimit.form,
         ]
-        + ConvertCommand.destinationForms
+        + ConvertCommand.destinationForms + [WaveformOptions.waveform.form] + WaveformOptions.forms
         + [ProgressStyle.option.form, ConvertCommand.json.form]
 
     func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
@@ -26,6 +26,7 @@ struct TimelineRun {
         var recipe = Recipe(sources: sources, outputs: [wanted], timeline: timeline)
         try FormatOptions.settlePreset(of: &recipe, invocation)
         try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
+        try WaveformOptions.addWaveforms(to: &recipe, of: nil, invocation)
         try ConvertCommand.settle(&recipe, invocation)
         return try ConvertCommand.convert(recipe, words: sources.map(\.location), to: output, invocation, console)
     }

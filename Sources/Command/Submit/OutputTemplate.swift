@@ -40,12 +40,19 @@ struct OutputTemplate: Sendable {
                 isFolder
                     ? "\(option) \(text) is a folder, and the format of the outputs is not given"
                     : "\(option) \(text): the value of {ext} is unknown",
-                hint: option == "--also"
-                    ? "add a preset, as in out/{stem}.{ext}:podcast-mp3" : "use --preset or --container"
+                hint: Self.extensionHint(option)
             )
         }
         // Ogg files with Opus use the extension .opus.
         fileExtension = container == .ogg && codec == .opus ? "opus" : container.fileExtensions.first
+    }
+
+    private static func extensionHint(_ option: String) -> String {
+        switch option {
+        case SubmitOptions.also.form.word: "add a preset, as in out/{stem}.{ext}:podcast-mp3"
+        case SubmitOptions.waveform.form.word: "{ext} is that of a format of sound"
+        default: "use --preset or --container"
+        }
     }
 
     /// The destination for `source`, whose root plays no part.

@@ -25,7 +25,10 @@ enum SourceCuts {
     static func checkOptions(_ invocation: Invocation) throws(UsageError) {
         guard invocation[option] != nil else { return }
         let others =
-            [SourceOptions.from.form, SubmitOptions.until.form, SubmitOptions.also.form, RecipeTemplate.option.form]
+            [
+                SourceOptions.from.form, SubmitOptions.until.form, SubmitOptions.also.form, SubmitOptions.waveform.form,
+                RecipeTemplate.option.form,
+            ]
             + EditOptions.forms + LoudnessOptions.forms + [LoudnessOptions.album.form]
         if let other = others.first(where: { invocation.origin(of: $0) == .commandLine }) {
             throw UsageError(

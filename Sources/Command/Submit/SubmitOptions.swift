@@ -70,6 +70,13 @@ enum SubmitOptions {
         isRepeatable: true,
         in: .destination
     )
+    static let waveform = Option<WaveformWish>(
+        WaveformOptions.waveform.form.name,
+        .waveform,
+        "write the waveform of each output too: .dat, .json, .svg or .png",
+        isRepeatable: true,
+        in: .destination
+    )
     static let queue = SettledOption<String>(
         "queue",
         .queueName,
@@ -154,6 +161,8 @@ enum SubmitOptions {
         + EditOptions.forms
         + [
             SourceCuts.option.form, RecipeTemplate.option.form, until.form, to.form, also.form,
+            waveform.form,
+        ] + WaveformOptions.forms + [
             SubmitConflict.option.form, SubmitAltered.option.form, SubmitCollision.option.form,
             SubmitCollision.portableNames.form,
             ConvertCommand.verify.form,
@@ -223,13 +232,7 @@ enum SubmitOptions {
         if invocation[SourceOptions.from] != nil, (try? MediaTime(parsing: text)) != nil {
             throw UsageError("--to \(text): --to names the outputs", hint: "--until \(text) is where the range ends")
         }
-        if let file, file.recipe.outputs.contains(where: { $0.waveform != nil }) {
-            throw UsageError(
-                "\(file.name.printable) has waveforms, which jobs do not make yet",
-                hint: "\"sluice convert --recipe\" makes them"
-            )
-        }
-        let wanted = try file?.recipe.outputs[0].audioFormat()
+        let wanted = try file.flatMap { try $0.recipe.soundOutputs.first?.audioFormat() }
         let chosen = try PresetChoice.of(FormatOptions.preset, invocation)
         var first = try OutputTemplate("--to", text, roots, cuts: invocation[SourceCuts.option] != nil)
         first.preset = file?.recipe.outputs[0].presetName ?? chosen?.name
@@ -255,8 +258,13 @@ enum SubmitOptions {
         for output in (file?.recipe.outputs ?? []).dropFirst() {
             var further = try OutputTemplate("the output", output.location, roots)
             further.preset = output.presetName
-            let format = try output.audioFormat()
-            try further.settleExtension(format.container, format.codec)
+            let format = output.waveform == nil ? try output.audioFormat() : nil
+            try further.settleExtension(format?.container, format?.codec)
+            all.append(further)
+        }
+        for wish in invocation.all(waveform) {
+            var further = try OutputTemplate(waveform.form.word, wish.text, roots)
+            try further.settleExtension(nil, nil)
             all.append(further)
         }
         return all
@@ -280,6 +288,7 @@ enum SubmitOptions {
         }
         if let file {
             var recipe = try file.recipe(of: exampleSource, to: examples)
+            try addWaveforms(to: &recipe, at: examples, invocation)
             try ConvertCommand.addWishes(to: &recipe, of: exampleSource, invocation)
             return recipe
         }
@@ -300,7 +309,18 @@ enum SubmitOptions {
             OutputWish(location: $0, preset: $1.preset)
         }
         try FormatOptions.addOutputs(further, to: &recipe, invocation)
+        try addWaveforms(to: &recipe, at: examples, invocation)
         return recipe
+    }
+
+    /// Adds an output for each `--waveform`, whose places come last.
+    private static func addWaveforms(
+        to recipe: inout Recipe,
+        at places: [String],
+        _ invocation: Invocation
+    ) throws(UsageError) {
+        let wishes = invocation.all(waveform)
+        try WaveformOptions.addOutputs(wishes, at: places.suffix(wishes.count), to: &recipe, invocation)
     }
 
     private static let exampleSource = "source:folder/name.wav"

@@ -224,7 +224,7 @@ struct SubmitPlan: Sendable {
             if let twice = item.destinations.first(where: { !own.insert($0).inserted }) {
                 let hint =
                     item.pieces.isEmpty
-                    ? "--to and --also must differ" : "put {n}, the number of the piece, into --to"
+                    ? "--to, --also and --waveform must differ" : "put {n}, the number of the piece, into --to"
                 throw UsageError("two outputs of a job would be \(twice)".printable, hint: hint)
             }
             guard isNew else { continue }
@@ -234,7 +234,7 @@ struct SubmitPlan: Sendable {
             do throws(RecipeError) {
                 try recipe.validate()
                 var found: [Codec] = []
-                for output in recipe.outputs { found.append(try output.codec) }
+                for output in recipe.soundOutputs { found.append(try output.codec) }
                 codecs[endings] = found
             } catch {
                 throw UsageError(ofEdit: error) ?? UsageError(error, in: recipe)

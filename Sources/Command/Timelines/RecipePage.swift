@@ -41,7 +41,8 @@ struct RecipePage {
         for (number, output) in recipe.outputs.enumerated() {
             let preset = (output.preset ?? output.ownPreset.map { "\($0)" }).map { ", preset \($0.printable)" } ?? ""
             let range = output.range.map { ", \($0.words)" } ?? ""
-            rows.append((number == 0 ? "to" : "", output.location.printable + preset + range))
+            let waveform = output.waveform.map { ", \(WaveformWords.short($0))" } ?? ""
+            rows.append((number == 0 ? "to" : "", output.location.printable + preset + range + waveform))
         }
         if let clock = clock(timeline) { rows.append(("clock", clock)) }
         return rows.enumerated().flatMap { number, row in

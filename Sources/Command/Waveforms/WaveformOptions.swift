@@ -2,7 +2,7 @@ import Console
 import Conversion
 import Storage
 
-/// A waveform that `convert` makes beside its output. The name may have fields of the source.
+/// A waveform that is made beside an output. The name may have fields of the source.
 struct WaveformWish: Sendable, Hashable {
     /// The fields that a name may contain.
     enum Field: String, Sendable, Hashable, CaseIterable {
@@ -11,16 +11,20 @@ struct WaveformWish: Sendable, Hashable {
     }
 
     let kind: Recipe.Waveform.Kind
-    private let text: String
-    private let name: FieldTemplate<Field>
+    /// As the user wrote it.
+    let text: String
 
-    init(_ text: String, _ kind: Recipe.Waveform.Kind) throws(FieldTemplate<Field>.Mistake) {
-        (self.text, self.kind) = (text, kind)
-        name = try FieldTemplate(parsing: text)
+    private func name() throws(UsageError) -> FieldTemplate<Field> {
+        do throws(FieldTemplate<Field>.Mistake) {
+            return try FieldTemplate(parsing: text)
+        } catch {
+            throw UsageError("\(WaveformOptions.waveform.form.word) \(text): \(error.detail)")
+        }
     }
 
     /// The location for `source`; `nil` if that is not exactly one file.
     func location(for source: String?) throws(UsageError) -> String {
+        let name = try name()
         guard name.fields.isEmpty || source != nil else {
             throw UsageError(
                 "\(WaveformOptions.waveform.form.word) \(text): its fields are those of a file, and here is not exactly one",
@@ -51,11 +55,7 @@ extension ValueType where Value == WaveformWish {
         guard let kind = Recipe.Waveform.Kind(ofLocation: text) else {
             throw Misfit(why: "is not a waveform", hint: WaveformOptions.kindsHint)
         }
-        do throws(FieldTemplate<WaveformWish.Field>.Mistake) {
-            return try WaveformWish(text, kind)
-        } catch {
-            throw Misfit(why: error.detail)
-        }
+        return WaveformWish(kind: kind, text: text)
     }
 }
 
@@ -154,10 +154,22 @@ enum WaveformOptions {
     /// Adds an output for each `--waveform`. `source` gives the fields of their names; `nil` if it is not exactly one file.
     static func addWaveforms(to recipe: inout Recipe, of source: String?, _ invocation: Invocation) throws(UsageError) {
         let wishes = invocation.all(waveform)
+        var places: [String] = []
+        for wish in wishes { places.append(try wish.location(for: source)) }
+        try addOutputs(wishes, at: places, to: &recipe, invocation)
+    }
+
+    /// Adds an output for each wish, at the place that belongs to it.
+    static func addOutputs(
+        _ wishes: [WaveformWish],
+        at places: [String],
+        to recipe: inout Recipe,
+        _ invocation: Invocation
+    ) throws(UsageError) {
         let all = try settings(for: wishes.map(\.kind), invocation)
-        for (wish, settings) in zip(wishes, all) {
+        for (place, settings) in zip(places, all) {
             let output = Recipe.Output(
-                location: try wish.location(for: source),
+                location: place,
                 waveform: settings,
                 onConflict: recipe.outputs[0].onConflict
             )

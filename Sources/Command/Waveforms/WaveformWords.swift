@@ -3,6 +3,18 @@ import Conversion
 
 /// Short descriptions of waveforms.
 enum WaveformWords {
+    /// What a recipe wants: `waveform`, `waveform, 512 frames for each peak, 16 bits, each channel`
+    static func short(_ wish: Recipe.Waveform) -> String {
+        let (width, height) = (wish.width ?? Recipe.Waveform.usualWidth, wish.height ?? Recipe.Waveform.usualHeight)
+        let size = "\(Figures.grouped(width)) x \(Figures.grouped(height)) pixels"
+        let parts: [String?] = [
+            "waveform", wish.samplesPerPixel.map { "\(Figures.count($0, "frame")) for each peak" },
+            wish.bits.map { "\($0) bits" }, wish.width == nil && wish.height == nil ? nil : size,
+            wish.theme?.rawValue, wish.splitsChannels ? "each channel" : nil,
+        ]
+        return parts.compactMap(\.self).joined(separator: ", ")
+    }
+
     /// `94 peaks of 256 frames, 8 bits`, `picture of 1,200 x 200 pixels, 2 channels`
     static func short(_ report: WaveformReport) -> String {
         var words: [String] = []

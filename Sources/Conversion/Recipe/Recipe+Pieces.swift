@@ -20,6 +20,9 @@ extension Recipe {
         var end = MediaTime.zero
         for (index, output) in outputs.enumerated() {
             let path = "recipe.outputs[\(index)]"
+            guard output.waveform == nil else {
+                throw refuse("\(path).waveform", "outputs with ranges have no waveforms; make them of the outputs")
+            }
             guard let range = output.range else {
                 throw RecipeError(.missingField, at: "\(path).range", "all outputs must have a range, or none")
             }

@@ -14,6 +14,16 @@ extension Recipe {
             /// Whether the output is a picture, and not data.
             public var isPicture: Bool { self == .svg || self == .png }
 
+            /// As HTTP names it.
+            public var mediaType: String {
+                switch self {
+                case .dat: "application/octet-stream"
+                case .json: "application/json"
+                case .svg: "image/svg+xml"
+                case .png: "image/png"
+                }
+            }
+
             /// The kind that the extension of `location` names.
             public init?(ofLocation location: String) {
                 guard let name = Recipe.Output.fileExtension(of: location) else { return nil }
@@ -70,6 +80,22 @@ extension Recipe {
 
     /// The outputs that hold sound.
     public var soundOutputs: [Output] { outputs.filter { $0.waveform == nil } }
+
+    /// The recipe for the outputs at `places` alone.
+    ///
+    /// If only waveforms are left, the outputs with sound stay in front of them: a waveform shows what those hold. They
+    /// then have no destination.
+    public func reduced(to places: [Int]) -> Recipe {
+        var recipe = self
+        recipe.outputs = places.map { outputs[$0] }
+        if recipe.soundOutputs.isEmpty, !places.isEmpty { recipe.outputs = soundOutputs + recipe.outputs }
+        return recipe
+    }
+
+    /// Whether `count` destinations are enough for the outputs: one for each, or one for each waveform.
+    public func fits(destinations count: Int) -> Bool {
+        count > 0 && (count == outputs.count || count == outputs.count - soundOutputs.count)
+    }
 }
 
 extension Recipe.Waveform: Decodable {

@@ -148,11 +148,12 @@ extension Converter {
         let formats = try resolved(for: composition.shape, stream: nil)
         let finest = formats.finest
         let lostByUs = composition.remarksOfSources(settingTags: Set(request.tags.keys.map { $0.lowercased() }))
-        if request.refusesLoss { try lostByUs.refuseLoss(at: .open) }
+        if request.refusesLoss, !request.drawsOnly { try lostByUs.refuseLoss(at: .open) }
         let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))
         let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)
         let main = composition.main.reader.description
-        let outputs = try outputs(formats, destinations) { index, format in
+        let written = request.drawsOnly ? [] : formats
+        let outputs = try outputs(written, destinations) { index, format in
             let stated = statement(of: measurements, in: format).tags
             // The depth of mixed samples is that of floats, and says nothing about the sources.
             let isLossless = composition.shape.isLossless && output is SequenceOutput
@@ -177,14 +178,14 @@ extension Converter {
             )
         }
         let summaries = try summaries(of: outputs)
-        let depths = try formats.map { format -> [Remark] in
+        let depths = try written.map { format -> [Remark] in
             guard !(output is SequenceOutput), let depth = composition.lostDepth(in: format) else { return [] }
             if request.refusesLoss { try [depth].refuseLoss(at: .finish) }
             return [depth]
         }
         let (track, rate) = (composition.main.track, output.clockRateHz)
         let length = MediaTime(frames: composition.frames, rate: rate).frames(atRate: track.sampleRateHz)?.frames
-        let findings = try findings(summaries, formats, destinations, cpuAtStart) { verified, whole in
+        let findings = try findings(summaries, written, destinations, cpuAtStart) { verified, whole in
             report?(
                 Pump.Progress(
                     position: MediaTime(frames: composition.frames, rate: rate),

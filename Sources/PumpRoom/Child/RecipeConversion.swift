@@ -28,8 +28,8 @@ public struct RecipeConversion: Sendable {
         try run(from: [source], to: [destination], streaming: streaming, report: report)[0]
     }
 
-    /// The same for a recipe with several sources or outputs, whose descriptors are in its order. Returns a report for
-    /// each output.
+    /// The same for a recipe with several sources or outputs, whose descriptors are in its order. If there are only enough
+    /// destinations for its waveforms, the other outputs are not written. Returns a report for each output that is.
     public func run(
         from sources: [Int32],
         to destinations: [Int32],
@@ -40,6 +40,10 @@ public struct RecipeConversion: Sendable {
             var request = try Converter.Request(recipe)
             request.streams = streaming
             request.album = album
+            if destinations.count < recipe.outputs.count {
+                // Waveforms have no tags, for which the loudness would be measured.
+                (request.drawsOnly, request.replayGain) = (true, nil)
+            }
             let outcomes = try Converter(request, stop: signal).run(from: sources, to: destinations) { progress in
                 report(ConversionProgress(progress))
             }

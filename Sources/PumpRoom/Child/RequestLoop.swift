@@ -212,7 +212,7 @@ final class RequestLoop: Sendable {
         }
         switch request {
         case .convert(let id, let recipe, let streams, let album):
-            guard !recipe.outputs.isEmpty, descriptors.count == recipe.sources.count + recipe.outputs.count else {
+            guard recipe.fits(destinations: descriptors.count - recipe.sources.count) else {
                 RoomProcess.giveUp("a request lacks its descriptors")
             }
             let conversion = RecipeConversion(recipe, album: album)

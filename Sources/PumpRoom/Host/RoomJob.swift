@@ -102,7 +102,7 @@ extension RoomJob {
     /// Why the outputs of the recipe do not fit its destinations; `nil` if they do.
     var mistakeInOutputs: String? {
         guard case .convert(let conversion, _) = kind,
-            conversion.recipe.outputs.count != conversion.destinations.count
+            !conversion.recipe.fits(destinations: conversion.destinations.count)
         else { return nil }
         let outputs = Plural.count(conversion.recipe.outputs.count, "output")
         return "the recipe has \(outputs), but there is room for \(conversion.destinations.count)"

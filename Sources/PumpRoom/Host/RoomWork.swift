@@ -37,7 +37,8 @@ extension RoomWork where Answer == [ConversionReport] {
         self.init(recipe, from: sources, to: [destination], streams: streams)
     }
 
-    /// The same for a recipe with several outputs, each with a destination. `album` is how loud the album is that the recipe
+    /// The same for a recipe with several outputs, each with a destination. Or only its waveforms have destinations, and show
+    /// what the other outputs would hold. `album` is how loud the album is that the recipe
     /// refers to.
     public init(
         _ recipe: Recipe,

@@ -86,11 +86,7 @@ final class PreparedJob: Sendable {
     }
 
     /// The recipe with only the outputs that are written.
-    func reduced(_ recipe: Recipe) -> Recipe {
-        var recipe = recipe
-        recipe.outputs = zip(recipe.outputs, plan).filter(\.1.isWritten).map(\.0)
-        return recipe
-    }
+    func reduced(_ recipe: Recipe) -> Recipe { recipe.reduced(to: plan.indices.filter { plan[$0].isWritten }) }
 
     /// Closes the sources, gives up write access to the outputs, and describes each, including whether another process
     /// can still write to it. Blocks.

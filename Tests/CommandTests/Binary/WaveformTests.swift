@@ -72,6 +72,29 @@ import Testing
         #expect(try Bytes.size(of: folder.path("talk.dat")) == 370)
     }
 
+    /// The sound is left alone, and its waveform is that of the edited sound all the same.
+    @Test func waveformOfAnOutputThatExistsShowsItsSound() throws {
+        let words = ["convert", "talk.wav", "quiet.flac", "--gain", "-12dB", "--waveform", "quiet.dat"]
+        try Sluice.run(words, in: folder).checked()
+        let (sound, wave) = (try Bytes.read(folder.path("quiet.flac")), try Bytes.read(folder.path("quiet.dat")))
+        try FileManager.default.removeItem(atPath: folder.path("quiet.dat"))
+        try Sluice.run(words + ["--on-conflict", "skip"], in: folder).checked()
+        #expect(try Bytes.read(folder.path("quiet.dat")) == wave)
+        #expect(try Bytes.read(folder.path("quiet.flac")) == sound)
+    }
+
+    @Test func joinedAndMixedSoundHasAWaveform() throws {
+        try sluice("join", "talk.wav", "talk.wav", "twice.wav", "--waveform", "twice.dat").checked()
+        try sluice("waveform", "twice.wav", "alone.dat").checked()
+        #expect(try Bytes.read(folder.path("twice.dat")) == Bytes.read(folder.path("alone.dat")))
+        #expect(try Bytes.size(of: folder.path("twice.dat")) == 24 + 2 * 345)
+        let mix = try sluice("mix", "talk.wav", "talk.wav@-6dB+0.5", "mixed.wav", "--waveform", "mixed.svg")
+        #expect(mix.succeeded, "\(mix.errorText)")
+        #expect(try names().contains("mixed.svg"))
+        let refused = try sluice("join", "talk.wav", "talk.wav", "more.wav", "--waveform", "{stem}.dat")
+        #expect(!refused.succeeded && refused.errorText.contains("write the name without fields"))
+    }
+
     @Test func failedConversionLeavesNoWaveform() throws {
         try sluice("convert", "talk.wav", "talk.mka", "--codec", "flac").checked()
         try Bytes.truncate(folder.path("talk.mka"), toFraction: 0.6)

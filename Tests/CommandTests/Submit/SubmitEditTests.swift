@@ -139,13 +139,7 @@ struct SubmitEditTests {
     @Test func templatesWithoutAPlaceAreRefused() throws {
         let fixed = #"{"version":1,"sources":[{"location":"jingle.wav"}],"outputs":[{"location":"x.wav"}]}"#
         try Bytes.write(Array(fixed.utf8), to: bench.folder.path("fixed.json"))
-        let shown = #"""
-            {"version":4,"sources":[{"location":"{source}"}],
-            "outputs":[{"location":"x.wav"},{"location":"x.dat","waveform":{}}]}
-            """#
-        try Bytes.write(Array(shown.utf8), to: bench.folder.path("shown.json"))
         for (words, message) in [
-            (["--recipe", "shown.json"], "error: shown.json has waveforms, which jobs do not make yet\n"),
             (["--recipe", "fixed.json"], "error: fixed.json has no source {source}\n"),
             (["--recipe", "fixed.json", "--rate", "8k"], "error: --rate and --recipe exclude each other\n"),
             (["--recipe", "fixed.json", "--until", "8"], "error: --until and --recipe exclude each other\n"),
