@@ -1,3 +1,5 @@
+import Conversion
+
 /// Writes peaks as audiowaveform does, in version 2 of its formats: as `.dat` or as JSON.
 ///
 /// The data goes to the output as it is found, so memory does not grow with the length of the sound. The number of windows
@@ -14,7 +16,7 @@ final class PeakFile: PeakStore {
     private var placeOfLength: Int64 = 0
 
     /// JSON has room for this many digits, the rest of which are blanks.
-    private static let lengthDigits = 10
+    private static let lengthDigits = 19
     private static let pendingBytes = 16 * 1_024
 
     init(framesPerPair: Int, bits: Int, isJSON: Bool, to sink: ByteSink) {
@@ -40,6 +42,14 @@ final class PeakFile: PeakStore {
     }
 
     func add(_ window: [Int16]) throws {
+        guard isJSON || length < UInt32.max else {
+            throw MediaError(
+                .outputTooLarge,
+                at: .write,
+                "a .dat file cannot count more than \(UInt32.max) pairs of peaks",
+                hint: "take more frames for each pair, or JSON"
+            )
+        }
         for (index, value) in window.enumerated() {
             // Truncated towards zero: -1 becomes 0, and -32,768 becomes -128.
             let number = bits == 8 ? value / 256 : value
@@ -61,7 +71,8 @@ final class PeakFile: PeakStore {
         if isJSON { pending += Array("]}\n".utf8) }
         try write()
         try sink.flush()
-        try sink.patch(isJSON ? Array(String(length).utf8) : littleEndian(UInt32(clamping: length)), at: placeOfLength)
+        let number = isJSON ? Array(String(length).utf8) : littleEndian(UInt32(truncatingIfNeeded: length))
+        try sink.patch(number, at: placeOfLength)
         try sink.cutAtEnd()
     }
 
