@@ -57,6 +57,30 @@ import Testing
         #expect(error.path == "recipe.outputs[0].format.codec")
     }
 
+    @Test func spectrogramIsAPNG() throws {
+        let path = "recipe.outputs[1].waveform.spectrogram"
+        for name in ["b.svg", "b.dat", "b.json"] {
+            let error = try invalid { recipe in
+                recipe.outputs[1] = Recipe.Output(location: name, waveform: .init(spectrogram: .mel))
+            }
+            #expect(error.path == path)
+        }
+        let large = try invalid { recipe in
+            let settings = Recipe.Waveform(width: 8_192, height: 4_096, spectrogram: .linear)
+            recipe.outputs[1] = Recipe.Output(location: "b.png", waveform: settings)
+        }
+        #expect(large.path == "recipe.outputs[1].waveform.width")
+        var recipe = try Recipe(json: Self.both)
+        let settings = Recipe.Waveform(width: 3_840, height: 2_160, spectrogram: .linear)
+        recipe.outputs[1] = Recipe.Output(location: "b.png", waveform: settings)
+        try recipe.validate()
+        #expect(try Recipe(json: recipe.json()) == recipe)
+        #expect(Recipe.Waveform(spectrogram: .mel).size == (1_200, 400))
+        let wrong = try recipe.json().replacing("linear", with: "octaves")
+        let error = try #require(throws: RecipeError.self) { try Recipe(json: wrong) }
+        #expect(error.path == path && error.reason.contains("allowed: mel, linear"))
+    }
+
     @Test func piecesHaveNoWaveforms() throws {
         let error = try invalid { recipe in
             recipe.outputs[0].range = .whole

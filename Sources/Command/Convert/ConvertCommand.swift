@@ -54,7 +54,7 @@ enum ConvertCommand {
         options: FormatOptions.forms + [FormatOptions.also.form] + LoudnessOptions.forms + SourceOptions.forms
             + EditOptions.forms
             + [RecipeTemplate.option.form] + destinationForms
-            + [WaveformOptions.waveform.form] + WaveformOptions.forms
+            + [WaveformOptions.waveform.form, WaveformOptions.spectrogram.form] + WaveformOptions.forms
             + [ProgressStyle.option.form, explain.form, json.form],
         examples: [
             Example(line: "sluice convert talk.wav talk.mp3 --preset podcast-mp3", purpose: "with a preset"),

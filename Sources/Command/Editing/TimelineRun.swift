@@ -13,7 +13,8 @@ struct TimelineRun {
         [FormatOptions.also.form] + LoudnessOptions.forms + [
             SourceOptions.onDamage.form, SourceOptions.concealLimit.form,
         ]
-        + ConvertCommand.destinationForms + [WaveformOptions.waveform.form] + WaveformOptions.forms
+        + ConvertCommand.destinationForms
+        + [WaveformOptions.waveform.form, WaveformOptions.spectrogram.form] + WaveformOptions.forms
         + [ProgressStyle.option.form, ConvertCommand.json.form]
 
     func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {

@@ -179,6 +179,8 @@ extension UsageError {
             self.init("--from and --to: \(error.reason)")
         case "loudness":
             self.init("--loudness: \(error.reason)")
+        case "width", "height":
+            self.init("--picture-size: \(error.reason)")
         case "replayGain":
             self.init("--replaygain: \(error.reason)")
         case "ranges":

@@ -50,7 +50,7 @@ struct OutputTemplate: Sendable {
     private static func extensionHint(_ option: String) -> String {
         switch option {
         case SubmitOptions.also.form.word: "add a preset, as in out/{stem}.{ext}:podcast-mp3"
-        case SubmitOptions.waveform.form.word: "{ext} is that of a format of sound"
+        case SubmitOptions.waveform.form.word, SubmitOptions.spectrogram.form.word: "{ext} is that of a format of sound"
         default: "use --preset or --container"
         }
     }

@@ -27,7 +27,7 @@ enum SourceCuts {
         let others =
             [
                 SourceOptions.from.form, SubmitOptions.until.form, SubmitOptions.also.form, SubmitOptions.waveform.form,
-                RecipeTemplate.option.form,
+                SubmitOptions.spectrogram.form, RecipeTemplate.option.form,
             ]
             + EditOptions.forms + LoudnessOptions.forms + [LoudnessOptions.album.form]
         if let other = others.first(where: { invocation.origin(of: $0) == .commandLine }) {

@@ -77,6 +77,13 @@ enum SubmitOptions {
         isRepeatable: true,
         in: .destination
     )
+    static let spectrogram = Option<WaveformWish>(
+        WaveformOptions.spectrogram.form.name,
+        .spectrogram,
+        "write the frequencies of each output over time too, as .png",
+        isRepeatable: true,
+        in: .destination
+    )
     static let queue = SettledOption<String>(
         "queue",
         .queueName,
@@ -161,7 +168,7 @@ enum SubmitOptions {
         + EditOptions.forms
         + [
             SourceCuts.option.form, RecipeTemplate.option.form, until.form, to.form, also.form,
-            waveform.form,
+            waveform.form, spectrogram.form,
         ] + WaveformOptions.forms + [
             SubmitConflict.option.form, SubmitAltered.option.form, SubmitCollision.option.form,
             SubmitCollision.portableNames.form,
@@ -262,8 +269,8 @@ enum SubmitOptions {
             try further.settleExtension(format?.container, format?.codec)
             all.append(further)
         }
-        for wish in invocation.all(waveform) {
-            var further = try OutputTemplate(waveform.form.word, wish.text, roots)
+        for wish in pictures(invocation) {
+            var further = try OutputTemplate(wish.option, wish.text, roots)
             try further.settleExtension(nil, nil)
             all.append(further)
         }
@@ -313,13 +320,17 @@ enum SubmitOptions {
         return recipe
     }
 
-    /// Adds an output for each `--waveform`, whose places come last.
+    private static func pictures(_ invocation: Invocation) -> [WaveformWish] {
+        invocation.all(waveform) + invocation.all(spectrogram)
+    }
+
+    /// Adds an output for each `--waveform` and `--spectrogram`, whose places come last.
     private static func addWaveforms(
         to recipe: inout Recipe,
         at places: [String],
         _ invocation: Invocation
     ) throws(UsageError) {
-        let wishes = invocation.all(waveform)
+        let wishes = pictures(invocation)
         try WaveformOptions.addOutputs(wishes, at: places.suffix(wishes.count), to: &recipe, invocation)
     }
 

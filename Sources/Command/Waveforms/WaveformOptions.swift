@@ -2,7 +2,7 @@ import Console
 import Conversion
 import Storage
 
-/// A waveform that is made beside an output. The name may have fields of the source.
+/// A waveform or a spectrogram that is made beside an output. The name may have fields of the source.
 struct WaveformWish: Sendable, Hashable {
     /// The fields that a name may contain.
     enum Field: String, Sendable, Hashable, CaseIterable {
@@ -13,12 +13,17 @@ struct WaveformWish: Sendable, Hashable {
     let kind: Recipe.Waveform.Kind
     /// As the user wrote it.
     let text: String
+    /// Whether it shows the frequencies, and not the peaks.
+    var isSpectrogram = false
+
+    /// The option that the user gave, for messages.
+    var option: String { (isSpectrogram ? WaveformOptions.spectrogram : WaveformOptions.waveform).form.word }
 
     private func name() throws(UsageError) -> FieldTemplate<Field> {
         do throws(FieldTemplate<Field>.Mistake) {
             return try FieldTemplate(parsing: text)
         } catch {
-            throw UsageError("\(WaveformOptions.waveform.form.word) \(text): \(error.detail)")
+            throw UsageError("\(option) \(text): \(error.detail)")
         }
     }
 
@@ -27,7 +32,7 @@ struct WaveformWish: Sendable, Hashable {
         let name = try name()
         guard name.fields.isEmpty || source != nil else {
             throw UsageError(
-                "\(WaveformOptions.waveform.form.word) \(text): its fields are those of a file, and here is not exactly one",
+                "\(option) \(text): its fields are those of a file, and here is not exactly one",
                 hint: "write the name without fields"
             )
         }
@@ -59,6 +64,17 @@ extension ValueType where Value == WaveformWish {
     }
 }
 
+extension ValueType where Value == WaveformWish {
+    /// `talk.png`
+    static let spectrogram = ValueType(placeholder: "TEMPLATE", completion: .files) { text throws(Misfit) in
+        guard !text.isEmpty else { throw .empty }
+        guard Recipe.Waveform.Kind(ofLocation: text) == .png else {
+            throw Misfit(why: "is not a PNG", hint: "the extension of a spectrogram is .png")
+        }
+        return WaveformWish(kind: .png, text: text, isSpectrogram: true)
+    }
+}
+
 extension ValueType where Value == PictureSize {
     /// `1200x200`
     static let pictureSize = ValueType(placeholder: "WxH") { text throws(Misfit) in
@@ -85,6 +101,13 @@ enum WaveformOptions {
         isRepeatable: true,
         in: .destination
     )
+    static let spectrogram = Option<WaveformWish>(
+        "spectrogram",
+        .spectrogram,
+        "write the frequencies over time too, as a picture: .png",
+        isRepeatable: true,
+        in: .destination
+    )
     static let zoom = Option<Int>(
         "zoom",
         .whole(in: Recipe.Waveform.zooms),
@@ -105,7 +128,7 @@ enum WaveformOptions {
     static let size = Option<PictureSize>(
         "picture-size",
         .pictureSize,
-        "size of a picture in pixels (default: 1200x200)",
+        "size of pictures (default: 1200x200; of spectrograms 1200x400)",
         in: .destination
     )
     static let theme = Option<Recipe.Waveform.Theme>(
@@ -115,35 +138,51 @@ enum WaveformOptions {
         in: .destination
     )
 
-    /// How waveforms look.
-    static let forms: [OptionForm] = [zoom.form, bits.form, split.form, size.form, theme.form]
+    static let frequencies = Option<Recipe.Waveform.FrequencyScale>(
+        "frequencies",
+        .choice("SCALE") { $0.summary },
+        "how a spectrogram arranges frequencies (default: mel)",
+        in: .destination
+    )
+
+    /// How waveforms and spectrograms look.
+    static let forms: [OptionForm] = [zoom.form, bits.form, split.form, size.form, theme.form, frequencies.form]
+
+    /// What the user wants beside the output.
+    static func wishes(_ invocation: Invocation) -> [WaveformWish] {
+        invocation.all(waveform) + invocation.all(spectrogram)
+    }
 
     static let kindsHint = "the extension says which kind: .dat and .json are data, .svg and .png pictures"
 
-    /// What the options say about waveforms of these kinds, for each of them.
+    /// What the options say about these waveforms, for each of them.
     ///
     /// Throws for an option that concerns none of them.
     static func settings(
-        for kinds: [Recipe.Waveform.Kind],
+        for wishes: [WaveformWish],
         _ invocation: Invocation
     ) throws(UsageError) -> [Recipe.Waveform] {
         let ofData = [zoom.form, bits.form].first { invocation.origin(of: $0) != nil }
-        if let form = ofData, !kinds.contains(where: { !$0.isPicture }) {
-            throw UsageError("\(form.word) is for .dat and .json", hint: kinds.isEmpty ? "add --waveform" : nil)
+        if let form = ofData, !wishes.contains(where: { !$0.kind.isPicture }) {
+            throw UsageError("\(form.word) is for .dat and .json", hint: wishes.isEmpty ? "add --waveform" : nil)
         }
         let ofPictures = [size.form, theme.form].first { invocation.origin(of: $0) != nil }
-        if let form = ofPictures, !kinds.contains(where: \.isPicture) {
-            throw UsageError("\(form.word) is for pictures", hint: kinds.isEmpty ? "add --waveform" : "as in talk.svg")
+        if let form = ofPictures, !wishes.contains(where: \.kind.isPicture) {
+            throw UsageError("\(form.word) is for pictures", hint: wishes.isEmpty ? "add --waveform" : "as in talk.svg")
         }
-        if kinds.isEmpty, invocation[split] {
+        if invocation.origin(of: frequencies.form) != nil, !wishes.contains(where: \.isSpectrogram) {
+            throw UsageError("\(frequencies.form.word) is for spectrograms", hint: "add --spectrogram")
+        }
+        if wishes.isEmpty, invocation[split] {
             throw UsageError("\(split.form.word) is for waveforms", hint: "add --waveform")
         }
-        return kinds.map { kind in
+        return wishes.map { wish in
             var settings = Recipe.Waveform(splitsChannels: invocation[split])
-            if kind.isPicture {
+            if wish.kind.isPicture {
                 let size = invocation[Self.size]
                 (settings.width, settings.height) = (size?.width, size?.height)
                 settings.theme = invocation[theme]
+                if wish.isSpectrogram { settings.spectrogram = invocation[frequencies] ?? .mel }
             } else {
                 (settings.samplesPerPixel, settings.bits) = (invocation[zoom], invocation[bits])
             }
@@ -151,9 +190,10 @@ enum WaveformOptions {
         }
     }
 
-    /// Adds an output for each `--waveform`. `source` gives the fields of their names; `nil` if it is not exactly one file.
+    /// Adds an output for each `--waveform` and `--spectrogram`. `source` gives the fields of their names; `nil` if it is not
+    /// exactly one file.
     static func addWaveforms(to recipe: inout Recipe, of source: String?, _ invocation: Invocation) throws(UsageError) {
-        let wishes = invocation.all(waveform)
+        let wishes = wishes(invocation)
         var places: [String] = []
         for wish in wishes { places.append(try wish.location(for: source)) }
         try addOutputs(wishes, at: places, to: &recipe, invocation)
@@ -166,7 +206,7 @@ enum WaveformOptions {
         to recipe: inout Recipe,
         _ invocation: Invocation
     ) throws(UsageError) {
-        let all = try settings(for: wishes.map(\.kind), invocation)
+        let all = try settings(for: wishes, invocation)
         for (place, settings) in zip(places, all) {
             let output = Recipe.Output(
                 location: place,
@@ -184,6 +224,15 @@ extension Recipe.Waveform.Theme {
         case .light: "on white"
         case .dark: "on nearly black"
         case .transparent: "without a background, for light and dark pages"
+        }
+    }
+}
+
+extension Recipe.Waveform.FrequencyScale {
+    fileprivate var summary: String {
+        switch self {
+        case .mel: "as people hear: low ones far apart"
+        case .linear: "all equally far apart"
         }
     }
 }

@@ -5,10 +5,11 @@ import Conversion
 enum WaveformWords {
     /// What a recipe wants: `waveform`, `waveform, 512 frames for each peak, 16 bits, each channel`
     static func short(_ wish: Recipe.Waveform) -> String {
-        let (width, height) = (wish.width ?? Recipe.Waveform.usualWidth, wish.height ?? Recipe.Waveform.usualHeight)
+        let (width, height) = wish.size
         let size = "\(Figures.grouped(width)) x \(Figures.grouped(height)) pixels"
         let parts: [String?] = [
-            "waveform", wish.samplesPerPixel.map { "\(Figures.count($0, "frame")) for each peak" },
+            wish.spectrogram.map { "spectrogram, \($0.rawValue)" } ?? "waveform",
+            wish.samplesPerPixel.map { "\(Figures.count($0, "frame")) for each peak" },
             wish.bits.map { "\($0) bits" }, wish.width == nil && wish.height == nil ? nil : size,
             wish.theme?.rawValue, wish.splitsChannels ? "each channel" : nil,
         ]
@@ -19,7 +20,8 @@ enum WaveformWords {
     static func short(_ report: WaveformReport) -> String {
         var words: [String] = []
         if let width = report.width, let height = report.height {
-            words.append("picture of \(Figures.grouped(width)) x \(Figures.grouped(height)) pixels")
+            let kind = report.spectrogram == nil ? "picture" : "spectrogram"
+            words.append("\(kind) of \(Figures.grouped(width)) x \(Figures.grouped(height)) pixels")
         }
         if let length = report.length, let zoom = report.samplesPerPixel {
             words.append("\(Figures.count(length, "peak")) of \(Figures.count(zoom, "frame"))")

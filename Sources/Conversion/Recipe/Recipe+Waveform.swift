@@ -1,5 +1,6 @@
 extension Recipe {
-    /// The peaks of the sound as the content of an output: data in the formats of the BBC's audiowaveform, or a picture.
+    /// The peaks of the sound as the content of an output: data in the formats of the BBC's audiowaveform, or a picture. Or
+    /// its frequencies, as a picture.
     ///
     /// The extension of the output's location says which: see `Kind`.
     public struct Waveform: Sendable, Hashable, Encodable {
@@ -38,6 +39,13 @@ extension Recipe {
             case transparent
         }
 
+        /// How the frequencies of a spectrogram follow one another from below.
+        public enum FrequencyScale: String, Sendable, Hashable, Codable, CaseIterable {
+            /// As people hear distances between tones: nearly linear below 1 kHz, and logarithmic above.
+            case mel
+            case linear
+        }
+
         /// For `samplesPerPixel`.
         public static let zooms = 2...1 << 24
         /// audiowaveform's default.
@@ -46,6 +54,9 @@ extension Recipe {
         public static let heights = 16...4_096
         public static let usualWidth = 1_200
         public static let usualHeight = 200
+        public static let usualSpectrogramHeight = 400
+        /// The most pixels of a spectrogram, which are all in memory: 3840 by 2160.
+        public static let spectrogramPixels = 3_840 * 2_160
 
         /// The frames that each pair of a least and a greatest sample stands for; `nil` for `usualZoom`. For data only.
         public var samplesPerPixel: Int?
@@ -55,10 +66,17 @@ extension Recipe {
         public var splitsChannels: Bool
         /// In pixels; `nil` for `usualWidth`. For pictures only.
         public var width: Int?
-        /// In pixels, for all channels together; `nil` for `usualHeight`. For pictures only.
+        /// In pixels, for all channels together; `nil` for `usualHeight` or `usualSpectrogramHeight`. For pictures only.
         public var height: Int?
         /// `nil` for `light`. For pictures only.
         public var theme: Theme?
+        /// Shows the frequencies of the sound, and not its peaks; `nil` for peaks. For PNG only.
+        public var spectrogram: FrequencyScale?
+
+        /// Of a picture, in pixels.
+        public var size: (width: Int, height: Int) {
+            (width ?? Self.usualWidth, height ?? (spectrogram == nil ? Self.usualHeight : Self.usualSpectrogramHeight))
+        }
 
         /// What is not given stays `nil`.
         public init(
@@ -67,7 +85,8 @@ extension Recipe {
             splitsChannels: Bool = false,
             width: Int? = nil,
             height: Int? = nil,
-            theme: Theme? = nil
+            theme: Theme? = nil,
+            spectrogram: FrequencyScale? = nil
         ) {
             self.samplesPerPixel = samplesPerPixel
             self.bits = bits
@@ -75,6 +94,7 @@ extension Recipe {
             self.width = width
             self.height = height
             self.theme = theme
+            self.spectrogram = spectrogram
         }
     }
 
@@ -100,7 +120,7 @@ extension Recipe {
 
 extension Recipe.Waveform: Decodable {
     private enum Field: String, CodingKey, CaseIterable {
-        case samplesPerPixel, bits, splitsChannels, width, height, theme
+        case samplesPerPixel, bits, splitsChannels, width, height, theme, spectrogram
     }
 
     /// Decodes strictly.
@@ -112,7 +132,8 @@ extension Recipe.Waveform: Decodable {
             splitsChannels: try fields.optional(.splitsChannels) ?? false,
             width: try fields.optional(.width),
             height: try fields.optional(.height),
-            theme: try fields.word(.theme)
+            theme: try fields.word(.theme),
+            spectrogram: try fields.word(.spectrogram)
         )
     }
 }
@@ -143,6 +164,9 @@ extension Recipe {
             let reason = kind.isPicture ? "is for data (.dat, .json), not for pictures" : "is for pictures (.svg, .png)"
             throw refuse("waveform.\(other.field)", reason)
         }
+        if waveform.spectrogram != nil, kind != .png {
+            throw refuse("waveform.spectrogram", "a spectrogram is a PNG: the extension must be .png")
+        }
         if let bits = waveform.bits, bits != 8, bits != 16 {
             throw refuse("waveform.bits", "\(bits); allowed: 8, 16")
         }
@@ -154,6 +178,11 @@ extension Recipe {
             guard let value = number.value, !number.allowed.contains(value) else { continue }
             let allowed = "\(number.allowed.lowerBound) to \(number.allowed.upperBound)"
             throw refuse("waveform.\(number.field)", "\(value); allowed: \(allowed)")
+        }
+        let (width, height) = waveform.size
+        if waveform.spectrogram != nil, width * height > Waveform.spectrogramPixels {
+            let reason = "a spectrogram has at most \(Waveform.spectrogramPixels) pixels, as 3840 by 2160 have"
+            throw refuse("waveform.width", "\(width) by \(height); \(reason)")
         }
     }
 

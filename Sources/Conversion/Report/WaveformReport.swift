@@ -12,6 +12,8 @@ public struct WaveformReport: Sendable, Hashable, Codable {
     public var width: Int?
     /// Of a picture, in pixels.
     public var height: Int?
+    /// Of a spectrogram: how its frequencies are arranged.
+    public var spectrogram: Recipe.Waveform.FrequencyScale?
 
     /// What is not given stays `nil`.
     public init(
@@ -20,7 +22,8 @@ public struct WaveformReport: Sendable, Hashable, Codable {
         samplesPerPixel: Int? = nil,
         bits: Int? = nil,
         width: Int? = nil,
-        height: Int? = nil
+        height: Int? = nil,
+        spectrogram: Recipe.Waveform.FrequencyScale? = nil
     ) {
         self.channelCount = channelCount
         self.length = length
@@ -28,5 +31,6 @@ public struct WaveformReport: Sendable, Hashable, Codable {
         self.bits = bits
         self.width = width
         self.height = height
+        self.spectrogram = spectrogram
     }
 }

@@ -1,31 +1,53 @@
-/// Writes a picture as PNG, row by row: 8 bits each for red, green, blue and opacity.
+/// Writes a picture as PNG, row by row: in colours with opacity, or with a palette.
 final class PNGFile {
     private let sink: ByteSink
     private var deflate = RunDeflate()
+    private let bytesPerPixel: Int
+    private let isFiltered: Bool
     private var above: [UInt8]
     private var filtered: [UInt8]
 
     /// Compressed bytes in a chunk of the file, about.
     private static let chunkBytes = 32 * 1_024
 
-    init(width: Int, height: Int, to sink: ByteSink) throws {
-        self.sink = sink
-        above = [UInt8](repeating: 0, count: 4 * width)
-        filtered = [UInt8](repeating: 0, count: 1 + 4 * width)
-        // Each row is written as the difference to the row above.
-        filtered[0] = 2
-        let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-        try sink.append(signature)
-        // Bits of a value, colours with opacity, and the only methods that there are.
-        let kind: [UInt8] = [8, 6, 0, 0, 0]
-        try write("IHDR", word(width) + word(height) + kind)
+    /// Pixels have 8 bits each for red, green, blue and opacity.
+    convenience init(width: Int, height: Int, to sink: ByteSink) throws {
+        try self.init(width, height, nil, to: sink)
     }
 
-    /// Adds a row of four bytes for each pixel.
+    /// Pixels are places in `palette`, which has at most 256 colours.
+    convenience init(width: Int, height: Int, palette: [PNGColour], to sink: ByteSink) throws {
+        try self.init(width, height, palette, to: sink)
+    }
+
+    private init(_ width: Int, _ height: Int, _ palette: [PNGColour]?, to sink: ByteSink) throws {
+        self.sink = sink
+        bytesPerPixel = palette == nil ? 4 : 1
+        // Rows of a waveform are written as the difference to the row above. That of two places in a palette means nothing.
+        isFiltered = palette == nil
+        above = [UInt8](repeating: 0, count: bytesPerPixel * width)
+        filtered = [UInt8](repeating: 0, count: 1 + bytesPerPixel * width)
+        filtered[0] = isFiltered ? 2 : 0
+        let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        try sink.append(signature)
+        // Bits of a value, colours with opacity or a palette, and the only methods that there are.
+        let kind: [UInt8] = [8, palette == nil ? 6 : 3, 0, 0, 0]
+        try write("IHDR", word(width) + word(height) + kind)
+        guard let palette else { return }
+        try write("PLTE", palette.flatMap { [$0.red, $0.green, $0.blue].map { UInt8($0.rounded()) } })
+        let opacities = palette.map { UInt8(($0.opacity * 255).rounded()) }
+        if opacities.contains(where: { $0 < 255 }) { try write("tRNS", opacities) }
+    }
+
+    /// Adds a row of pixels.
     func add(_ row: [UInt8]) throws {
-        for index in row.indices {
-            filtered[index + 1] = row[index] &- above[index]
-            above[index] = row[index]
+        if isFiltered {
+            for index in row.indices {
+                filtered[index + 1] = row[index] &- above[index]
+                above[index] = row[index]
+            }
+        } else {
+            filtered.replaceSubrange(1..., with: row)
         }
         deflate.add(filtered)
         if deflate.count >= Self.chunkBytes { try write("IDAT", deflate.take()) }
@@ -45,5 +67,35 @@ final class PNGFile {
     /// As four bytes, the highest first.
     private func word(_ number: Int) -> [UInt8] {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
+}
+
+/// A colour of a palette.
+struct PNGColour: Sendable, Hashable {
+    /// From 0 to 255.
+    let red: Double
+    let green: Double
+    let blue: Double
+    /// From 0 to 1.
+    let opacity: Double
+
+    private init(_ red: Double, _ green: Double, _ blue: Double, _ opacity: Double) {
+        (self.red, self.green, self.blue, self.opacity) = (red, green, blue, opacity)
+    }
+
+    /// From 0xRRGGBB.
+    init(_ colour: UInt32, opacity: Double = 1) {
+        self.init(Double(colour >> 16 & 0xFF), Double(colour >> 8 & 0xFF), Double(colour & 0xFF), opacity)
+    }
+
+    /// On the way to another colour, of which `part` is 1.
+    func mixed(with other: PNGColour, _ part: Double) -> PNGColour {
+        func mix(_ first: Double, _ second: Double) -> Double { first + (second - first) * part }
+        return PNGColour(
+            mix(red, other.red),
+            mix(green, other.green),
+            mix(blue, other.blue),
+            mix(opacity, other.opacity)
+        )
     }
 }

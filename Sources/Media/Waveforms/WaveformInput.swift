@@ -10,24 +10,22 @@ public struct WaveformRequest: Sendable, Hashable {
     }
 }
 
-/// Takes the samples of a conversion and writes their peaks.
+/// Takes the samples of a conversion and writes their peaks or their spectra.
 final class WaveformInput: SampleReceiver {
     private let request: WaveformRequest
     private let sink: ByteSink
     /// The shape of an output without frames.
     private let usual: SampleShape
     private let store: Store
-    private var peaks: ShapedPeaks?
+    private var sound: ShapedSound?
+    /// `nil` until the shape of the sound is known.
+    private var spectrogram: Spectrogram?
 
-    private enum Store {
-        case file(PeakFile), picture(PeakOverview)
+    private enum Store { case file(PeakFile), picture(PeakOverview), spectrogram }
 
-        var peakStore: any PeakStore {
-            switch self {
-            case .file(let file): file
-            case .picture(let overview): overview
-            }
-        }
+    private struct Spectrogram {
+        let picture: SpectrogramPicture
+        let finder: SpectrumFinder
     }
 
     /// Windows that a picture keeps for each of its columns, at least.
@@ -49,9 +47,9 @@ final class WaveformInput: SampleReceiver {
                 to: sink
             )
             store = .file(file)
+        case .png where settings.spectrogram != nil: store = .spectrogram
         case .svg, .png:
-            let width = settings.width ?? Recipe.Waveform.usualWidth
-            store = .picture(PeakOverview(capacity: 2 * WaveformInput.windowsPerColumn * width))
+            store = .picture(PeakOverview(capacity: 2 * WaveformInput.windowsPerColumn * settings.size.width))
         }
     }
 
@@ -59,14 +57,31 @@ final class WaveformInput: SampleReceiver {
 
     func append(_ block: inout SampleBlock) throws {
         guard let shape = block.shape, block.frameCount > 0 else { return }
-        try translating(at: .encode) { try begun(shape).add(&block) }
+        try translating { try begun(shape).add(&block) }
     }
 
-    private func begun(_ shape: SampleShape) throws -> ShapedPeaks {
-        if let peaks { return peaks }
-        let new = try ShapedPeaks(shape, splits: request.settings.splitsChannels, into: store.peakStore)
-        peaks = new
+    private func begun(_ shape: SampleShape) throws -> ShapedSound {
+        if let sound { return sound }
+        let new = ShapedSound(shape, try analysis(of: shape))
+        sound = new
         return new
+    }
+
+    private func analysis(of shape: SampleShape) throws -> any SoundAnalysis {
+        let (settings, splits) = (request.settings, request.settings.splitsChannels)
+        switch store {
+        case .file(let file): return try PeakFinder(of: shape, splits: splits, into: file)
+        case .picture(let overview): return try PeakFinder(of: shape, splits: splits, into: overview)
+        case .spectrogram:
+            let picture = SpectrogramPicture(
+                settings,
+                sampleRateHz: shape.sampleRateHz,
+                channelCount: splits ? shape.channelCount : 1
+            )
+            let finder = try SpectrumFinder(of: shape, splits: splits, columns: picture.plot.width, picture.rows)
+            spectrogram = Spectrogram(picture: picture, finder: finder)
+            return finder
+        }
     }
 
     /// What a waveform shows, once it is complete.
@@ -79,11 +94,11 @@ final class WaveformInput: SampleReceiver {
     }
 
     func finish() throws -> Summary {
-        try translating(at: .finish) {
-            let peaks = try begun(usual)
-            try peaks.finish()
+        try translating {
+            let sound = try begun(usual)
+            try sound.finish()
             let settings = request.settings
-            var report = WaveformReport(channelCount: peaks.channelCount)
+            var report = WaveformReport(channelCount: sound.channelCount)
             switch store {
             case .file(let file):
                 try file.finish()
@@ -91,33 +106,41 @@ final class WaveformInput: SampleReceiver {
                 report.samplesPerPixel = file.framesPerPair
                 report.bits = settings.bits ?? 8
             case .picture(let overview):
-                let picture = WaveformPicture(overview.peaks, frames: peaks.frames, settings)
+                let picture = WaveformPicture(overview.peaks, frames: sound.frames, settings)
                 if request.kind == .png { try picture.writePNG(to: sink) } else { try sink.append(picture.svg) }
                 try sink.flush()
                 try sink.cutAtEnd()
                 (report.width, report.height) = (picture.width, picture.height)
+            case .spectrogram:
+                guard let spectrogram else { break }
+                let picture = spectrogram.picture
+                try picture.writePNG(spectrogram.finder.overview, frames: sound.frames, to: sink)
+                try sink.flush()
+                try sink.cutAtEnd()
+                (report.width, report.height) = (picture.width, picture.height)
+                report.spectrogram = settings.spectrogram
             }
-            return Summary(report: report, shape: peaks.shape, frames: peaks.frames, bytes: sink.size)
+            return Summary(report: report, shape: sound.shape, frames: sound.frames, bytes: sink.size)
         }
     }
 
-    private func translating<Result>(at stage: Failure.Stage, _ step: () throws -> Result) throws -> Result {
+    private func translating<Result>(_ step: () throws -> Result) throws -> Result {
         do {
             return try step()
         } catch let error as LibAVError {
             if sink.failure != nil {
                 throw MediaError(error, .destinationIO, at: .write, "the waveform cannot be written")
             }
-            throw MediaError(error, .resampleFailed, at: stage, "the peaks cannot be computed")
+            throw MediaError(error, .resampleFailed, at: .resample, "the waveform cannot be computed")
         }
     }
 }
 
-/// Finds peaks in blocks of any shape. If the rate or the channels change midway, the sound is converted to those of its
+/// Hands on blocks of any shape. If the rate or the channels change midway, the sound is converted to those of its
 /// beginning, so that all windows are equally long.
-private final class ShapedPeaks {
+private final class ShapedSound {
     let shape: SampleShape
-    private let finder: PeakFinder
+    private let analysis: any SoundAnalysis
     private var carrier: Carrier?
 
     private final class Carrier {
@@ -126,27 +149,24 @@ private final class ShapedPeaks {
         init(to shape: SampleShape) throws { converter = try FormatConverter(to: shape) }
     }
 
-    init(_ shape: SampleShape, splits: Bool, into store: any PeakStore) throws {
-        self.shape = shape
-        finder = try PeakFinder(of: shape, splits: splits, into: store)
-    }
+    init(_ shape: SampleShape, _ analysis: any SoundAnalysis) { (self.shape, self.analysis) = (shape, analysis) }
 
-    var channelCount: Int { finder.channelCount }
-    var frames: Int64 { finder.frames }
+    var channelCount: Int { analysis.channelCount }
+    var frames: Int64 { analysis.frames }
 
     func add(_ block: inout SampleBlock) throws {
         guard let other = block.shape else { return }
         let fits = other.sampleRateHz == shape.sampleRateHz && other.channelCount == shape.channelCount
-        if fits, carrier == nil { return try finder.add(block) }
+        if fits, carrier == nil { return try analysis.add(block) }
         var floats = shape
         floats.format = .f32
         let used = try carrier ?? Carrier(to: floats)
         carrier = used
-        try used.converter.convert(&block) { try finder.add($0) }
+        try used.converter.convert(&block) { try analysis.add($0) }
     }
 
     func finish() throws {
-        if let carrier { try carrier.converter.drain { try finder.add($0) } }
-        try finder.finish()
+        if let carrier { try carrier.converter.drain { try analysis.add($0) } }
+        try analysis.finish()
     }
 }

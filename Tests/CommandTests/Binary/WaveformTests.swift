@@ -47,6 +47,17 @@ import Testing
         #expect(report == ["bits": 16, "channelCount": 2, "length": 10, "samplesPerPixel": 4_410])
     }
 
+    @Test func spectrogramsAreWritten() throws {
+        let alone = try sluice("waveform", "talk.wav", "--spectrogram", "{stem}.png", "--theme", "dark")
+        #expect(alone.succeeded, "\(alone.errorText)")
+        #expect(alone.outputText.contains("talk.png  0:01  spectrogram of 1,200 x 400 pixels"), "\(alone.outputText)")
+        let wishes = ["--spectrogram", "both.png", "--theme", "dark", "--frequencies", "mel"]
+        try Sluice.run(["waveform", "talk.wav", "talk.dat"] + wishes, in: folder).checked()
+        try Sluice.run(["convert", "talk.wav", "a.flac"] + wishes + ["--on-conflict", "replace"], in: folder).checked()
+        #expect(try Bytes.read(folder.path("both.png")) == Bytes.read(folder.path("talk.png")))
+        #expect(try names() == ["a.flac", "both.png", "talk.dat", "talk.png"])
+    }
+
     @Test func conversionWritesThemInTheSamePass() throws {
         let wishes = ["--waveform", "{stem}.dat", "--waveform", "wave-{source-ext}.svg"]
         let words = ["convert", "talk.wav", "talk.flac"] + wishes + ["--zoom", "512", "--theme", "dark"]
@@ -111,6 +122,13 @@ import Testing
             (["waveform", "talk.wav", "talk.dat", "--theme", "dark"], "--theme is for pictures"),
             (["waveform", "talk.wav", "talk.svg", "--zoom", "512"], "--zoom is for .dat and .json"),
             (["waveform", "talk.wav", "talk.svg", "--picture-size", "8x8"], "must be a width and a height"),
+            (["waveform", "talk.wav"], "OUT is missing"),
+            (["waveform", "talk.wav", "--spectrogram", "talk.svg"], "is not a PNG"),
+            (["waveform", "talk.wav", "talk.png", "--frequencies", "mel"], "--frequencies is for spectrograms"),
+            (
+                ["waveform", "talk.wav", "--spectrogram", "a.png", "--picture-size", "8000x4000"],
+                "--picture-size: 8000 by 4000; a spectrogram has at most"
+            ),
             (["convert", "talk.wav", "a.flac", "--waveform", "a.flac"], "is not a waveform"),
             (["convert", "talk.wav", "a.flac", "--zoom", "512"], "--zoom is for .dat and .json"),
             (["convert", "talk.wav", "a.flac", "--waveform", "{dir}.dat"], "unknown field {dir}"),

@@ -60,8 +60,10 @@ struct SubmitWaveformTests {
             "outputs":[{"location":"waves/{stem}.json","waveform":{"bits":16}}]}
             """#
         try Bytes.write(Array(shown.utf8), to: bench.folder.path("shown.json"))
-        let words = ["submit", "in/a.wav", "--recipe", "shown.json", "--waveform", "waves/{stem}.dat", "--wait"]
-        _ = try bench.run(words).checked()
+        let words = ["submit", "in/a.wav", "--recipe", "shown.json", "--waveform", "waves/{stem}.dat"]
+        _ = try bench.run(words + ["--spectrogram", "waves/{stem}.png", "--wait"]).checked()
+        _ = try bench.run(["waveform", "in/a.wav", "--spectrogram", "alone.png"]).checked()
+        #expect(try file("waves/a.png") == file("alone.png"))
         _ = try bench.run(["waveform", "in/a.wav", "alone.json", "--peak-bits", "16"]).checked()
         #expect(try file("waves/a.json") == file("alone.json"))
         #expect(try file("waves/a.dat").count > 24)
