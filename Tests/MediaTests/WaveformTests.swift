@@ -317,10 +317,11 @@ import Testing
         let made = try draw(silence, .png, .init(width: 16, height: 16, theme: .transparent))
         let pixels = try pixels(made.bytes)
         try #require(pixels.count == 4 * 16 * 16)
-        // The wave covers half of rows 7 and 8. The line in the middle, which is row 8, shows through the other half.
+        // The wave covers half of rows 7 and 8. The line in the middle, which is row 8 and has an opacity of
+        // 0.4, shows through the other half.
         let row = { (number: Int) -> [UInt8] in Array(pixels[64 * number..<64 * number + 4]) }
         let (clear, upper, lower): ([UInt8], [UInt8], [UInt8]) = (
-            [0, 0, 0, 0], [0x3F, 0x8F, 0xA8, 128], [0x65, 0x94, 0xA6, 255]
+            [0, 0, 0, 0], [0x3F, 0x8F, 0xA8, 128], [0x54, 0x92, 0xA7, 179]
         )
         #expect(row(0) == clear && row(6) == clear && row(9) == clear)
         #expect(row(7) == upper)

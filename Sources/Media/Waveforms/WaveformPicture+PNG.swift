@@ -3,29 +3,30 @@ extension WaveformPicture {
     /// the same on a screen with fine pixels.
     var scale: Int { max(1, min(8, height / 200)) }
 
+    /// The parts of a column of pixels that are drawn beside one another, so that its edge is smooth.
+    private static let parts = 4
+
     /// Writes the picture as PNG. Only one row of it is in memory.
     func writePNG(to sink: ByteSink) throws {
         let file = try PNGFile(width: width, height: height, to: sink)
         let scale = self.scale
         let area = self.area(scale: scale)
         let lanes = centres(scale: scale).enumerated().map { channel, centre in
-            Lane(centre: Int(centre), columns: columns(of: channel, scale: scale))
+            Lane(centre: Int(centre), columns: smoothColumns(of: channel, scale: scale))
         }
         let marks = hasAxis(scale: scale) ? axis(scale: scale).marks : []
+        let texts = marks.map { StrokeText($0.text, scale: scale) }
         let blank = PixelRow(width: width, background: colours.background)
         for y in 0..<height {
             var row = blank
             guard y < area else {
-                let line = (y - area - 6 * scale) / scale
-                if y >= area + 6 * scale, line < DigitGlyphs.height {
-                    for mark in marks { draw(mark, line, scale, in: &row) }
-                }
+                for (mark, text) in zip(marks, texts) { draw(text, of: mark, y - area - 5 * scale, scale, in: &row) }
                 try file.add(row.bytes)
                 continue
             }
-            for mark in marks { row.fill(Int(mark.place), scale, with: colours.line) }
+            for mark in marks { row.fill(Int(mark.place), scale, with: colours.line, colours.lineOpacity) }
             for lane in lanes where (lane.centre..<lane.centre + scale).contains(y) {
-                row.fill(0, width, with: colours.line)
+                row.fill(0, width, with: colours.line, colours.lineOpacity)
             }
             for lane in lanes where lane.rows.contains(y) { draw(lane.columns, y, in: &row) }
             try file.add(row.bytes)
@@ -33,27 +34,44 @@ extension WaveformPicture {
         try file.finish()
     }
 
+    /// Columns of which several share a pixel. Each also shows what is beside it, as far as a pixel is wide: so the wave is
+    /// an area and not a line where its swings take longer than a column.
+    private func smoothColumns(of channel: Int, scale: Int) -> [Column] {
+        let columns = columns(of: channel, Self.parts * width, scale: scale)
+        guard columns.count > width else { return columns }
+        let reach = Self.parts / 2
+        return columns.indices.map { index in
+            var (top, bottom) = (columns[index].top, columns[index].bottom)
+            for other in max(0, index - reach)...min(columns.count - 1, index + reach) {
+                top = min(top, columns[other].top)
+                bottom = max(bottom, columns[other].bottom)
+            }
+            return Column(top: top, bottom: bottom)
+        }
+    }
+
     private func draw(_ columns: [Column], _ y: Int, in row: inout PixelRow) {
         guard !columns.isEmpty else { return }
         let (upper, lower) = (Double(y), Double(y + 1))
         for x in 0..<width {
-            let column = columns[x * columns.count / width]
-            let covered = min(column.bottom, lower) - max(column.top, upper)
-            if covered > 0 { row.blend(x, with: colours.wave, covered) }
+            let first = x * columns.count / width
+            let end = max(first + 1, (x + 1) * columns.count / width)
+            var covered = 0.0
+            for column in columns[first..<end] {
+                covered += max(0, min(column.bottom, lower) - max(column.top, upper))
+            }
+            if covered > 0 { row.blend(x, with: colours.wave, covered / Double(end - first)) }
         }
     }
 
-    /// One line of the text of a mark.
-    private func draw(_ mark: TimeAxis.Mark, _ line: Int, _ scale: Int, in row: inout PixelRow) {
+    /// One row of the text of a mark.
+    private func draw(_ text: StrokeText, of mark: TimeAxis.Mark, _ line: Int, _ scale: Int, in row: inout PixelRow) {
         let start = Int(mark.place) + 4 * scale
-        let advance = (DigitGlyphs.width + 1) * scale
         // A text must not stick out of the picture.
-        guard start + mark.text.count * advance <= width else { return }
-        for (index, letter) in mark.text.enumerated() {
-            let bits = DigitGlyphs.row(line, of: letter)
-            for column in 0..<DigitGlyphs.width where bits >> (DigitGlyphs.width - 1 - column) & 1 == 1 {
-                row.fill(start + index * advance + column * scale, scale, with: colours.text)
-            }
+        guard line >= 0, line < text.height, start + text.width <= width else { return }
+        for x in 0..<text.width {
+            let covered = text.coverage[line * text.width + x]
+            if covered > 0 { row.blend(start + x, with: colours.text, Double(covered) / 255) }
         }
     }
 }
@@ -84,8 +102,8 @@ private struct PixelRow {
     }
 
     /// Covers pixels, as far as they are in the row.
-    mutating func fill(_ start: Int, _ count: Int, with colour: UInt32) {
-        for x in max(0, start)..<max(0, start, min(start + count, bytes.count / 4)) { blend(x, with: colour, 1) }
+    mutating func fill(_ start: Int, _ count: Int, with colour: UInt32, _ opacity: Double = 1) {
+        for x in max(0, start)..<max(0, start, min(start + count, bytes.count / 4)) { blend(x, with: colour, opacity) }
     }
 
     /// Covers a part of a pixel.
@@ -100,30 +118,4 @@ private struct PixelRow {
         }
         bytes[place + 3] = UInt8((min(1, opacity) * 255).rounded())
     }
-}
-
-/// The letters of an axis, in five by seven pixels.
-enum DigitGlyphs {
-    static let width = 5
-    static let height = 7
-
-    /// The pixels of a row, the leftmost as the highest of five bits.
-    static func row(_ row: Int, of letter: Character) -> UInt8 {
-        glyphs[letter]?[row] ?? 0
-    }
-
-    private static let glyphs: [Character: [UInt8]] = [
-        "0": [0b01110, 0b10001, 0b10011, 0b10101, 0b11001, 0b10001, 0b01110],
-        "1": [0b00100, 0b01100, 0b00100, 0b00100, 0b00100, 0b00100, 0b01110],
-        "2": [0b01110, 0b10001, 0b00001, 0b00010, 0b00100, 0b01000, 0b11111],
-        "3": [0b11111, 0b00010, 0b00100, 0b00010, 0b00001, 0b10001, 0b01110],
-        "4": [0b00010, 0b00110, 0b01010, 0b10010, 0b11111, 0b00010, 0b00010],
-        "5": [0b11111, 0b10000, 0b11110, 0b00001, 0b00001, 0b10001, 0b01110],
-        "6": [0b00110, 0b01000, 0b10000, 0b11110, 0b10001, 0b10001, 0b01110],
-        "7": [0b11111, 0b00001, 0b00010, 0b00100, 0b01000, 0b01000, 0b01000],
-        "8": [0b01110, 0b10001, 0b10001, 0b01110, 0b10001, 0b10001, 0b01110],
-        "9": [0b01110, 0b10001, 0b10001, 0b01111, 0b00001, 0b00010, 0b01100],
-        ":": [0b00000, 0b00100, 0b00100, 0b00000, 0b00100, 0b00100, 0b00000],
-        ".": [0b00000, 0b00000, 0b00000, 0b00000, 0b00000, 0b01100, 0b01100],
-    ]
 }

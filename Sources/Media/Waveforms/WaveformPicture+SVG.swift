@@ -9,7 +9,7 @@ extension WaveformPicture {
         if hasAxis() { text += timeLines }
         var outlines = ""
         for (channel, centre) in centres().enumerated() {
-            text += "<path d=\"M0,\(centre.short)H\(width)\" stroke=\"\(colours.line.hex)\" fill=\"none\"/>\n"
+            text += "<path d=\"M0,\(centre.short)H\(width)\"\(linePen)/>\n"
             if let path = outline(of: channel) {
                 outlines += "<path d=\"\(path)\" fill=\"\(colours.wave.hex)\"/>\n"
             }
@@ -19,7 +19,7 @@ extension WaveformPicture {
 
     /// Along the greatest samples to the right, and back along the least; `nil` without sound.
     private func outline(of channel: Int) -> String? {
-        let columns = columns(of: channel)
+        let columns = columns(of: channel, width)
         guard !columns.isEmpty else { return nil }
         let step = Double(width) / Double(columns.count)
         var (upper, lower): ([String], [String]) = ([], [])
@@ -32,6 +32,11 @@ extension WaveformPicture {
         return "M\(there)L\(back)Z"
     }
 
+    private var linePen: String {
+        let opacity = colours.lineOpacity < 1 ? " stroke-opacity=\"\(colours.lineOpacity)\"" : ""
+        return " stroke=\"\(colours.line.hex)\"\(opacity) fill=\"none\""
+    }
+
     private var timeLines: String {
         var (lines, words) = ("", "")
         for mark in axis().marks {
@@ -41,7 +46,7 @@ extension WaveformPicture {
             words += "<text x=\"\((mark.place + 4).short)\" y=\"\(area() + 14)\">\(mark.text)</text>\n"
         }
         guard !lines.isEmpty else { return "" }
-        return "<path d=\"\(lines)\" stroke=\"\(colours.line.hex)\" fill=\"none\"/>\n"
+        return "<path d=\"\(lines)\"\(linePen)/>\n"
             + "<g font-family=\"system-ui,sans-serif\" font-size=\"11\" fill=\"\(colours.text.hex)\">\n\(words)</g>\n"
     }
 }

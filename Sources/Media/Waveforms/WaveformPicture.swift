@@ -16,8 +16,7 @@ struct WaveformPicture {
 
     init(_ peaks: Peaks, frames: Int64, _ settings: Recipe.Waveform) {
         (self.peaks, self.frames) = (peaks, frames)
-        width = settings.width ?? Recipe.Waveform.usualWidth
-        height = settings.height ?? Recipe.Waveform.usualHeight
+        (width, height) = settings.size
         colours = PictureColours(settings.theme ?? .light)
     }
 
@@ -50,12 +49,12 @@ struct WaveformPicture {
         let bottom: Double
     }
 
-    /// A column for each pixel, or for each window if there are fewer.
-    func columns(of channel: Int, scale: Int = 1) -> [Column] {
+    /// As many columns as wanted, or one for each window if there are fewer.
+    func columns(of channel: Int, _ wanted: Int, scale: Int = 1) -> [Column] {
         let centre = centres(scale: scale)[channel]
         let lane = Double(area(scale: scale)) / Double(max(1, peaks.channelCount))
         let level = lane / 2 * Self.extent / 32_768
-        let (count, windows) = (min(width, peaks.count), peaks.count)
+        let (count, windows) = (min(wanted, peaks.count), peaks.count)
         return (0..<count).map { index in
             let first = index * windows / count
             var (least, greatest) = (peaks.least(first, channel: channel), peaks.greatest(first, channel: channel))
@@ -77,9 +76,11 @@ struct PictureColours {
     let background: UInt32?
     let wave: UInt32
     let line: UInt32
+    let lineOpacity: Double
     let text: UInt32
 
     init(_ theme: Recipe.Waveform.Theme) {
+        lineOpacity = theme == .transparent ? 0.4 : 1
         switch theme {
         case .light: (background, wave, line, text) = (0xFFFFFF, 0x1F6F8B, 0xD5DDE2, 0x55636D)
         case .dark: (background, wave, line, text) = (0x12181D, 0x6CC3D5, 0x2F3B44, 0x9AA9B4)
