@@ -38,6 +38,9 @@ extension Habits {
         case "-t": option("until", "is where the range ends") ?? option("to", "is where the range ends")
         case "-V", "-version": "\"sluice --version\" prints the version"
         case "-v", "--verbose": option("debug", "shows the whole record of a failure")
+        case "-z": option("zoom", "sets the frames of each pair of peaks")
+        case "--waveform", "--spectrogram":
+            command.name == SplitCommand.value.name ? "\"sluice waveform\" makes them of the pieces" : nil
         case "-j", "--jobs", "--threads": option("slots", "sets how many run at once")
         default: nil
         }

@@ -123,6 +123,11 @@ import Testing
             (["waveform", "talk.wav", "talk.svg", "--zoom", "512"], "--zoom is for .dat and .json"),
             (["waveform", "talk.wav", "talk.svg", "--picture-size", "8x8"], "must be a width and a height"),
             (["waveform", "talk.wav"], "OUT is missing"),
+            (["waveform", "talk.wav", "talk.dat", "-z", "512"], "--zoom N sets the frames of each pair of peaks"),
+            (
+                ["split", "talk.wav", "--at", "0.5", "--to", "{n}.wav", "--waveform", "{n}.dat"],
+                "\"sluice waveform\" makes them of the pieces"
+            ),
             (["waveform", "talk.wav", "--spectrogram", "talk.svg"], "is not a PNG"),
             (["waveform", "talk.wav", "talk.png", "--frequencies", "mel"], "--frequencies is for spectrograms"),
             (

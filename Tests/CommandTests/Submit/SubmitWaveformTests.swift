@@ -70,6 +70,13 @@ struct SubmitWaveformTests {
         withExtendedLifetime(worker) {}
     }
 
+    @Test func recipeOfThePageIsValid() throws {
+        let page = String(decoding: try Bytes.read(Documentation.path("pictures.md")), as: UTF8.self)
+        let recipe = try Recipe(json: try #require(Documentation.blocks("json", in: page).first))
+        try recipe.validate()
+        #expect(recipe.outputs.count == 4 && recipe.soundOutputs.count == 1)
+    }
+
     @Test func mistakesAreRefused() throws {
         try bench.sound("in/b.wav")
         for (words, message) in [
