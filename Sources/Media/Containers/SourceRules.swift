@@ -71,6 +71,11 @@ protocol SourceRules: Sendable {
     /// The length that libav states, and how reliable it is in this container.
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise
 
+    // MARK: Points
+
+    /// The marks, ranges and loops that the container states, in frames at its rate. Of a pipe, what was not given up.
+    func statedPoints(in source: ByteSource) -> StatedPoints
+
     // MARK: Packets
 
     /// How libav delivers the packets.
@@ -135,6 +140,8 @@ extension SourceRules {
 
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? { nil }
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise { .none }
+
+    func statedPoints(in source: ByteSource) -> StatedPoints { StatedPoints() }
 
     var packets: PacketTraits { PacketTraits() }
     func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)? {

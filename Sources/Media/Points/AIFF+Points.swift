@@ -1,0 +1,45 @@
+import Conversion
+
+/// Markers, and the loops of an instrument between two of them.
+extension AIFF {
+    func statedPoints(in source: ByteSource) -> StatedPoints {
+        var (marks, instrument): (ChunkBytes?, ChunkBytes?) = (nil, nil)
+        Chunks.iff.each(in: source) { name, place, size in
+            if name.elementsEqual("MARK".utf8), marks == nil {
+                marks = ChunkBytes(source, at: place, size: size, isBig: true, least: 2)
+            } else if name.elementsEqual("INST".utf8), instrument == nil {
+                instrument = ChunkBytes(source, at: place, size: size, isBig: true, least: 20)
+            }
+            return marks == nil || instrument == nil
+        }
+        var stated = StatedPoints()
+        guard let marks else { return stated }
+        let places = addMarkers(of: marks, to: &stated)
+        // The loop for a held key, and the one for a released key.
+        for (place, name) in [(8, "sustain"), (14, "release")] {
+            guard let mode = instrument?.number(at: place, 2), (1...2).contains(mode),
+                let start = instrument?.signed16(at: place + 2).flatMap({ places[$0] }),
+                let end = instrument?.signed16(at: place + 4).flatMap({ places[$0] }), end > start
+            else { continue }
+            let text = "\(name), \(mode == 1 ? "forward" : "alternating")"
+            stated.add(SourcePoint(.loop, at: start, frames: end - start, text: text))
+        }
+        return stated
+    }
+
+    /// Returns the places by their numbers. Of two markers with one number, the first counts.
+    private func addMarkers(of chunk: ChunkBytes, to stated: inout StatedPoints) -> [Int64: Int64] {
+        var places: [Int64: Int64] = [:]
+        var place = 2
+        for _ in 0..<(chunk.number(at: 0, 2) ?? 0) {
+            guard let id = chunk.signed16(at: place), let frame = chunk.number(at: place + 2, 4),
+                let length = chunk.number(at: place + 6, 1)
+            else { break }
+            stated.add(SourcePoint(.cue, at: frame, text: chunk.text(at: place + 7, Int(length))))
+            if places[id] == nil { places[id] = frame }
+            // The counted string fills an even number of bytes.
+            place += 6 + (Int(length) + 2) / 2 * 2
+        }
+        return places
+    }
+}

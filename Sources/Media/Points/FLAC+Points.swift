@@ -1,0 +1,48 @@
+import Conversion
+
+/// The tracks and indices of FLAC's own CUE sheet.
+extension FLAC {
+    func statedPoints(in source: ByteSource) -> StatedPoints {
+        var stated = StatedPoints()
+        guard let sheet = cueSheet(in: source), let tracks = sheet.number(at: 395, 1) else { return stated }
+        var place = Self.sheetBytes
+        for _ in 0..<tracks {
+            guard let start = sheet.number(at: place, 8), let number = sheet.number(at: place + 8, 1),
+                let indices = sheet.number(at: place + 35, 1)
+            else { break }
+            place += Self.trackBytes
+            stated.chapterFrames.insert(start)
+            // The last one stands for the end of the disc.
+            let isLeadOut = number == 170 || number == 255 || indices == 0
+            for _ in 0..<indices {
+                guard let offset = sheet.number(at: place, 8), let index = sheet.number(at: place + 8, 1) else { break }
+                place += Self.indexBytes
+                let frames = 0...Plausible.frames
+                guard !isLeadOut, frames.contains(start), frames.contains(offset) else { continue }
+                let text = index == 1 ? "track \(number)" : "track \(number), index \(index)"
+                stated.add(SourcePoint(index == 1 ? .cueTrack : .cueIndex, at: start + offset, text: text))
+            }
+        }
+        return stated
+    }
+
+    private static let sheetBytes = 396
+    private static let trackBytes = 36
+    private static let indexBytes = 12
+
+    private func cueSheet(in source: ByteSource) -> ChunkBytes? {
+        var place = TagBlocks.end(in: source, before: source.endSize ?? Int64(Int32.max))
+        guard source.bytes(at: place, count: 4) == Array("fLaC".utf8) else { return nil }
+        place += 4
+        for _ in 0..<512 {
+            guard let head = source.bytes(at: place, count: 4), head.count == 4 else { return nil }
+            let length = bigEndian(head[1..<4])
+            if head[0] & 0x7F == 5 {
+                return ChunkBytes(source, at: place + 4, size: length, isBig: true, least: Self.sheetBytes)
+            }
+            if head[0] & 0x80 != 0 { return nil }
+            place += 4 + length
+        }
+        return nil
+    }
+}

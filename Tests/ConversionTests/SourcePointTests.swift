@@ -1,0 +1,110 @@
+import Conversion
+import Testing
+
+/// The next and the previous place from any time, and what an AutoDJ is told.
+@Suite struct SourcePointTests {
+    private static let points: [SourcePoint] = [
+        SourcePoint(.soundStart, at: 100), SourcePoint(.chapter, at: 0, frames: 500, text: "One"),
+        SourcePoint(.chapter, at: 500, frames: 500, text: "Two"), SourcePoint(.damage, at: 700, frames: 20),
+        SourcePoint(.soundEnd, at: 900),
+    ].sorted()
+    private static let report = PointReport(sampleRateHz: 1_000, frames: 1_000, points: points)
+    private let places = PointPlaces(report)
+
+    @Test func placesAreWherePointsBeginAndWhereTheyEnd() {
+        #expect(places.places.map(\.frame) == [0, 100, 500, 500, 700, 720, 900, 1_000])
+        #expect(places.places.map(\.isEnd) == [false, false, true, false, false, true, false, true])
+    }
+
+    @Test func nextAndPreviousMeetEachPlaceOnce() {
+        var (frame, met): (Int64, [Int64]) = (-1, [])
+        while let place = places.next(after: frame) {
+            met.append(place.frame)
+            frame = place.frame
+        }
+        #expect(met == [0, 100, 500, 700, 720, 900, 1_000])
+        (frame, met) = (.max, [])
+        while let place = places.previous(before: frame) {
+            met.append(place.frame)
+            frame = place.frame
+        }
+        #expect(met == [1_000, 900, 720, 700, 500, 100, 0])
+    }
+
+    @Test func timeBetweenTwoFramesIsBehindOneAndBeforeTheOther() {
+        // 99.5 and 100.5 frames.
+        let (early, late) = (MediaTime(value: 199, timescale: 2_000), MediaTime(value: 201, timescale: 2_000))
+        #expect(places.next(after: early)?.frame == 100)
+        #expect(places.next(after: late)?.frame == 500)
+        #expect(places.previous(before: late)?.frame == 100)
+        #expect(places.previous(before: early)?.frame == 0)
+        let exact = MediaTime(value: 1, timescale: 10)
+        #expect(places.next(after: exact)?.frame == 500)
+        #expect(places.previous(before: exact)?.frame == 0)
+        #expect(places.next(after: MediaTime.indefinite) == nil)
+    }
+
+    @Test func kindsThatAreNotWantedArePassedOver() {
+        #expect(places.next(after: 0, of: [.damage])?.frame == 700)
+        #expect(places.next(after: 700, of: [.damage])?.isEnd == true)
+        #expect(places.next(after: 720, of: [.damage]) == nil)
+        #expect(places.previous(before: 700, of: [.soundStart])?.frame == 100)
+        #expect(places.previous(before: 100, of: [.damage]) == nil)
+    }
+
+    @Test func pointsAreOrderedByTimeThenByKind() {
+        #expect(Self.points.map(\.frame) == [0, 100, 500, 700, 900])
+        let together = [
+            SourcePoint(.silence, at: 5, frames: 2), SourcePoint(.soundEnd, at: 5), SourcePoint(.cue, at: 5),
+        ]
+        #expect(together.sorted().map(\.kind) == [.soundEnd, .cue, .silence])
+    }
+
+    @Test func reportIsTheSameAfterJSON() throws {
+        let line = try JSONText.line(Self.report)
+        #expect(try JSONText.read(PointReport.self, from: Array(line.utf8)) == Self.report)
+    }
+
+    // MARK: AutoDJ
+
+    @Test func autoDJPlaysFromTheFirstSoundToTheLast() throws {
+        var points = Self.points
+        points.append(SourcePoint(.ending, at: 650, frames: 250))
+        let report = PointReport(sampleRateHz: 1_000, frames: 1_000, points: points.sorted())
+        let loudness = LoudnessReport(integratedLUFS: -20.5, truePeakDBTP: -12)
+        let values = try #require(AutoDJValues(report, loudness))
+        let line =
+            "annotate:liq_cue_in=\"0.100000\",liq_cue_out=\"0.900000\",liq_cross_duration=\"0.250\","
+            + "liq_fade_out=\"0.250\",liq_amplify=\"4.50 dB\",liq_loudness=\"-20.50 LUFS\":a b.mp3"
+        #expect(values.annotation(of: "a b.mp3") == line)
+    }
+
+    private static let gains: [(level: Double, peak: Double, gain: Double)] = [
+        (-10, 0, -6), (-20, -3, 2), (-20, -0.5, 0), (-20, -30, 4),
+    ]
+
+    @Test(arguments: gains) func gainKeepsPeaksBelowTheCeiling(level: Double, peak: Double, gain: Double) throws {
+        let loudness = LoudnessReport(integratedLUFS: level, truePeakDBTP: peak)
+        #expect(try #require(AutoDJValues(Self.report, loudness)).amplifyDB == gain)
+    }
+
+    @Test func timesAreRoundedSoThatNoSoundIsCut() throws {
+        let points = [SourcePoint(.soundStart, at: 1), SourcePoint(.soundEnd, at: 2)]
+        let report = PointReport(sampleRateHz: 3, frames: 3, points: points)
+        let pairs = try #require(AutoDJValues(report, nil)).pairs
+        #expect(pairs.map(\.value) == ["0.333333", "0.666667", "0.000", "0.000"])
+    }
+
+    @Test func silentTrackGivesAnAutoDJNothing() {
+        let report = PointReport(sampleRateHz: 1_000, frames: 9, points: [SourcePoint(.silence, at: 0, frames: 9)])
+        #expect(AutoDJValues(report, LoudnessReport()) == nil)
+    }
+
+    @Test func longEndingsOverlapByNoMoreThanSixSeconds() throws {
+        let points = [
+            SourcePoint(.soundStart, at: 0), SourcePoint(.ending, at: 1, frames: 60), SourcePoint(.soundEnd, at: 61),
+        ]
+        let values = AutoDJValues(PointReport(sampleRateHz: 1, frames: 61, points: points), nil)
+        #expect(try #require(values).crossDuration == MediaTime(value: 6, timescale: 1))
+    }
+}
