@@ -23,6 +23,8 @@ public struct SourceReport: Sendable, Hashable, Codable {
     public var silences: [Int64]?
     /// What each preset would make of the main track, or why it cannot, if requested.
     public var presets: [PresetFit]?
+    /// The points of the main track, if requested.
+    public var points: PointReport?
 
     public init(
         container: String,
@@ -34,7 +36,8 @@ public struct SourceReport: Sendable, Hashable, Codable {
         scan: ScanReport? = nil,
         loudness: LoudnessReport? = nil,
         silences: [Int64]? = nil,
-        presets: [PresetFit]? = nil
+        presets: [PresetFit]? = nil,
+        points: PointReport? = nil
     ) {
         self.container = container
         self.tracks = tracks
@@ -46,6 +49,7 @@ public struct SourceReport: Sendable, Hashable, Codable {
         self.loudness = loudness
         self.silences = silences
         self.presets = presets
+        self.points = points
     }
 }
 

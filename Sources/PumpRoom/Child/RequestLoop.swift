@@ -155,6 +155,14 @@ final class RequestLoop: Sendable {
         }
     }
 
+    /// The points of `report`, in messages of few enough.
+    private static func pointed(_ report: SourceReport, _ job: Int64) -> [RoomReply] {
+        let points = report.points?.bounded.points ?? []
+        return stride(from: 0, to: points.count, by: Bound.points).map { start in
+            .pointed(job: job, Array(points[start..<min(points.count, start + Bound.points)]))
+        }
+    }
+
     // MARK: - Receiving
 
     private func listen() -> Never {
@@ -267,10 +275,11 @@ final class RequestLoop: Sendable {
                         measuring: options.measuresLoudness,
                         digesting: options.digestsSound,
                         finding: options.silence,
+                        marking: options.points,
                         fitting: options.fitsPresets,
                         report: report
                     )
-                    return { [Self.fitting(description, id, $0, coder)] }
+                    return { Self.pointed(description, id) + [Self.fitting(description, id, $0, coder)] }
                 },
                 descriptors: descriptors
             )

@@ -31,24 +31,26 @@ public struct SourceProbe: Sendable {
 
     /// Describes the container. With `scanning`, decodes the main track to its end as well; with `measuring`, does the
     /// same and measures its loudness; with `digesting`, does the same and computes the digest of its sound; with `finding`,
-    /// does the same and finds silence of that kind; with `fitting`, adds what each preset would make of that track.
+    /// does the same and finds silence of that kind; with `marking`, does the same and finds the points by these rules;
+    /// with `fitting`, adds what each preset would make of that track.
     public func describe(
         _ descriptor: Int32,
         scanning: Bool = false,
         measuring: Bool = false,
         digesting: Bool = false,
         finding silence: SilenceTrim? = nil,
+        marking points: PointRules? = nil,
         fitting: Bool = false,
         report: @escaping (ConversionProgress) -> Void = { _ in }
     ) throws(Failure) -> SourceReport {
         do {
             let cpuAtStart = BudgetWatch.now()
-            let decodes = scanning || measuring || digesting || silence != nil
+            let decodes = scanning || measuring || digesting || silence != nil || points != nil
             let reader = try open(descriptor, damage: decodes ? .conceal : .strict, digesting: digesting)
             var description = SourceReport(reader.description)
             if fitting { description.presets = Converter.presets(for: try reader.track()).map(PresetFit.init) }
             if decodes, !description.isProtected {
-                try scan(reader, measuring, silence, since: cpuAtStart, into: &description, report)
+                try scan(reader, measuring, silence, points, since: cpuAtStart, into: &description, report)
             }
             return description
         } catch {
@@ -74,6 +76,7 @@ public struct SourceProbe: Sendable {
         _ reader: Reader,
         _ measuring: Bool,
         _ silence: SilenceTrim?,
+        _ rules: PointRules?,
         since cpuAtStart: Duration,
         into description: inout SourceReport,
         _ report: (ConversionProgress) -> Void
@@ -84,9 +87,11 @@ public struct SourceProbe: Sendable {
         var block = try SampleBlock()
         var meter: LoudnessMeter?
         var finder = silence.map { SilenceFinder($0, rate: track.sampleRateHz, most: SourceReport.mostSilences) }
+        var points = rules.map { PointFinder($0, track: track) }
         var nextReport: Int64 = 0
         while try output.next(into: &block) {
             try watch.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
+            points?.add(block)
             if measuring, let shape = block.shape, block.frameCount > 0 {
                 let used = try meter ?? LoudnessMeter(shape: shape)
                 meter = used
@@ -110,6 +115,7 @@ public struct SourceProbe: Sendable {
         )
         if measuring { description.loudness = try meter?.finish().rounded ?? LoudnessReport() }
         description.silences = finder?.middles
+        description.points = points?.finish(reader, track, damage: output.damage)
     }
 }
 

@@ -19,6 +19,8 @@ struct JobWatch {
     private(set) var last: ConversionProgress?
     /// What the room has reported on the outputs before the last one.
     var reports: [ConversionReport] = []
+    /// What the room has reported of the points of a description.
+    var points: [SourcePoint] = []
     /// The frames that the passes before the conversion have measured, as a mean of these passes. The progress of a
     /// verification does not mention them.
     private var measured: Int64 = 0

@@ -358,10 +358,21 @@ final class Room {
             else { return "an impossible measurement of job \(job)" }
             let weighed = measure.weighed(within: inFlight[place].bounds)
             end(place) { finish(.done(weighed, cost(of: $0, spent))) }
-        case .described(let job, let report, let spent):
+        case .pointed(let job, let points):
+            guard let place = begun(job), case .probe(let options, _) = inFlight[place].job.kind,
+                options.points != nil, (1...Bound.points).contains(points.count),
+                inFlight[place].points.count + points.count <= PointReport.most,
+                points.allSatisfy(\.isCredible)
+            else { return "impossible points of job \(job)" }
+            inFlight[place].points += points
+        case .described(let job, var report, let spent):
             guard let place = begun(job), case .probe(let options, let finish) = inFlight[place].job.kind,
-                spent.isCredible, report.isCredible(within: inFlight[place].bounds), report.answers(options)
+                report.points?.points.isEmpty ?? inFlight[place].points.isEmpty
             else { return "an impossible description of job \(job)" }
+            report.points?.points = inFlight[place].points
+            guard spent.isCredible, report.isCredible(within: inFlight[place].bounds), report.answers(options) else {
+                return "an impossible description of job \(job)"
+            }
             // The size of a message bounds the description, so it needs no shortening here.
             end(place) { finish(.done(report, cost(of: $0, spent))) }
         case .failed(let job, let failure, let spent):
@@ -424,6 +435,7 @@ extension SourceReport {
         (presets != nil) == options.fitsPresets && (options.digestsSound || scan?.sound == nil)
             && (!options.digestsSound || isProtected || scan != nil)
             && (loudness != nil) == (options.measuresLoudness && !isProtected)
+            && (points != nil) == (options.points != nil && !isProtected)
     }
 }
 

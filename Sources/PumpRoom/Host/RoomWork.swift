@@ -85,6 +85,8 @@ public struct ProbeOptions: Sendable, Codable {
     public var digestsSound: Bool
     /// The silence to find between the sounds of the main track, which decodes it to its end, too; `nil` for none.
     public var silence: SilenceTrim?
+    /// What counts as a point of the main track, which decodes it to its end, too; `nil` for no points.
+    public var points: PointRules?
     /// Whether to report what each preset would make of the main track.
     public var fitsPresets: Bool
     /// Limits for opening and scanning; `nil` means the slot's usual ones.
@@ -97,6 +99,7 @@ public struct ProbeOptions: Sendable, Codable {
         measuresLoudness: Bool = false,
         digestsSound: Bool = false,
         silence: SilenceTrim? = nil,
+        points: PointRules? = nil,
         fitsPresets: Bool = false,
         limits: Recipe.Limits? = nil
     ) {
@@ -106,6 +109,7 @@ public struct ProbeOptions: Sendable, Codable {
         self.measuresLoudness = measuresLoudness
         self.digestsSound = digestsSound
         self.silence = silence
+        self.points = points
         self.fitsPresets = fitsPresets
         self.limits = limits
     }

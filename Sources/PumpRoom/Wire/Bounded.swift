@@ -15,6 +15,10 @@ enum Bound {
     static let remarks = 16
     static let refusals = 16
     static let presets = 64
+    /// Points of one message. Each has less than a kilobyte.
+    static let points = 100
+    /// Channels of one point: no source has more.
+    static let channels = 64
 }
 
 extension String {
@@ -99,9 +103,32 @@ extension SourceReport {
         }
         report.tracks = tracks.map(\.bounded)
         report.presets = presets?.prefix(Bound.presets).map(\.bounded)
+        report.points = points?.bounded
+        // Messages of their own have them.
+        report.points?.points = []
         report.silences = silences.map { Array($0.prefix(SourceReport.mostSilences + 1)) }
         report.scan = scan.map {
             ScanReport(frames: $0.frames.bounded(to: FigureBound.frames), damage: $0.damage.bounded, sound: $0.sound)
+        }
+        return report
+    }
+}
+
+extension PointReport {
+    /// The report with every text, figure and list within its bound.
+    var bounded: PointReport {
+        var report = self
+        report.frames = frames.bounded(to: FigureBound.frames)
+        report.outside = outside.bounded(to: FigureBound.count)
+        report.found = found.mapValues { $0.bounded(to: FigureBound.count) }
+        report.points = points.prefix(Self.most).map { point in
+            var point = point
+            point.frame = point.frame.bounded(to: report.frames)
+            point.frames = point.frames.bounded(to: report.frames - point.frame)
+            point.channels = Array(point.channels.prefix(Bound.channels))
+            point.text = point.text?.shortened(to: Bound.name).plain.shortened(to: Bound.name)
+            if let value = point.value, !(value.magnitude <= Double(FigureBound.count)) { point.value = nil }
+            return point
         }
         return report
     }

@@ -49,6 +49,7 @@ extension SourceReport {
         tracks.allSatisfy(\.isCredible) && (scan?.isCredible(within: bounds) ?? true) && (loudness?.isCredible ?? true)
             && (silences ?? []).allSatisfy { FigureBound.holds(frames: $0) && $0 > 0 }
             && zip(silences ?? [], (silences ?? []).dropFirst()).allSatisfy(<)
+            && (points?.isCredible(within: bounds) ?? true)
             && (cover.map { cover in
                 [cover.bytes, cover.width, cover.height].allSatisfy { (0...Int(Int32.max)).contains($0) }
             } ?? true)
@@ -56,6 +57,31 @@ extension SourceReport {
                 FigureBound.holds(frames: fit.frames ?? 0) && (0...FigureBound.bytes).contains(fit.estimatedBytes ?? 0)
                     && (fit.format?.isCredible ?? true)
             }
+    }
+}
+
+extension PointReport {
+    /// Whether a track that was decoded to its end in a job with these bounds can have these points: each lies within it,
+    /// and none lies before the one that is listed before it.
+    fileprivate func isCredible(within bounds: JobBounds) -> Bool {
+        guard (1...FigureBound.sampleRateHz).contains(sampleRateHz), bounds.holds(frames: frames),
+            (0...FigureBound.count).contains(outside), points.count <= Self.most,
+            zip(points, points.dropFirst()).allSatisfy({ $0.frame <= $1.frame })
+        else { return false }
+        let counts = (Int64(Self.mostOfKind) + 1)...FigureBound.count
+        return found.allSatisfy { SourcePoint.Kind(rawValue: $0.key) != nil && counts.contains($0.value) }
+            && points.allSatisfy { (0...frames).contains($0.frame) && (0...(frames - $0.frame)).contains($0.frames) }
+            && points.allSatisfy(\.isCredible)
+    }
+}
+
+extension SourcePoint {
+    /// Whether the point can be one of some source.
+    var isCredible: Bool {
+        FigureBound.holds(frames: frame) && FigureBound.holds(frames: frames) && channels.count <= Bound.channels
+            && channels.allSatisfy { (1...Bound.channels).contains($0) }
+            && (value ?? 0).magnitude <= Double(FigureBound.count)
+            && (text.map { $0.utf8.count <= Bound.name && $0 == $0.plain } ?? true)
     }
 }
 

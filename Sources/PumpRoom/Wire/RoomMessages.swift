@@ -15,7 +15,7 @@ enum RoomRequest: Codable {
 }
 
 /// A message from a room to its slot. For one job: at most one `begun`, then `progress`, then `wrote` for each output but
-/// the last, then one of the last four.
+/// the last or `pointed` for some of the points, then one of the last four.
 enum RoomReply: Codable {
     /// Sent once, when the room is locked and can take its first job.
     case hello(version: Int, level: RoomLevel)
@@ -24,9 +24,12 @@ enum RoomReply: Codable {
     case progress(job: Int64, ConversionProgress)
     /// The report on the next of several outputs; sent when all of them are done.
     case wrote(job: Int64, ConversionReport)
+    /// Some of the points of a description, in order; sent before it, because one message cannot hold all.
+    case pointed(job: Int64, [SourcePoint])
     /// With the report on the last output, or on the only one.
     case converted(job: Int64, ConversionReport, WireCost)
     case measured(job: Int64, TrackMeasure, WireCost)
+    /// Without its points, which were sent before.
     case described(job: Int64, SourceReport, WireCost)
     case failed(job: Int64, Failure, WireCost)
 }

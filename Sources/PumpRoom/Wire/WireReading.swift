@@ -23,6 +23,8 @@ package enum WireReading {
             return try written(RoomReply.converted(job: job, report.bounded, spent))
         case .measured(_, let measure, let spent):
             return spent.isCredible && measure.isCredible(within: bounds) ? try written(reply) : nil
+        case .pointed(_, let points):
+            return points.count <= Bound.points && points.allSatisfy(\.isCredible) ? try written(reply) : nil
         case .described(_, let report, let spent):
             guard spent.isCredible, report.isCredible(within: bounds) else { return nil }
             // Rooms shorten the report; the slot accepts all that fits into a message.
@@ -59,7 +61,8 @@ package enum WireReading {
         let replies: [RoomReply] = [
             .hello(version: wireVersion, level: level), .begun(job: 1, spent: spent),
             .progress(job: 1, progress), .wrote(job: 1, report), .converted(job: 1, report, spent),
-            .measured(job: 1, Self.measure, spent), .described(job: 1, description, spent),
+            .measured(job: 1, Self.measure, spent), .pointed(job: 1, Self.points),
+            .described(job: 1, description, spent),
             .failed(job: 1, failure, spent),
         ]
         return try replies.map(written)
@@ -76,6 +79,7 @@ package enum WireReading {
                 threshold: Gain(decibels: -60) ?? .silence,
                 shortest: MediaTime(value: 1, timescale: 2)
             ),
+            points: PointRules(),
             fitsPresets: true,
             limits: .init(openSeconds: 10)
         )
@@ -86,6 +90,11 @@ package enum WireReading {
         ]
         return try requests.map(written)
     }
+
+    private static let points = [
+        SourcePoint(.chapter, at: 0, frames: 4_000, text: "One"),
+        SourcePoint(.clipping, at: 120, frames: 3, channels: [1, 2], value: 6),
+    ]
 
     /// Of ten seconds at -20.05 LUFS.
     private static let measure = TrackMeasure(
