@@ -232,18 +232,6 @@ final class Demuxer {
 
     var tags: [(String, String)] { pairs(of: context!.pointee.metadata) }
 
-    var chapters: [(start: MediaTime, end: MediaTime, title: String?)] {
-        (0..<Int(context!.pointee.nb_chapters)).compactMap { index in
-            let chapter = context!.pointee.chapters[index]!.pointee
-            guard let scale = chapter.time_base.timescale else { return nil }
-            let title = pairs(of: chapter.metadata).first { $0.0 == "title" }?.1
-            return (
-                MediaTime(value: chapter.start, timescale: scale).multiplied(by: Int64(chapter.time_base.num)),
-                MediaTime(value: chapter.end, timescale: scale).multiplied(by: Int64(chapter.time_base.num)), title
-            )
-        }
-    }
-
     /// The length that the container states; `nil` if it states none and libav only estimates one from the bit rate.
     var durationMicroseconds: Int64? {
         if context!.pointee.duration_estimation_method == AVFMT_DURATION_FROM_BITRATE { return nil }

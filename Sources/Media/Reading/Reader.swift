@@ -75,13 +75,17 @@ public final class Reader {
         if let first = streams.first(where: \.isAudio), demuxer.rules.paged != nil || tags.isEmpty {
             tags += first.tags
         }
+        let tracks = streams.filter(\.isAudio).map { stream in
+            Track(stream, in: demuxer, facts: ContainerFacts.read(demuxer, stream))
+        }
+        let end = (tracks.first(where: \.isDefault) ?? tracks.first).flatMap { track in
+            track.plausibleFrames.map { MediaTime(frames: $0, rate: track.sampleRateHz) }
+        }
         description = SourceDescription(
             container: demuxer.shortName,
-            tracks: streams.filter(\.isAudio).map { stream in
-                Track(stream, in: demuxer, facts: ContainerFacts.read(demuxer, stream))
-            },
+            tracks: tracks,
             tags: tags.map(Tag.init),
-            chapters: demuxer.chapters.map(Chapter.init),
+            chapters: demuxer.chapters(upTo: end.flatMap { $0.isNumeric ? $0 : nil }).map(Chapter.init),
             cover: streams.lazy.compactMap(\.attachedPicture).compactMap(Picture.init).first
         )
         try Reader.refuseWhatCannotBeRead(streams, description)

@@ -92,6 +92,16 @@ private func name(_ text: String) -> [UInt8] { Array(text.utf8) }
         #expect(report.outside == 1 && report.frames == 16_000 && report.sampleRateHz == 8_000)
     }
 
+    /// libav makes chapters of cue points, and states no end for them.
+    @Test func chapterWithoutAnEndEndsWhereTheNextBegins() throws {
+        let path = folder.path("a.wav")
+        try Bytes.write(Self.wav(Self.cues([(3, 12_000), (1, 100), (2, 5_000)])), to: path)
+        let file = try OpenFile.reading(path)
+        let chapters = try Reader(descriptor: file.descriptor).description.chapters.sorted { $0.start < $1.start }
+        let frames = chapters.map { [$0.start, $0.end].map { $0.frames(atRate: Self.rate)?.frames } }
+        #expect(frames == [[100, 5_000], [5_000, 12_000], [12_000, 16_000]])
+    }
+
     @Test func cuePointsBehindTheSoundOfRF64AreFound() throws {
         var bytes = try Self.wav(Self.cues([(1, 100)]))
         let data = try #require(Bytes.find("data", in: bytes))
