@@ -13,6 +13,7 @@ TABLES = [
     ["probe", "talk.wav", "講演.wav"],
     ["probe", "--scan", "talk.wav"],
     ["probe", "--loudness", "talk.wav"],
+    ["probe", "--points", "talk.wav"],
 ]
 
 

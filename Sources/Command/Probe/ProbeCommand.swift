@@ -14,6 +14,36 @@ enum ProbeCommand {
         "decode the whole file and measure its loudness and peaks (EBU R 128)",
         in: .source
     )
+    private static let points = Switch(
+        "points",
+        "decode the whole file and list where something changes in it",
+        in: .source
+    )
+    private static let pointForm = SettledOption<PointForm>(
+        "points-format",
+        .choice("FORM") { $0.summary },
+        fallback: "table",
+        "with --points: how to print them",
+        in: .output
+    )
+    private static let silence = Option<SilenceTrim>(
+        "points-silence",
+        .silenceTrim,
+        "with --points: the level and length of silence (default: -60dB/0.5s)",
+        in: .source
+    )
+    private static let before = Option<MediaTime>(
+        "point-before",
+        .time,
+        "with --points: only the last place before this time",
+        in: .source
+    )
+    private static let after = Option<MediaTime>(
+        "point-after",
+        .time,
+        "with --points: only the next place after this time",
+        in: .source
+    )
     private static let json = Switch("json", "print one JSON line per file", in: .output)
 
     static let value: Subcommand = Subcommand(
@@ -22,23 +52,55 @@ enum ProbeCommand {
         discussion: [
             "A length is \"exact\" if the file states it to the frame, and \"estimated\" if only decoding can find it (--scan).",
             "--loudness implies --scan. A mono file counts once: over two speakers, it is 3 LU louder than its figure.",
+            "--points finds chapters, cue points, loops, parts of edit lists, changes of format, damage, silence, clipping, "
+                + "dropouts, channels that are silent or equal, and DC offset. All are exact to the frame.",
             "The exit code is 3 if --scan found damage, or if some of the files could not be read.",
         ],
         arguments: [files],
-        options: [scan.form, loudness.form, SourceOptions.rawInput.form, ProgressStyle.option.form, json.form],
+        options: [
+            scan.form, loudness.form, points.form, silence.form, before.form, after.form, SourceOptions.rawInput.form,
+            pointForm.form, ProgressStyle.option.form, json.form,
+        ],
         examples: [
             Example(line: "sluice probe talk.m4a", purpose: "the contents of a file"),
             Example(line: "sluice probe --scan --json *.mp3", purpose: "find damage, for programs"),
             Example(line: "sluice probe --loudness talk.wav", purpose: "how loud a file is"),
+            Example(line: "sluice probe --points talk.wav", purpose: "where something changes in it"),
+            Example(
+                line: "sluice probe --points --points-format audacity talk.wav",
+                purpose: "the same as labels for Audacity"
+            ),
         ],
         run: run
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        try ForegroundRoom.lend { room in
+        try checkOptions(invocation)
+        return try ForegroundRoom.lend { room in
             defer { if let warning = room.warning { console.warn(warning) } }
             return try probe(invocation.words(files), in: room, invocation, console)
         }
+    }
+
+    private static func checkOptions(_ invocation: Invocation) throws(UsageError) {
+        let needing = [pointForm.form, silence.form, before.form, after.form]
+        let given = needing.filter { invocation.origin(of: $0) == .commandLine }
+        if let option = given.first, !invocation[points] { throw UsageError("\(option.word) needs --points") }
+        let form = invocation[pointForm]
+        guard form != .table else { return }
+        if invocation[json] { throw UsageError("--json and \(pointForm.form.word) exclude each other") }
+        if let option = given.first(where: { [before.form.name, after.form.name].contains($0.name) }) {
+            throw UsageError("\(option.word) and \(pointForm.form.word) \(form.rawValue) exclude each other")
+        }
+        if form == .audacity, invocation.words(files).count > 1 {
+            throw UsageError("--points-format audacity takes one file: labels do not name theirs")
+        }
+    }
+
+    /// What counts as a point, if the user wants any.
+    private static func rules(_ invocation: Invocation) -> PointRules? {
+        guard invocation[points] else { return nil }
+        return PointRules(silence: invocation[silence] ?? PointRules.usualSilence)
     }
 
     private static func probe(
@@ -49,26 +111,38 @@ enum ProbeCommand {
     ) throws -> ExitCode {
         var failures: [Failure] = []
         var foundDamage = false
+        let form = invocation[pointForm]
+        if form == .csv { try console.print(PointForm.header) }
         for (index, name) in names.enumerated() {
             let inspection = SourceInspection(
                 of: name,
                 raw: invocation[SourceOptions.rawInput],
                 scans: invocation[scan],
-                measuresLoudness: invocation[loudness]
+                measuresLoudness: invocation[loudness] || form == .liquidsoap,
+                points: rules(invocation)
             )
             let result = inspection.run(in: room, invocation[ProgressStyle.option], console)
             if let signal = result.signal { return signal }
             switch result.value {
             case .success(let facts):
                 if facts.report.scan?.damage.isEmpty == false { foundDamage = true }
+                let answers = facts.report.points.flatMap {
+                    PointAnswers($0, before: invocation[before], after: invocation[after])
+                }
                 if invocation[json] {
-                    try console.print(
-                        JSONText.line(Record(source: name, bytes: facts.bytes, description: facts.report))
-                    )
-                } else {
+                    var record = Record(source: name, bytes: facts.bytes, description: facts.report)
+                    record.places = answers
+                    try console.print(JSONText.line(record))
+                } else if form == .table {
                     if index > 0 { try console.print("") }
                     let page = ProbePage(name: name, bytes: facts.bytes, report: facts.report)
                     try console.print(page.lines(for: console.data).joined(separator: "\n"))
+                    guard let points = facts.report.points else { continue }
+                    var list = PointPage(report: points, answers: answers)
+                    (list.asksBefore, list.asksAfter) = (invocation[before] != nil, invocation[after] != nil)
+                    try console.print(([""] + list.lines(for: console.data)).joined(separator: "\n"))
+                } else {
+                    try show(facts.report, of: name, as: form, console)
                 }
             case .failure(let failure):
                 if invocation[json] { try console.print(JSONText.line(Record(source: name, failure: failure))) }
@@ -80,10 +154,39 @@ enum ProbeCommand {
         return names.count > 1 && failures.count < names.count ? .someFailed : first.exitCode
     }
 
+    /// Prints the points of a file for other programs.
+    private static func show(
+        _ report: SourceReport,
+        of name: String,
+        as form: PointForm,
+        _ console: CommandOutput
+    ) throws {
+        guard let points = report.points else {
+            console.warn("\(name.printable) is protected: it has no points")
+            return
+        }
+        var lines: [String] = []
+        switch form {
+        case .table: return
+        case .csv: lines = PointForm.columns(points, source: name)
+        case .audacity: lines = PointForm.labels(points)
+        case .liquidsoap:
+            guard let values = AutoDJValues(points, report.loudness) else {
+                console.warn("\(name.printable) is silent: an AutoDJ has nothing to play")
+                return
+            }
+            lines = [values.annotation(of: name)]
+        }
+        if !points.found.isEmpty { console.warn("\(name.printable) has more points than are listed") }
+        if !lines.isEmpty { try console.print(lines.joined(separator: "\n")) }
+    }
+
     private struct Record: Encodable {
         let source: String
         var bytes: Int64?
         var description: SourceReport?
+        /// What lies next to the times that were asked for.
+        var places: PointAnswers?
         var failure: Failure?
     }
 }

@@ -14,7 +14,8 @@ struct SourceInspection: Sendable {
         raw: Recipe.RawDescription?,
         scans: Bool = false,
         measuresLoudness: Bool = false,
-        silence: SilenceTrim? = nil
+        silence: SilenceTrim? = nil,
+        points: PointRules? = nil
     ) {
         self.name = name
         options = ProbeOptions(
@@ -22,7 +23,8 @@ struct SourceInspection: Sendable {
             raw: raw,
             scans: scans,
             measuresLoudness: measuresLoudness,
-            silence: silence
+            silence: silence,
+            points: points
         )
     }
 

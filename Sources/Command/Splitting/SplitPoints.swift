@@ -13,10 +13,7 @@ enum SplitPoints: Sendable, Hashable {
     case silence(SilenceTrim)
 
     /// What counts as silence if the user does not say.
-    static let usualSilence = SilenceTrim(
-        threshold: Gain(decibels: -60) ?? .silence,
-        shortest: MediaTime(value: 1, timescale: 2)
-    )
+    static let usualSilence = PointRules.usualSilence
 
     /// One part of a source.
     struct Piece: Sendable, Hashable {
