@@ -51,7 +51,7 @@ enum ProbeCommand {
         summary: "show the container, tracks, length and tags of files",
         discussion: [
             "A length is \"exact\" if the file states it to the frame, and \"estimated\" if only decoding can find it (--scan).",
-            "--loudness implies --scan. A mono file counts once: over two speakers, it is 3 LU louder than its figure.",
+            "--loudness and --points imply --scan. A mono file counts once: over two speakers, it is 3 LU louder than its figure.",
             "--points finds chapters, cue points, loops, parts of edit lists, changes of format, damage, silence, clipping, "
                 + "dropouts, channels that are silent or equal, and DC offset. All are exact to the frame.",
             "The exit code is 3 if --scan found damage, or if some of the files could not be read.",
