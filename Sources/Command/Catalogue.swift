@@ -23,7 +23,7 @@ enum Catalogue {
     ]
     private static let jobs: [Subcommand] = [
         WaitCommand.value, JobsCommand.value, JobCommand.value, BatchesCommand.value, ExportCommand.value,
-        CheckCommand.value, ScanCommand.value,
+        ReportCommand.value, CheckCommand.value, ScanCommand.value,
     ]
     private static let mending: [Subcommand] = [
         ExplainCommand.value, AcceptCommand.value, CancelCommand.value, PrioritizeCommand.value, ChangesCommand.value,

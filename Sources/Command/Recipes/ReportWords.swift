@@ -20,20 +20,25 @@ extension ConversionReport {
     func remarkLines(source: String, onDamage mode: DamageMode?) -> [String] {
         var lines: [String] = []
         if !damage.isEmpty {
-            let done =
-                switch mode {
-                case .conceal?: "filled with silence"
-                case .skip?, .trustPackets?: "left out"
-                // A strict conversion fails at the first damage.
-                case .strict?, nil: "lost"
-                }
             lines.append(
                 "\(source.printable) is damaged in \(Figures.count(damage.stretchCount, "place")): "
-                    + "\(Figures.count(damage.frames, "frame")) \(done)"
+                    + "\(Figures.count(damage.frames, "frame")) \(DamageMode.outcome(of: mode))"
             )
             lines += damage.placeLines(rate: self.source.sampleRateHz)
         }
         return lines + remarks.map(\.detail.printable)
+    }
+}
+
+extension DamageMode {
+    /// What became of damaged frames: `filled with silence`. `mode` is `nil` if unknown, or of a scan.
+    static func outcome(of mode: DamageMode?) -> String {
+        switch mode {
+        case .conceal?: "filled with silence"
+        case .skip?, .trustPackets?: "left out"
+        // A strict conversion fails at the first damage.
+        case .strict?, nil: "lost"
+        }
     }
 }
 

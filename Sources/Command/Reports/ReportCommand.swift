@@ -1,0 +1,111 @@
+import API
+import Console
+import Conversion
+import Glibc
+import Ledger
+import LedgerClient
+import Storage
+
+/// `sluice report`: writes one page about a batch, for people who were not there, or the same as JSON.
+enum ReportCommand {
+    private static let batch = Option<BatchName>(
+        "batch",
+        .batch,
+        "the batch: its number, its label, or \"last\" (required)",
+        in: .jobs
+    )
+    private static let output = Argument(name: "OUT", summary: "the file to write: OUT.html or OUT.json")
+
+    static let value: Subcommand = Subcommand(
+        name: "report",
+        summary: "write a page about a batch, for a browser or on paper",
+        discussion: [
+            "The page has the counts, the time that the batch took, failures by cause with their places and what to do, "
+                + "damaged sources, what outputs lack of their sources, the loudness, and the slowest and largest jobs. "
+                + "It is one file that loads nothing and needs no script.",
+            "OUT.json has the same for programs. The sums are over all jobs, and long lists say how many entries they "
+                + "leave out: \"sluice export\" lists every job.",
+        ],
+        arguments: [output],
+        options: [batch.form] + LedgerOptions.forms + [ConvertCommand.onConflict.form],
+        examples: [
+            Example(line: "sluice report --batch 17 podcasts.html", purpose: "a page about batch 17"),
+            Example(
+                line: "sluice report --batch last report.json --on-conflict replace",
+                purpose: "for programs, each night"
+            ),
+        ],
+        run: run
+    )
+
+    private enum Form: String, CaseIterable { case html, json }
+
+    /// How many jobs one request to the ledger covers.
+    private static let window: Int32 = 400
+
+    @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        guard let name = invocation[batch] else { throw UsageError("--batch is missing", hint: batch.form.summary) }
+        let path = invocation.word(output)
+        guard let form = Form.allCases.first(where: { path.lowercased().hasSuffix(".\($0.rawValue)") }) else {
+            throw UsageError("\(path.printable): the name must end in .html or .json")
+        }
+        // What would stop it at the end stops it now.
+        let file: OutputFile
+        do throws(StorageError) {
+            let preparation = try OutputFile.prepare(at: path, onConflict: invocation[ConvertCommand.onConflict])
+            switch consume preparation {
+            case .ready(let prepared): file = prepared
+            case .skipped: return .success
+            }
+        } catch {
+            throw Refusal(message: error.failure.message, hint: error.hint)
+        }
+        let report = try LedgerWork.run(invocation) { try await read(name, from: $0) }
+        let text =
+            switch form {
+            case .html: ReportPage(report: report).html.text
+            case .json: try JSONText.line(report) + "\n"
+            }
+        try write(text, to: file, path)
+        return .success
+    }
+
+    /// Reads the jobs in pages, each of which is added up while the next one is read.
+    private static func read(_ name: BatchName, from ledger: any CommandLedger) async throws -> BatchReport {
+        let number = try await name.id(on: ledger)
+        let now = try await ledger.time()
+        guard let batch = try await ledger.batch(number) else { throw Refusal.missing("batch \(number)") }
+        var tally = BatchTally(batch, asOf: now)
+        var page = try await ledger.page(ofBatch: number, after: nil, limit: window, isBrief: false)
+        while true {
+            let current = page
+            async let following = next(after: current, of: number, ledger)
+            for story in current.stories { tally.add(story) }
+            guard let next = try await following else { return tally.finished }
+            page = next
+        }
+    }
+
+    private static func next(
+        after page: BatchPage,
+        of batch: Int64,
+        _ ledger: any CommandLedger
+    ) async throws -> BatchPage? {
+        guard let last = page.next else { return nil }
+        return try await ledger.page(ofBatch: batch, after: last, limit: window, isBrief: false)
+    }
+
+    /// The file appears whole or not at all.
+    private static func write(_ text: String, to file: consuming OutputFile, _ path: String) throws(Refusal) {
+        do throws(Outlet.Failure) {
+            try Outlet(descriptor: file.descriptor, colour: .never, environment: [:]).write(text)
+        } catch {
+            throw Refusal(message: "cannot write \(path.printable): \(String(cString: strerror(error.errorNumber)))")
+        }
+        do throws(StorageError) {
+            _ = try file.publish()
+        } catch {
+            throw Refusal(message: error.failure.message, hint: error.hint)
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+@testable import Command
+
+/// The page that `sluice report` writes: what stands on it, and what foreign text cannot do to it.
+struct ReportPageTests {
+    private func page(_ report: BatchReport) -> String { ReportPage(report: report).html.text }
+
+    @Test func thePageIsAsReviewed() throws {
+        let text = page(ReportMaterial.report).replacing(Version.number, with: "VERSION")
+        try Golden.expect(text, is: "report.html")
+    }
+
+    @Test func theRecordIsAsReviewed() throws {
+        try Golden.expect(JSONText.line(ReportMaterial.report) + "\n", is: "report.json")
+    }
+
+    @Test func aBatchWithoutJobsHasAPage() {
+        let report = BatchReport(
+            batch: 3,
+            name: nil,
+            queue: "default",
+            submitter: "ada",
+            submittedAt: .now,
+            asOf: .now,
+            sourcesSkipped: 0
+        )
+        let text = page(report)
+        #expect(text.contains("<h1>Batch 3</h1>") && text.contains("The batch has no jobs."))
+        #expect(!text.contains("<section>"))
+    }
+
+    // MARK: - Foreign text
+
+    private static let hostile = [
+        "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='alert(1)", "</style><b>",
+        "</title></head>", "<!--", "&lt;b&gt;", "\u{202E}gpj.exe", "\u{2066}a\u{2069}", "\u{1B}[31mred", "a\u{0}b",
+        "one\r\ntwo", "\u{9B}31m", "\u{200B}x", "{{7*7}}", "javascript:alert(1)", "]]>", "\u{FFFE}",
+    ]
+
+    /// A report in which every text that people, files or other programs write is `text`.
+    private func report(_ text: String) -> BatchReport {
+        var report = BatchReport(
+            batch: 1,
+            name: text,
+            queue: text,
+            submitter: text,
+            submittedAt: .now,
+            asOf: .now,
+            sourcesSkipped: 0
+        )
+        (report.jobs.failed, report.attempts.failed, report.damage.files) = (1, 1, 1)
+        report.presets.add(text)
+        report.formats.add(text)
+        report.workers.add(text)
+        report.builds.add(text)
+        var cause = BatchReport.FailureCause(
+            code: text,
+            kind: .permanent,
+            stage: text,
+            lastAt: .now,
+            meaning: nil,
+            usualCause: nil
+        )
+        (cause.jobs, cause.hint) = (2, text)
+        cause.places = [.init(job: 1, source: text, seconds: .infinity, frame: .min, message: text)]
+        report.failures = [cause]
+        let damage = DamageReport(
+            frames: .max,
+            stretchCount: .max,
+            stretches: [.init(start: .min, frames: .max, code: text), .init(start: .max, frames: .min, code: text)]
+        )
+        report.damage.listed = [
+            .init(
+                job: 1,
+                source: text,
+                state: .failed,
+                treatment: text,
+                frames: .min,
+                sampleRateHz: .min,
+                damage: damage
+            )
+        ]
+        var loss = BatchReport.Loss(kind: .tags, brief: text)
+        (loss.jobs, loss.count) = (1, .max)
+        loss.examples = [.init(job: 1, source: text, detail: text)]
+        report.losses = [loss]
+        report.slowest = [
+            .init(
+                job: .max,
+                source: text,
+                state: .failed,
+                seconds: .greatestFiniteMagnitude,
+                audioSeconds: .infinity,
+                bytes: .max,
+                worker: text
+            )
+        ]
+        return report
+    }
+
+    /// The elements of the page, and their attributes.
+    private static func markup(of text: String) -> Set<String> {
+        Set(text.matches(of: #/<[^>]*>?/#).map { match in String(match.output).replacing(#/"[^"]*"/#, with: "\"\"") })
+    }
+
+    @Test(arguments: hostile) func foreignTextIsTextAndNothingElse(text: String) {
+        let (plain, poisoned) = (page(report("a/name")), page(report(text)))
+        // A text that came through unescaped would add an element, an attribute, or a comment.
+        #expect(Self.markup(of: poisoned).isSubset(of: Self.markup(of: plain)), "\(text.debugDescription)")
+        let isClean = poisoned.unicodeScalars.allSatisfy { $0 == "\n" || !$0.isUnprintable }
+        #expect(isClean, "\(text.debugDescription)")
+        // Nor does a line feed of a name begin a line of the page.
+        let lines = { (text: String) in text.split(separator: "\n", omittingEmptySubsequences: false).count }
+        #expect(lines(poisoned) == lines(plain))
+    }
+
+    @Test func hostileTextsAreReadUnchanged() {
+        let text = page(report("<script>&\"'</script>"))
+        #expect(text.contains("&lt;script&gt;&amp;&quot;&#39;&lt;/script&gt;"))
+        #expect(!text.contains("<script"))
+    }
+
+    @Test func thePageForbidsWhatItDoesNotNeed() {
+        let text = page(ReportMaterial.report)
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+        #expect(text.contains("content=\"\(policy)\""))
+        let words = [
+            "<script", "<link", "<img", "<iframe", "<a ", "http://", "https://", "url(", "@import", "style=\"",
+        ]
+        for word in words { #expect(!text.contains(word), "\(word)") }
+    }
+
+    // MARK: - Strips
+
+    private func strip(_ stretches: [(start: Int64, frames: Int64)], of frames: Int64) -> String {
+        let listed = stretches.map { DamageReport.Stretch(start: $0.start, frames: $0.frames, code: "corrupt_stream") }
+        return DamageStrip(DamageReport(frames: 1, stretchCount: listed.count, stretches: listed), of: frames).path
+    }
+
+    @Test func damageStandsAtItsShareOfTheLength() {
+        #expect(strip([(250, 500)], of: 1_000) == "M250 0h500v10h-500z")
+        // Nothing is missing there, and the place can be seen.
+        #expect(strip([(500_000, 0)], of: 1_000_000) == "M500 0h1v10h-1z")
+        // The last frame is on the strip, and so is what lies behind the end.
+        #expect(strip([(999_999, 1)], of: 1_000_000) == "M999 0h1v10h-1z")
+        #expect(strip([(5_000_000, 1)], of: 1_000_000) == "M999 0h1v10h-1z")
+        // What meets in a column is drawn once.
+        let several = strip([(100_500, 10), (100_100, 10), (300_000, 2_000)], of: 1_000_000)
+        #expect(several == "M100 0h1v10h-1zM300 0h2v10h-2z")
+        #expect(strip([], of: 0).isEmpty && strip([(0, 1)], of: 0) == "M0 0h1000v10h-1000z")
+    }
+
+    // MARK: - Sums
+
+    @Test func longNamesKeepTheirEnds() {
+        let name = String(repeating: "a", count: 300) + "/episode.wav"
+        let cut = name.cutInside(to: 40)
+        #expect(cut.count == 40 && cut.hasPrefix("aaa") && cut.hasSuffix("a/episode.wav") && cut.contains("…"))
+        #expect("short".cutInside(to: 5) == "short")
+        #expect(("e" + String(repeating: "\u{301}", count: 4_000)).cutInside(to: 40).unicodeScalars.count == 40)
+    }
+
+    @Test func theTopListKeepsTheLargest() {
+        var list = TopList<Int>(most: 3)
+        for number in [5, 1, 9, 7, 3, 9] { list.add(Double(number), number) }
+        #expect(list.entries == [9, 9, 7] && list.unlisted == 3)
+    }
+
+    @Test func partsOfTheTimeGrowWithIt() {
+        var progress = EndedOverTime()
+        let start = Date(timeIntervalSince1970: 1_795_000_000)
+        for second in stride(from: 0, to: 100_000, by: 10) {
+            progress.add(start.addingTimeInterval(Double(second)), failed: second % 1_000 == 0)
+        }
+        // Earlier than all before: pages come in the order of submission, not in that of the ends.
+        progress.add(start.addingTimeInterval(-50_000), failed: false)
+        let parts = progress.parts
+        #expect(parts.count <= EndedOverTime.mostParts && parts.count > EndedOverTime.mostParts / 4)
+        #expect(parts.reduce(0) { $0 + $1.ended } == 10_001 && parts.reduce(0) { $0 + $1.failed } == 100)
+        #expect(progress.secondsPerPart == 2_048)
+        let first = progress.startsAt?.timeIntervalSince(start) ?? 0
+        #expect(first <= -50_000 && first > -50_000 - progress.secondsPerPart)
+    }
+
+    @Test func levelsAreSpreadAroundWholeNumbers() {
+        var spread = LevelSpread()
+        for level in [-16.04, -15.6, -16.4, -23, -14.5, -90, 40, .nan] { spread.add(level) }
+        #expect(spread.files == 7 && spread.lowestLUFS == -90 && spread.highestLUFS == 40)
+        #expect(spread.files(at: -16) == 3 && spread.files(at: -23) == 1 && spread.files(at: -14) == 1)
+        #expect(spread.medianLUFS == -16)
+        #expect(spread.range == -70...10)
+        #expect(spread.range?.reduce(0) { $0 + spread.files(at: $1) } == 7)
+        #expect(LevelSpread().medianLUFS == nil && LevelSpread().range == nil)
+    }
+}

@@ -1,0 +1,250 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+@testable import Command
+
+/// `sluice report` adds up what the ledger says of a batch, and writes it whole or not at all.
+struct ReportTests {
+    private static func report(_ damage: DamageReport = DamageReport(), _ remarks: Remark...) throws -> ConversionReport
+    {
+        let shape = AudioShape(
+            sampleRateHz: 48_000,
+            channelCount: 2,
+            bitDepth: 16,
+            codecName: "mp3",
+            isLossless: false
+        )
+        return ConversionReport(
+            source: .init(track: 0, codec: "mp3", sampleRateHz: 48_000, channelCount: 2, frames: 480_000),
+            format: try AudioFormat(container: .wav).resolved(for: shape),
+            plannedFrames: 480_000,
+            writtenFrames: 480_000,
+            decodedFrames: 480_000,
+            bytes: 1_234_567,
+            damage: damage,
+            isVerified: false,
+            digest: nil,
+            lostTags: [],
+            remarks: remarks
+        )
+    }
+
+    private static let damage = DamageReport(
+        frames: 4_096,
+        stretchCount: 2,
+        stretches: [
+            .init(start: 48_000, frames: 2_048, code: "corrupt_stream"),
+            .init(start: 240_000, frames: 2_048, code: "corrupt_stream"),
+        ]
+    )
+
+    /// Batch 1, of nine jobs: two are completed, three failed as truncated and one for another reason, of which one is
+    /// accepted; one is cancelled, one runs and one waits.
+    private func bench() async throws -> (LedgerBench, [Int64]) {
+        let bench = try LedgerBench()
+        var recipe = LedgerBench.recipe("a/1")
+        recipe.damage = .conceal
+        let requests = [JobRequest(recipe)] + (2...9).map { JobRequest(LedgerBench.recipe("a/\($0)")) }
+        let receipt = try await bench.ledger.submit(Submission(label: "talks"), requests)
+        let fences = try await bench.claim(7, for: bench.worker())
+        try await bench.complete(fences[0], Self.report(Self.damage, Remark(.cover, "WAV cannot store a cover")))
+        try await bench.complete(fences[1], Self.report())
+        for fence in fences[2...4] { try await bench.fail(fence) }
+        try await bench.fail(fences[5], code: "source_not_found", message: "it is not there")
+        let jobs = try await bench.ledger.jobs(ofBatch: receipt.batch)
+        try await bench.ledger.apply(.cancel, to: JobFilter(ids: [jobs[8]]))
+        _ = try bench.output("accept", "\(jobs[5])")
+        return (bench, jobs)
+    }
+
+    private func record(_ bench: LedgerBench, _ words: String...) throws -> [String: Any] {
+        _ = try bench.run(["report", "report.json", "--on-conflict", "replace"] + words).checked()
+        let bytes = try Bytes.read(bench.folder.path("report.json"))
+        return try #require(JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+    }
+
+    // MARK: - Counts
+
+    @Test func countsAreThoseOfBatchesAndErrors() async throws {
+        let (bench, jobs) = try await bench()
+        let report = try record(bench, "--batch", "talks")
+        let batch = try #require(try bench.records("batches", "1").first)
+        #expect(report["jobs"] as? [String: Int] == batch["jobs"] as? [String: Int])
+        #expect(report["jobsWithRemarks"] as? Int == 1 && batch["jobsWithRemarks"] as? Int == 1)
+        #expect(report["name"] as? String == "talks" && report["jobsForgotten"] as? Int == 0)
+        func key(_ group: [String: Any]) -> String { "\(group["code"] ?? "") \(group["stage"] ?? "")" }
+        let causes = try #require(report["failures"] as? [[String: Any]])
+        let told = Dictionary(uniqueKeysWithValues: causes.map { (key($0), $0["jobs"] as? Int) })
+        let groups = try bench.records("errors", "--batch", "1")
+        let counted: [(String, Int?)] = groups.map { group in
+            (key(group), (group["jobs"] as? Int ?? 0) + (group["accepted"] as? Int ?? 0))
+        }
+        #expect(told == Dictionary(uniqueKeysWithValues: counted))
+        #expect(told == ["truncated decode": 3, "source_not_found decode": 1])
+        #expect(causes.map { $0["hint"] as? String }.sorted { $0 ?? "" < $1 ?? "" } == hints(groups))
+        let place = try #require((causes[0]["places"] as? [[String: Any]])?.first)
+        #expect(place["job"] as? Int64 == jobs[2] && place["frame"] as? Int == 138_581_424)
+        #expect(place["seconds"] as? Double == 138_581_424 / 48_000)
+    }
+
+    private func hints(_ groups: [[String: Any]]) -> [String?] {
+        groups.map { ($0["hint"] as? String)?.replacing("`", with: "") }.sorted { $0 ?? "" < $1 ?? "" }
+    }
+
+    @Test func sumsAreThoseOfTheJobs() async throws {
+        let (bench, jobs) = try await bench()
+        let report = try record(bench, "--batch", "1")
+        #expect(report["outputs"] as? Int == 2 && report["bytes"] as? Int == 2 * 1_234_567)
+        #expect(report["audioSeconds"] as? Double == 2)
+        // Two that were completed, four that failed; the seventh attempt is under way.
+        let cpu = try #require(report["cpuSeconds"] as? Double)
+        #expect(abs(cpu - (2 * 0.12 + 4 * 5.1)) < 1e-9)
+        let attempts = try #require(report["attempts"] as? [String: Int])
+        #expect(attempts["completed"] == 2 && attempts["failed"] == 4 && attempts["underWay"] == 1)
+        let progress = try #require(report["progress"] as? [String: Any])
+        #expect((progress["ended"] as? [Int])?.reduce(0, +) == 7 && (progress["failed"] as? [Int])?.reduce(0, +) == 4)
+        let losses = try #require(report["losses"] as? [[String: Any]])
+        #expect(losses.count == 1 && losses[0]["kind"] as? String == "cover" && losses[0]["jobs"] as? Int == 1)
+        let damage = try #require(report["damage"] as? [String: Any])
+        #expect(damage["files"] as? Int == 1 && damage["places"] as? Int == 2 && damage["frames"] as? Int == 4_096)
+        let file = try #require((damage["listed"] as? [[String: Any]])?.first)
+        #expect(file["job"] as? Int64 == jobs[0] && file["frames"] as? Int == 480_000)
+        #expect(file["treatment"] as? String == "filled with silence")
+        #expect((report["largest"] as? [[String: Any]])?.count == 2)
+    }
+
+    @Test func thePageSaysTheSame() async throws {
+        let (bench, _) = try await bench()
+        let run = try bench.run("report", "--batch", "last", "out.html")
+        #expect(run.status == .exited(0) && run.outputText.isEmpty && run.errorText.isEmpty)
+        let text = String(decoding: try Bytes.read(bench.folder.path("out.html")), as: UTF8.self)
+        #expect(text.hasPrefix("<!doctype html>\n") && text.hasSuffix("</html>\n"))
+        #expect(text.contains("7 of 9 jobs have ended, 3 failed, 1 completed with remarks."))
+        #expect(text.contains("<h2>Why 4 jobs failed <small>1 of them accepted</small></h2>"))
+        #expect(text.contains("48:07.11") && text.contains("the data ends at 48:07.113"))
+        // From the second on, for 0.043 s, and from the fifth on, of ten.
+        #expect(text.contains("<path d=\"M100 0h4v10h-4zM500 0h4v10h-4z\"/>"))
+        #expect(text.contains("0.09 s filled with silence at 0:01, 0:05"))
+    }
+
+    @Test func allPagesOfALongBatchAreRead() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(1_107)
+        _ = try bench.output("cancel", "--batch", "1", "--yes")
+        let report = try record(bench, "--batch", "1")
+        #expect((report["jobs"] as? [String: Int])?["cancelled"] == 1_107)
+    }
+
+    @Test func overHTTPItIsTheSame() async throws {
+        let (bench, _) = try await bench()
+        let remote = RemoteBench(bench)
+        let url = try remote.serve(at: "api")
+        func record(_ name: String) throws -> NSDictionary {
+            let bytes = try Bytes.read(bench.folder.path(name))
+            let record = try #require(JSONSerialization.jsonObject(with: Data(bytes)) as? NSMutableDictionary)
+            // The moment, and spans: over HTTP, moments are known to the millisecond.
+            for key in ["asOf", "workSeconds", "slowest", "largest", "progress"] { record.removeObject(forKey: key) }
+            return record
+        }
+        _ = try bench.run("report", "--batch", "1", "direct.json").checked()
+        _ = try remote.run(["report", "--batch", "1", "remote.json"], at: url).checked()
+        #expect(try record("remote.json") == record("direct.json"))
+        _ = try remote.run(["report", "--batch", "talks", "remote.html"], at: url).checked()
+        let text = String(decoding: try Bytes.read(bench.folder.path("remote.html")), as: UTF8.self)
+        #expect(text.contains("7 of 9 jobs have ended, 3 failed, 1 completed with remarks."))
+    }
+
+    // MARK: - Size
+
+    @Test func aPageOfTenThousandBadJobsHasLessThanTwoMegabytes() throws {
+        var batch = BatchSummary()
+        batch.jobs.failed = 10_000
+        var tally = BatchTally(batch, asOf: .now)
+        let name = String(repeating: "<&\"\u{202E}", count: 100)
+        let stretches = (0..<100).map { number in
+            DamageReport.Stretch(start: Int64(number) * 441_000, frames: 512, code: "corrupt_stream")
+        }
+        for number in 1...10_000 {
+            var story = JobStory.blank
+            (story.summary.job, story.summary.state) = (Int64(number), .failed)
+            story.summary.source = "in:\(name)\(number).mp3"
+            story.summary.code = number % 9 == 0 ? name : "truncated"
+            (story.summary.kind, story.summary.stage) = (.permanent, "stage-\(number % 300)")
+            var attempt = AttemptRecord.blank
+            (attempt.outcome, attempt.endedAt) = (.failed, attempt.startedAt.addingTimeInterval(Double(number)))
+            attempt.workerName = "\(name)\(number)"
+            attempt.failure = Failure(
+                code: story.summary.code ?? "",
+                kind: .permanent,
+                stage: "decode",
+                message: name + name,
+                hint: name + name
+            )
+            attempt.facts.scan = ScanReport(
+                frames: 44_100_000,
+                damage: DamageReport(frames: 51_200 + Int64(number), stretchCount: 200, stretches: stretches),
+                sound: SoundDigest(sha256: name, form: name, sampleRateHz: 44_100, channelCount: 2)
+            )
+            story.attempts = [attempt]
+            tally.add(story)
+        }
+        let report = tally.finished
+        #expect(report.jobs.failed == 10_000 && report.damage.files == 10_000 && report.jobsForgotten == 0)
+        #expect(report.failures.count == BatchTally.mostCauses)
+        #expect(report.failures.reduce(report.failuresUnlisted) { $0 + $1.jobs } == 10_000)
+        #expect(report.damage.listed.count == BatchTally.mostDamaged && report.damage.listed[0].job == 10_000)
+        #expect(report.damage.listed.count + report.damage.unlisted == 10_000)
+        let bytes = ReportPage(report: report).html.text.utf8.count
+        #expect(bytes < 2_000_000, "\(bytes)")
+        #expect(bytes > ReportPage.mostDamageBytes)
+    }
+
+    @Test func aPageOfTenThousandGoodJobsIsShort() throws {
+        var tally = BatchTally(BatchSummary(), asOf: .now)
+        for number in 1...10_000 {
+            var story = JobStory.blank
+            (story.summary.job, story.summary.state) = (Int64(number), .completed)
+            story.summary.source = "in:\(number).wav"
+            story.summary.since = Date(timeIntervalSince1970: Double(number))
+            tally.add(story)
+        }
+        #expect(ReportPage(report: tally.finished).html.text.utf8.count < 30_000)
+    }
+
+    // MARK: - Writing
+
+    @Test func anotherFileIsLeftAloneUnlessSaidOtherwise() async throws {
+        let bench = try LedgerBench()
+        try await bench.submit(1)
+        try Bytes.write(Array("mine".utf8), to: bench.folder.path("out.html"))
+        func text() throws -> String { String(decoding: try Bytes.read(bench.folder.path("out.html")), as: UTF8.self) }
+        let refused = try bench.run("report", "--batch", "1", "out.html")
+        #expect(refused.status == .exited(1) && refused.errorText.contains("it already exists"))
+        #expect(try text() == "mine")
+        #expect(try bench.run("report", "--batch", "1", "out.html", "--on-conflict", "skip").status == .exited(0))
+        #expect(try text() == "mine")
+        _ = try bench.run("report", "--batch", "1", "out.html", "--on-conflict", "replace").checked()
+        #expect(try text().hasPrefix("<!doctype html>"))
+    }
+
+    @Test func aReportThatCannotBeMadeLeavesNoFile() throws {
+        let bench = try LedgerBench()
+        #expect(try bench.run("report", "--batch", "4", "out.html").status == .exited(4))
+        let lost = try bench.run(
+            "report",
+            "--batch",
+            "4",
+            "out.html",
+            environment: ["SLUICE_DATABASE_URL": "postgresql://nobody@/none?host=/nowhere&connect_timeout=1"]
+        )
+        #expect(lost.status != .exited(0))
+        #expect(try bench.run("report", "out.html").status == .exited(2))
+        #expect(try bench.run("report", "--batch", "4", "out.pdf").status == .exited(2))
+        #expect(try bench.run("report", "--batch", "4", "none/out.html").status == .exited(1))
+        let left = try FileManager.default.contentsOfDirectory(atPath: bench.folder.path)
+        #expect(!left.contains { $0.contains("out") }, "\(left)")
+    }
+}
