@@ -42,11 +42,11 @@ struct AttemptLines {
             lines.append("  " + facts.joined(separator: ", "))
         }
         if let report = attempt.facts.reportOnAll {
-            for line in report.remarkLines(source: job.source, onDamage: damageMode) {
+            for line in report.remarkLines(source: job.source, onDamage: damageMode, drawnFor: console.data) {
                 lines += line.hasPrefix(" ") ? ["    " + line] : folded("note: \(line)")
             }
         }
-        for line in attempt.facts.scan?.lines ?? [] {
+        for line in attempt.facts.scan?.lines(for: console.data) ?? [] {
             lines += line.hasPrefix(" ") ? ["    " + line] : folded("scan: \(line)")
         }
         return lines

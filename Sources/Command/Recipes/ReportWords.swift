@@ -16,8 +16,9 @@ extension ConversionReport {
     /// Damage and remarks in sentences, as `convert` and `job` print them. Lines that belong to the one before begin
     /// with spaces.
     ///
-    /// `mode` is how the conversion treated damage; `nil` if unknown.
-    func remarkLines(source: String, onDamage mode: DamageMode?) -> [String] {
+    /// `mode` is how the conversion treated damage; `nil` if unknown. `outlet` is where the places of damage are drawn as
+    /// well; `nil` for words only.
+    func remarkLines(source: String, onDamage mode: DamageMode?, drawnFor outlet: Outlet? = nil) -> [String] {
         var lines: [String] = []
         if !damage.isEmpty {
             lines.append(
@@ -25,6 +26,7 @@ extension ConversionReport {
                     + "\(Figures.count(damage.frames, "frame")) \(DamageMode.outcome(of: mode))"
             )
             lines += damage.placeLines(rate: self.source.sampleRateHz)
+            lines += damage.drawing(frames: self.source.frames, rate: self.source.sampleRateHz, for: outlet)
         }
         return lines + remarks.map(\.detail.printable)
     }
@@ -48,11 +50,13 @@ extension JobRemarks {
 }
 
 extension ScanReport {
-    /// What a scan has found, as `job` prints it. Lines that belong to the one before begin with spaces.
-    var lines: [String] {
+    /// What a scan has found, as `job` prints it. Lines that belong to the one before begin with spaces. The places of
+    /// damage are also drawn if `outlet` has a width.
+    func lines(for outlet: Outlet) -> [String] {
         var lines = ["\(Figures.count(frames, "frame")) decoded, " + (damage.brief ?? "no damage")]
         if let sound {
             lines += damage.placeLines(rate: sound.sampleRateHz)
+            lines += damage.drawing(frames: frames, rate: sound.sampleRateHz, for: outlet)
             lines.append("sound \(sound.description), sha256 \(sound.sha256)".printable)
         }
         if let loudness {
@@ -74,6 +78,22 @@ extension DamageReport {
             return "  \(Figures.count(stretch.frames, "frame")) from \(time.short): \(stretch.code.printable)"
         }
         return stretchCount > 5 ? lines + ["  and others; --json lists all"] : Array(lines)
+    }
+
+    /// The places on a line as long as the source, which takes the width of `outlet`: `  ⣀⣀⣸⣀⣀⣀⣀⣿⣀⣀⣀⣀ 1:02:10`.
+    ///
+    /// Empty without a place or without a length, and if nobody looks: a program has the places in numbers.
+    fileprivate func drawing(frames: Int64, rate: Int, for outlet: Outlet?) -> [String] {
+        guard let outlet, outlet.hasWidth, frames > 0, rate > 0, !stretches.isEmpty else { return [] }
+        let marks = stretches.map { stretch in
+            let start = Double(stretch.start) / Double(frames)
+            return start..<max(start, start + Double(stretch.frames) / Double(frames))
+        }
+        let length = Figures.length(frames: frames, rate: rate)
+        // `job` indents what belongs to the line before by four columns, and these lines begin with two spaces.
+        let columns = max(16, outlet.width - 6 - 1 - length.count)
+        let strip = TimeStrip(marks: marks).text(columns: columns, style: outlet.drawingStyle, paint: outlet.paint)
+        return ["  \(strip) \(length)"]
     }
 
     /// `4,096 frames damaged in 1 place`; `nil` for a source without damage.

@@ -13,8 +13,7 @@ struct TimelinePicture {
     private let signs: Signs
     private let titleColumns: Int
     private let columns: Int
-    private let secondsPerColumn: Double
-    private let seconds: Double
+    private let axis: TimeAxis
 
     init(_ timeline: Timeline, known: TimelineSchedule, width: Int, usesUnicode: Bool) {
         self.timeline = timeline
@@ -25,12 +24,11 @@ struct TimelinePicture {
         titleColumns = min(max(titles.max() ?? 0, 7), 16) + 2
         columns = max(16, width - titleColumns - 1)
         let end = (drawn.ends + [timeline.padTo]).compactMap { $0?.seconds }.filter(\.isFinite).max() ?? 0
-        seconds = end > 0 ? end : 1
-        secondsPerColumn = seconds / Double(columns)
+        axis = TimeAxis(seconds: end, columns: columns, usesUnicode: usesUnicode)
     }
 
     var lines: [String] {
-        var lines = axis
+        var lines = axisLines
         let inner = timeline.namesOfInnerTracks
         for (index, track) in timeline.tracks.enumerated() {
             let notes = [
@@ -51,49 +49,17 @@ struct TimelinePicture {
 
     // MARK: - The axis
 
-    private var axis: [String] {
-        let step = Self.step(atLeast: secondsPerColumn * 10)
-        var (times, marks) = (TextRow(columns + 12), TextRow(columns + 1))
-        for column in 0...columns { marks.put(signs.axis, at: column) }
-        var number: Int64 = 0
-        while true {
-            let time = step.multiplied(by: number)
-            let column = column(time.seconds)
-            guard time.isNumeric, time.seconds <= seconds, number <= columns else { break }
-            marks.put(number == 0 ? signs.axisStart : signs.tick, at: column)
-            let text = "\(time)"
-            if column + text.count <= columns { times.put(text, at: column) }
-            number += 1
-        }
-        return [line("", times), line("", marks)]
-    }
-
-    /// The shortest usual distance of ticks that is not below `seconds`.
-    private static func step(atLeast seconds: Double) -> MediaTime {
-        var steps: [MediaTime] = []
-        for scale in [1_000_000_000, 1_000_000, 1_000] as [Int32] {
-            steps += [1, 2, 5, 10, 20, 50, 100, 200, 500].map { MediaTime(value: $0, timescale: scale) }
-        }
-        let minute: Int64 = 60
-        let hour = 60 * minute
-        steps += [
-            1, 2, 5, 10, 15, 30, minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute, hour, 2 * hour,
-            5 * hour, 10 * hour, 20 * hour, 50 * hour, 100 * hour, 200 * hour,
-        ].map { MediaTime(value: $0, timescale: 1) }
-        return steps.first { $0.seconds >= seconds } ?? steps[steps.count - 1]
-    }
-
-    private func column(_ time: Double) -> Int {
-        guard time.isFinite else { return columns }
-        return Int(min(max(0, (time / secondsPerColumn).rounded()), Double(columns)))
+    private var axisLines: [String] {
+        let rows = axis.rows
+        return [line("", rows.times), line("", rows.marks)]
     }
 
     // MARK: - The tracks
 
     /// The columns of a piece: at least one.
     private func extent(_ place: TimelineSchedule.Place) -> Range<Int> {
-        let start = min(column(place.start?.seconds ?? 0), columns - 1)
-        return start..<max(start + 1, column(place.end?.seconds ?? 0))
+        let start = min(axis.column(place.start?.seconds ?? 0), columns - 1)
+        return start..<max(start + 1, axis.column(place.end?.seconds ?? 0))
     }
 
     private func levels(of index: Int) -> TextRow {
@@ -104,13 +70,13 @@ struct TimelinePicture {
             let extent = extent(place)
             let level = PieceLevel(piece, track, place)
             for column in extent {
-                let start = Double(column) * secondsPerColumn
-                let levels = level.during(start, start + secondsPerColumn)
+                let start = Double(column) * axis.secondsPerColumn
+                let levels = level.during(start, start + axis.secondsPerColumn)
                 row.put(signs.level(levels[0], levels[1], levels[2]), at: column)
             }
             if known.places[index][number].length == nil { row.put(signs.open, at: extent.upperBound - 1) }
             guard number > 0, let overlap = piece.crossfade?.length.seconds else { continue }
-            let end = max(extent.lowerBound + 1, column((place.start?.seconds ?? 0) + overlap))
+            let end = max(extent.lowerBound + 1, axis.column((place.start?.seconds ?? 0) + overlap))
             for column in extent.lowerBound..<min(end, extent.upperBound) { row.put(signs.crossfade, at: column) }
         }
         return row
@@ -194,9 +160,6 @@ private struct Signs {
     let crossfade: String
     let border: String
     let open: String
-    let axis: String
-    let axisStart: String
-    let tick: String
 
     static let unicode = Signs(
         isUnicode: true,
@@ -205,10 +168,7 @@ private struct Signs {
         silent: "▁",
         crossfade: "╳",
         border: "│",
-        open: "…",
-        axis: "─",
-        axisStart: "├",
-        tick: "┼"
+        open: "…"
     )
     static let ascii = Signs(
         isUnicode: false,
@@ -217,10 +177,7 @@ private struct Signs {
         silent: "_",
         crossfade: "X",
         border: "|",
-        open: "~",
-        axis: "-",
-        axisStart: "+",
-        tick: "+"
+        open: "~"
     )
 
     /// The sign for a column, from the levels at its start, in its middle and at its end.
@@ -229,43 +186,5 @@ private struct Signs {
         if first - last > 1e-6 { return "\\" }
         if middle - first > 1e-6 { return "^" }
         return first > 0.75 ? full : first > 0.001 ? reduced : silent
-    }
-}
-
-/// A line of text in which each column can be set.
-private struct TextRow {
-    /// A character of two columns is followed by an empty text.
-    private var cells: [String]
-
-    init(_ columns: Int) { cells = Array(repeating: " ", count: columns) }
-
-    /// Overwrites what is there. What does not fit into the row is left out.
-    mutating func put(_ text: String, at column: Int) {
-        var column = column
-        for character in text {
-            let width = String(character).displayWidth
-            guard width > 0 else {
-                if cells.indices.contains(column - 1) { cells[column - 1].append(character) }
-                continue
-            }
-            guard column >= 0, column + width <= cells.count else { return }
-            // Half of a wide character cannot stay.
-            if cells[column].isEmpty { cells[column - 1] = " " }
-            if column + width < cells.count, cells[column + width].isEmpty { cells[column + width] = " " }
-            cells[column] = String(character)
-            for rest in 1..<max(2, width) where rest < width { cells[column + rest] = "" }
-            column += width
-        }
-    }
-
-    var text: String { cells.joined() }
-}
-
-extension String {
-    /// Without spaces at the end.
-    var trimmedAtEnd: String {
-        var text = self
-        while text.last == " " { text.removeLast() }
-        return text
     }
 }

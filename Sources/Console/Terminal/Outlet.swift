@@ -7,6 +7,8 @@ package struct Outlet: Sendable {
     let usesColour: Bool
     /// Whether block elements and other Unicode may be printed; otherwise only ASCII.
     package let usesUnicode: Bool
+    /// With which characters to draw.
+    package let drawingStyle: DrawingStyle
     private let fixedWidth: Int?
     private let barLine = BarLine()
 
@@ -45,6 +47,7 @@ package struct Outlet: Sendable {
             }
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
         usesUnicode = locale.map { $0.uppercased().contains("UTF-8") || $0.uppercased().contains("UTF8") } ?? false
+        drawingStyle = DrawingStyle(usesUnicode: usesUnicode, isPoor: environment["TERM"] == "linux")
         fixedWidth = environment["COLUMNS"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     }
 

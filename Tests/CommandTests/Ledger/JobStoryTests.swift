@@ -137,6 +137,47 @@ struct JobStoryTests {
         #expect(remark?["kind"] as? String == "chapters" && remark?["count"] as? Int == 2)
     }
 
+    @Test func damageIsDrawnAtItsPlace() async throws {
+        let bench = try LedgerBench()
+        let job = try await bench.submit(1)[0]
+        let shape = AudioShape(
+            sampleRateHz: 48_000,
+            channelCount: 2,
+            bitDepth: 16,
+            codecName: "mp3",
+            isLossless: false
+        )
+        // Ten seconds, of which some hundredths behind the first and the fifth are lost.
+        let damage = DamageReport(
+            frames: 4_096,
+            stretchCount: 2,
+            stretches: [48_000, 240_000].map { .init(start: $0, frames: 2_048, code: "corrupt_stream") }
+        )
+        let report = ConversionReport(
+            source: .init(track: 0, codec: "mp3", sampleRateHz: 48_000, channelCount: 2, frames: 480_000),
+            format: try AudioFormat(container: .wav).resolved(for: shape),
+            plannedFrames: 480_000,
+            writtenFrames: 480_000,
+            decodedFrames: 480_000,
+            bytes: 1_234_567,
+            damage: damage,
+            isVerified: false,
+            digest: nil,
+            lostTags: []
+        )
+        try await bench.complete(bench.claim(for: bench.worker())[0], report)
+        func line(_ environment: [String: String]) throws -> String? {
+            let run = try bench.run("job", "\(job)", environment: environment.merging(["COLUMNS": "40"]) { $1 })
+            return run.outputText.split(separator: "\n").map(String.init).last
+        }
+        let (gap, rest) = (String(repeating: "⣀", count: 10), String(repeating: "⣀", count: 14))
+        #expect(try line([:]) == "      ⣀⣀⣸⣇\(gap)⣸\(rest) 0:10")
+        #expect(try line(["LC_ALL": "C"]) == "      --##----------#-------------- 0:10")
+        #expect(try line(["TERM": "linux"])?.hasPrefix("      ▁▁██▁▁▁▁▁▁▁▁▁▁█▁▁") == true)
+        // A program has the places in numbers.
+        #expect(try bench.output("job", "\(job)").hasSuffix("      2,048 frames from 0:05: corrupt_stream\n"))
+    }
+
     @Test func runningJobShowsHowFarItIs() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(1)[0]
