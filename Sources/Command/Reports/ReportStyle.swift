@@ -131,8 +131,9 @@ enum ReportStyle {
         .chart .y{height:6.6rem}
         .chart.both svg{height:8rem}
         .chart.both .y{height:9.1rem}
-        .figs{grid-template-columns:repeat(auto-fit,minmax(6rem,1fr));gap:.75rem 1rem}
-        .figs dd{font-size:1.25rem}
+        .figs{grid-template-columns:repeat(auto-fit,minmax(7.5rem,1fr));gap:.6rem 1rem}
+        .figs dd{font-size:1.125rem}
+        .figs dd span{font-size:.75rem}
         .key{grid-template-columns:repeat(auto-fill,minmax(5.5rem,1fr))}
         .key dd{font-size:1rem}
         @page{margin:16mm 14mm}
