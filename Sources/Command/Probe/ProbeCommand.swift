@@ -44,6 +44,11 @@ enum ProbeCommand {
         "with --points: only the next place after this time",
         in: .source
     )
+    private static let picture = Switch(
+        "picture",
+        "decode the whole file and draw its waveform and its loudness over time",
+        in: .output
+    )
     private static let json = Switch("json", "print one JSON line per file", in: .output)
 
     static let value: Subcommand = Subcommand(
@@ -51,15 +56,17 @@ enum ProbeCommand {
         summary: "show the container, tracks, length and tags of files",
         discussion: [
             "A length is \"exact\" if the file states it to the frame, and \"estimated\" if only decoding can find it (--scan).",
-            "--loudness and --points imply --scan. A mono file counts once: over two speakers, it is 3 LU louder than its figure.",
+            "--loudness, --points and --picture imply --scan. A mono file counts once: over two speakers, it is 3 LU louder than "
+                + "its figure.",
             "--points finds chapters, cue points, loops, parts of edit lists, changes of format, damage, silence, clipping, "
                 + "dropouts, channels that are silent or equal, and DC offset. All are exact to the frame.",
+            "--picture draws in the width of the terminal; with --json, the figures are in outline.",
             "The exit code is 3 if --scan found damage, or if some of the files could not be read.",
         ],
         arguments: [files],
         options: [
             scan.form, loudness.form, points.form, silence.form, before.form, after.form, SourceOptions.rawInput.form,
-            pointForm.form, ProgressStyle.option.form, json.form,
+            pointForm.form, ProgressStyle.option.form, picture.form, json.form,
         ],
         examples: [
             Example(line: "sluice probe talk.m4a", purpose: "the contents of a file"),
@@ -70,6 +77,7 @@ enum ProbeCommand {
                 line: "sluice probe --points --points-format audacity talk.wav",
                 purpose: "the same as labels for Audacity"
             ),
+            Example(line: "sluice probe --picture talk.wav", purpose: "what a file looks like"),
         ],
         run: run
     )
@@ -119,6 +127,7 @@ enum ProbeCommand {
                 raw: invocation[SourceOptions.rawInput],
                 scans: invocation[scan],
                 measuresLoudness: invocation[loudness] || form == .liquidsoap,
+                outlinesSound: invocation[picture],
                 points: rules(invocation)
             )
             let result = inspection.run(in: room, invocation[ProgressStyle.option], console)

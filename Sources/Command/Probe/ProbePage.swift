@@ -6,6 +6,8 @@ struct ProbePage {
     let name: String
     let bytes: Int64?
     let report: SourceReport
+    /// The columns before values.
+    private static let margin = 14
 
     func lines(for outlet: Outlet) -> [String] {
         let size = bytes.map { ", \(Figures.bytes($0))" } ?? ""
@@ -13,6 +15,7 @@ struct ProbePage {
         for track in report.tracks { lines += rows("track \(track.track)", self.lines(of: track), outlet) }
         if let scan = report.scan { lines += rows("scan", self.lines(of: scan), outlet) }
         if let loudness = report.loudness { lines += rows("loudness", self.lines(of: loudness), outlet) }
+        lines += picture(outlet)
         let tags = report.tags.filter { !$0.isTechnical }
         lines += rows("tags", tags.map { "\($0.name.printable): \($0.value.printable)" }, outlet)
         lines += rows("chapters", report.chapters.map(line(of:)), outlet)
@@ -33,6 +36,29 @@ struct ProbePage {
             let margin = "  " + (index == 0 ? label : "").padded(to: 10) + "  "
             return margin + (outlet.isTerminal ? value.fitting(outlet.width - 14, outlet) : value)
         }
+    }
+
+    /// The waveform, and below it the loudness, over one axis of time; empty if they were not asked for.
+    private func picture(_ outlet: Outlet) -> [String] {
+        guard let outline = report.outline, let scan = report.scan, !outline.lowest.isEmpty else { return [] }
+        let rate = max(1, report.tracks.first(where: \.isMain)?.sampleRateHz ?? 1)
+        let columns = max(16, outlet.width - Self.margin - 1)
+        let style = outlet.drawingStyle
+        // Samples of floats may be beyond full scale.
+        let peak = max(1, zip(outline.lowest, outline.highest).map { max(-$0, $1) }.max() ?? 1)
+        let sound = zip(outline.lowest, outline.highest).map { ClosedRange(uncheckedBounds: ($0, max($0, $1))) }
+        let waveform = SpanPicture(sound, scale: -peak...peak).lines(columns: columns, rows: 6, style: style)
+        let (silent, loudest) = (-60.0, 0.0)
+        let levels = outline.momentaryLUFS.map { level in
+            level.flatMap { $0 > silent ? silent...min($0, loudest) : nil }
+        }
+        let loudness = SpanPicture(levels, scale: silent...loudest).lines(columns: columns, rows: 3, style: style)
+        let seconds = Double(scan.frames) / Double(rate)
+        let axis = TimeAxis(seconds: seconds, columns: columns, usesUnicode: outlet.usesUnicode).rows
+        let rows: [(label: String, line: String)] =
+            waveform.enumerated().map { ($0 == 0 ? "waveform" : "", $1) }
+            + zip(["0 LUFS", "", "-60"], loudness).map { ($0, $1) } + [("", axis.marks.text), ("", axis.times.text)]
+        return rows.map { label, line in ("  " + label.padded(to: Self.margin - 2) + line).trimmedAtEnd }
     }
 
     private func lines(of track: TrackReport) -> [String] {

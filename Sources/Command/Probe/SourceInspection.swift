@@ -14,6 +14,7 @@ struct SourceInspection: Sendable {
         raw: Recipe.RawDescription?,
         scans: Bool = false,
         measuresLoudness: Bool = false,
+        outlinesSound: Bool = false,
         silence: SilenceTrim? = nil,
         points: PointRules? = nil
     ) {
@@ -23,6 +24,7 @@ struct SourceInspection: Sendable {
             raw: raw,
             scans: scans,
             measuresLoudness: measuresLoudness,
+            outlinesSound: outlinesSound,
             silence: silence,
             points: points
         )

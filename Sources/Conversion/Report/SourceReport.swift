@@ -18,6 +18,8 @@ public struct SourceReport: Sendable, Hashable, Codable {
     public var scan: ScanReport?
     /// The loudness of the main track, if requested.
     public var loudness: LoudnessReport?
+    /// The course of the main track's sound, if requested.
+    public var outline: SoundOutline?
     /// The frame in the middle of each silence between two sounds of the main track, in order, if requested. Of more
     /// than `mostSilences`, one more than that is listed.
     public var silences: [Int64]?
@@ -35,6 +37,7 @@ public struct SourceReport: Sendable, Hashable, Codable {
         isProtected: Bool,
         scan: ScanReport? = nil,
         loudness: LoudnessReport? = nil,
+        outline: SoundOutline? = nil,
         silences: [Int64]? = nil,
         presets: [PresetFit]? = nil,
         points: PointReport? = nil
@@ -47,6 +50,7 @@ public struct SourceReport: Sendable, Hashable, Codable {
         self.isProtected = isProtected
         self.scan = scan
         self.loudness = loudness
+        self.outline = outline
         self.silences = silences
         self.presets = presets
         self.points = points

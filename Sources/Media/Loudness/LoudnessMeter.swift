@@ -10,11 +10,14 @@ public final class LoudnessMeter {
     private let levels: LevelMeter
 
     /// A meter for sound of this rate and these channels; the sample format does not matter.
-    public init(shape: SampleShape) throws {
+    public convenience init(shape: SampleShape) throws { try self.init(shape: shape, outlining: false) }
+
+    /// The same, which with `outlining` also collects the outline of the sound.
+    package init(shape: SampleShape, outlining: Bool) throws {
         var target = shape
         target.format = .f32
         converter = try FormatConverter(to: target)
-        levels = try LevelMeter(target)
+        levels = try LevelMeter(target, outlining: outlining)
     }
 
     /// Adds the samples of `block`, which keeps its memory.
@@ -24,6 +27,9 @@ public final class LoudnessMeter {
 
     /// The figures for everything that was added. Add nothing afterwards.
     public func finish() throws -> LoudnessReport { try finishTrack().report }
+
+    /// The outline of everything that was added, once it is finished; `nil` if none was collected.
+    package var outline: SoundOutline? { levels.outline }
 
     /// The same figures, and what the sound contributes to the loudness of an album.
     public func finishTrack() throws -> TrackMeasure {
@@ -42,8 +48,10 @@ private final class LevelMeter {
     private var place = 0
     private var stepsDone = 0
     private var windows = LoudnessWindows()
+    private var outlineMeter: OutlineMeter?
 
-    init(_ shape: SampleShape) throws {
+    init(_ shape: SampleShape, outlining: Bool) throws {
+        if outlining { outlineMeter = OutlineMeter() }
         state = try EBUR128State.open(rate: shape.sampleRateHz, layout: shape.layout)
         channelCount = shape.channelCount
         blockFrames = max(1, (shape.sampleRateHz + 5) / 10)
@@ -60,7 +68,10 @@ private final class LevelMeter {
             var done = 0
             while done < frames {
                 let count = min(frames - done, stepEnd - place)
-                if count > 0 { try state.add(samples + done * channelCount, frames: count) }
+                if count > 0 {
+                    try state.add(samples + done * channelCount, frames: count)
+                    outlineMeter?.add(samples + done * channelCount, count: count * channelCount)
+                }
                 done += count
                 place += count
                 if place == stepEnd { try finishStep() }
@@ -70,11 +81,14 @@ private final class LevelMeter {
 
     private func finishStep() throws {
         windows.add(step: try state.energy(ofLast: 1_000 / LoudnessWindows.stepsPerSecond))
+        outlineMeter?.endStep(momentary: windows.momentaryEnergy)
         stepsDone += 1
         guard stepsDone == stepsPerBlock else { return }
         windows.add(block: try state.energy(ofLast: 1_000 / LoudnessWindows.blocksPerSecond))
         (place, stepsDone) = (0, 0)
     }
+
+    var outline: SoundOutline? { outlineMeter?.outline }
 
     func album(truePeakDBTP: Double?) -> AlbumMeasure {
         windows.isBroken ? AlbumMeasure() : windows.album(truePeakDBTP: truePeakDBTP)

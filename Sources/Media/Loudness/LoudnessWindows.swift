@@ -10,6 +10,8 @@ struct LoudnessWindows {
     private var stepCount = 0
     private var blocks = [Double](repeating: 0, count: 3 * blocksPerSecond)
     private var blockCount = 0
+    /// The mean energy of the last 400 ms.
+    private(set) var momentaryEnergy = 0.0
     private var momentaryMax = 0.0
     private var shortTermMax = 0.0
     private var momentary = LoudnessHistogram()
@@ -21,7 +23,8 @@ struct LoudnessWindows {
     mutating func add(step energy: Double) {
         steps[stepCount % steps.count] = energy
         stepCount += 1
-        momentaryMax = max(momentaryMax, mean(of: 40))
+        momentaryEnergy = mean(of: 40)
+        momentaryMax = max(momentaryMax, momentaryEnergy)
         shortTermMax = max(shortTermMax, mean(of: steps.count))
     }
 

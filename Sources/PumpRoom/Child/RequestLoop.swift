@@ -273,6 +273,7 @@ final class RequestLoop: Sendable {
                         source,
                         scanning: options.scans,
                         measuring: options.measuresLoudness,
+                        outlining: options.outlinesSound,
                         digesting: options.digestsSound,
                         finding: options.silence,
                         marking: options.points,

@@ -30,13 +30,15 @@ public struct SourceProbe: Sendable {
     public func stop() { signal.stop() }
 
     /// Describes the container. With `scanning`, decodes the main track to its end as well; with `measuring`, does the
-    /// same and measures its loudness; with `digesting`, does the same and computes the digest of its sound; with `finding`,
-    /// does the same and finds silence of that kind; with `marking`, does the same and finds the points by these rules;
-    /// with `fitting`, adds what each preset would make of that track.
+    /// same and measures its loudness; with `outlining`, does the same and collects the outline of its sound; with
+    /// `digesting`, does the same and computes the digest of its sound; with `finding`, does the same and finds silence of
+    /// that kind; with `marking`, does the same and finds the points by these rules; with `fitting`, adds what each preset
+    /// would make of that track.
     public func describe(
         _ descriptor: Int32,
         scanning: Bool = false,
         measuring: Bool = false,
+        outlining: Bool = false,
         digesting: Bool = false,
         finding silence: SilenceTrim? = nil,
         marking points: PointRules? = nil,
@@ -45,12 +47,12 @@ public struct SourceProbe: Sendable {
     ) throws(Failure) -> SourceReport {
         do {
             let cpuAtStart = BudgetWatch.now()
-            let decodes = scanning || measuring || digesting || silence != nil || points != nil
+            let decodes = scanning || measuring || outlining || digesting || silence != nil || points != nil
             let reader = try open(descriptor, damage: decodes ? .conceal : .strict, digesting: digesting)
             var description = SourceReport(reader.description)
             if fitting { description.presets = Converter.presets(for: try reader.track()).map(PresetFit.init) }
             if decodes, !description.isProtected {
-                try scan(reader, measuring, silence, points, since: cpuAtStart, into: &description, report)
+                try scan(reader, measuring, outlining, silence, points, since: cpuAtStart, into: &description, report)
             }
             return description
         } catch {
@@ -75,6 +77,7 @@ public struct SourceProbe: Sendable {
     private func scan(
         _ reader: Reader,
         _ measuring: Bool,
+        _ outlining: Bool,
         _ silence: SilenceTrim?,
         _ rules: PointRules?,
         since cpuAtStart: Duration,
@@ -92,8 +95,8 @@ public struct SourceProbe: Sendable {
         while try output.next(into: &block) {
             try watch.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
             points?.add(block)
-            if measuring, let shape = block.shape, block.frameCount > 0 {
-                let used = try meter ?? LoudnessMeter(shape: shape)
+            if measuring || outlining, let shape = block.shape, block.frameCount > 0 {
+                let used = try meter ?? LoudnessMeter(shape: shape, outlining: outlining)
                 meter = used
                 try used.add(&block)
             }
@@ -113,7 +116,9 @@ public struct SourceProbe: Sendable {
             damage: DamageReport(output.damage),
             sound: output.finishSoundDigest()
         )
-        if measuring { description.loudness = try meter?.finish().rounded ?? LoudnessReport() }
+        let loudness = try meter?.finish().rounded ?? LoudnessReport()
+        if measuring { description.loudness = loudness }
+        if outlining { description.outline = meter?.outline ?? SoundOutline() }
         description.silences = finder?.middles
         description.points = points?.finish(reader, track, damage: output.damage)
     }

@@ -436,6 +436,7 @@ extension SourceReport {
             && (!options.digestsSound || isProtected || scan != nil)
             && (loudness != nil) == (options.measuresLoudness && !isProtected)
             && (points != nil) == (options.points != nil && !isProtected)
+            && (outline != nil) == (options.outlinesSound && !isProtected)
     }
 }
 

@@ -81,6 +81,8 @@ public struct ProbeOptions: Sendable, Codable {
     public var scans: Bool
     /// Whether to measure the loudness of the main track, which decodes it to its end, too.
     public var measuresLoudness: Bool
+    /// Whether to collect the outline of the main track's sound, which decodes it to its end, too.
+    public var outlinesSound: Bool
     /// Whether to compute the digest of the main track's sound, which decodes it to its end, too.
     public var digestsSound: Bool
     /// The silence to find between the sounds of the main track, which decodes it to its end, too; `nil` for none.
@@ -97,6 +99,7 @@ public struct ProbeOptions: Sendable, Codable {
         raw: Recipe.RawDescription? = nil,
         scans: Bool = false,
         measuresLoudness: Bool = false,
+        outlinesSound: Bool = false,
         digestsSound: Bool = false,
         silence: SilenceTrim? = nil,
         points: PointRules? = nil,
@@ -107,6 +110,7 @@ public struct ProbeOptions: Sendable, Codable {
         self.raw = raw
         self.scans = scans
         self.measuresLoudness = measuresLoudness
+        self.outlinesSound = outlinesSound
         self.digestsSound = digestsSound
         self.silence = silence
         self.points = points

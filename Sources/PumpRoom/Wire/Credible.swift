@@ -47,7 +47,7 @@ extension SourceReport {
     /// Whether a real file can have this report, in a job with these bounds.
     func isCredible(within bounds: JobBounds) -> Bool {
         tracks.allSatisfy(\.isCredible) && (scan?.isCredible(within: bounds) ?? true) && (loudness?.isCredible ?? true)
-            && (silences ?? []).allSatisfy { FigureBound.holds(frames: $0) && $0 > 0 }
+            && (outline?.isCredible ?? true) && (silences ?? []).allSatisfy { FigureBound.holds(frames: $0) && $0 > 0 }
             && zip(silences ?? [], (silences ?? []).dropFirst()).allSatisfy(<)
             && (points?.isCredible(within: bounds) ?? true)
             && (cover.map { cover in
@@ -82,6 +82,17 @@ extension SourcePoint {
             && channels.allSatisfy { (1...Bound.channels).contains($0) }
             && (value ?? 0).magnitude <= Double(FigureBound.count)
             && (text.map { $0.utf8.count <= Bound.name && $0 == $0.plain } ?? true)
+    }
+}
+
+extension SoundOutline {
+    /// Whether its lists belong together, and have values that a sound can have.
+    fileprivate var isCredible: Bool {
+        guard lowest.count <= Self.mostParts, highest.count == lowest.count, momentaryLUFS.count == lowest.count,
+            secondsPerPart > 0, secondsPerPart * Double(lowest.count) <= 2 * FigureBound.seconds
+        else { return false }
+        return zip(lowest, highest).allSatisfy { $0 <= $1 && max(-$0, $1) <= FigureBound.decibels }
+            && momentaryLUFS.allSatisfy { abs($0 ?? 0) <= FigureBound.decibels }
     }
 }
 

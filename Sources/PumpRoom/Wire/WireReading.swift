@@ -74,6 +74,7 @@ package enum WireReading {
             nameHint: "a.wav",
             scans: true,
             measuresLoudness: true,
+            outlinesSound: true,
             digestsSound: true,
             silence: SilenceTrim(
                 threshold: Gain(decibels: -60) ?? .silence,

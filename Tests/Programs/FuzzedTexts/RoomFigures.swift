@@ -131,6 +131,12 @@ package enum RoomFigures {
                 )
             ),
             loudness: loudness,
+            outline: SoundOutline(
+                secondsPerPart: 0.5,
+                lowest: [-0.5, 0],
+                highest: [0.5, 0],
+                momentaryLUFS: [-23.1, nil]
+            ),
             silences: [1_000, 2_500],
             presets: [
                 PresetFit(

@@ -13,6 +13,7 @@ import Testing
         nameHint: "clip.wav",
         scans: true,
         measuresLoudness: true,
+        outlinesSound: true,
         digestsSound: true
     )
 
@@ -21,7 +22,7 @@ import Testing
     private func honest() throws -> SourceReport {
         let file = try OpenFile.reading(bench.clip)
         let probe = SourceProbe(nameHint: "clip.wav")
-        return try probe.describe(file.descriptor, scanning: true, measuring: true, digesting: true)
+        return try probe.describe(file.descriptor, scanning: true, measuring: true, outlining: true, digesting: true)
     }
 
     @Test func roomScansWithinItsLock() async throws {
@@ -34,6 +35,7 @@ import Testing
         let here = try honest()
         #expect(report == here)
         #expect(report.scan?.sound?.form == "s16le" && report.scan?.frames == 4_000 && report.loudness != nil)
+        #expect(report.outline?.lowest.isEmpty == false)
         await slot.close()
     }
 
@@ -53,6 +55,7 @@ import Testing
         case negativePlace, tooManyPlaces, unknownCode, fewerPlacesThanListed, loudnessInTheScan, noScan
         case tooLongAtItsRate, tooManyLostFrames, decoderWithoutDamage, damageWithoutDecoder, codeOfTheLedger
         case noLoudness, loudnessUnasked
+        case noOutline, outlineUnasked, unevenOutline, reversedOutline, loudOutline, longOutline, endlessOutline
     }
 
     private func report(_ lie: Lie) throws -> SourceReport {
@@ -91,7 +94,19 @@ import Testing
         case .damageWithoutDecoder: report.scan?.sound?.decoder = nil
         case .codeOfTheLedger: report.scan?.damage = damaged { $0.code = FailureCode.bitRot.rawValue }
         case .noLoudness: report.loudness = nil
-        case .loudnessUnasked: break
+        case .noOutline: report.outline = nil
+        case .unevenOutline: report.outline?.momentaryLUFS.append(-20)
+        case .reversedOutline: report.outline?.lowest[0] = 2
+        case .loudOutline: report.outline?.momentaryLUFS[0] = 1e9
+        case .longOutline:
+            let many = SoundOutline.mostParts + 1
+            report.outline = SoundOutline(
+                lowest: Array(repeating: 0, count: many),
+                highest: Array(repeating: 0, count: many),
+                momentaryLUFS: Array(repeating: nil, count: many)
+            )
+        case .endlessOutline: report.outline?.secondsPerPart = 1e300
+        case .loudnessUnasked, .outlineUnasked: break
         }
         return report
     }
@@ -116,6 +131,7 @@ import Testing
         let file = try OpenFile.reading(bench.clip)
         var wishes = Self.wishes
         wishes.measuresLoudness = lie != .loudnessUnasked
+        wishes.outlinesSound = lie != .outlineUnasked
         wishes.limits = Recipe.Limits(decodedSeconds: 3_600, expansionRatio: 10)
         switch await slot.describe(file.descriptor, wishes) {
         case .done: #expect(lie == .none)
