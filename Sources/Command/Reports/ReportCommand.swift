@@ -55,7 +55,9 @@ enum ReportCommand {
             let preparation = try OutputFile.prepare(at: path, onConflict: invocation[ConvertCommand.onConflict])
             switch consume preparation {
             case .ready(let prepared): file = prepared
-            case .skipped: return .success
+            case .skipped:
+                console.warn("\(path.printable) already exists; skipped")
+                return .success
             }
         } catch {
             throw Refusal(message: error.failure.message, hint: error.hint)

@@ -181,7 +181,8 @@ struct ReportPageTests {
         progress.add(start.addingTimeInterval(-50_000), failed: false)
         let parts = progress.parts
         #expect(parts.count <= EndedOverTime.mostParts && parts.count > EndedOverTime.mostParts / 4)
-        #expect(parts.reduce(0) { $0 + $1.ended } == 10_001 && parts.reduce(0) { $0 + $1.failed } == 100)
+        let (ended, failed) = (parts.map(\.ended).reduce(0, +), parts.map(\.failed).reduce(0, +))
+        #expect(ended == 10_001 && failed == 100)
         #expect(progress.secondsPerPart == 2_048)
         let first = progress.startsAt?.timeIntervalSince(start) ?? 0
         #expect(first <= -50_000 && first > -50_000 - progress.secondsPerPart)
@@ -194,7 +195,8 @@ struct ReportPageTests {
         #expect(spread.files(at: -16) == 3 && spread.files(at: -23) == 1 && spread.files(at: -14) == 1)
         #expect(spread.medianLUFS == -16)
         #expect(spread.range == -70...10)
-        #expect(spread.range?.reduce(0) { $0 + spread.files(at: $1) } == 7)
+        let counted = (-70...10).map { spread.files(at: $0) }.reduce(0, +)
+        #expect(counted == 7)
         #expect(LevelSpread().medianLUFS == nil && LevelSpread().range == nil)
     }
 }
