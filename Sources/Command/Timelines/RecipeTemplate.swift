@@ -67,7 +67,8 @@ struct RecipeTemplate {
 
     // MARK: - submit
 
-    /// The recipe for a batch, with example locations for the source and the outputs.
+    /// The recipe for a batch, with example locations for the source and its outputs. `destinations` may have more, for outputs
+    /// that options add.
     func recipe(of example: String, to destinations: [String]) throws(UsageError) -> Recipe {
         guard placeholderCount > 0 else {
             throw UsageError(
@@ -77,7 +78,9 @@ struct RecipeTemplate {
         }
         var result = recipe
         result.fill(placeholderCount, with: example)
-        for (index, destination) in destinations.enumerated() { result.outputs[index].location = destination }
+        for (index, destination) in zip(result.outputs.indices, destinations) {
+            result.outputs[index].location = destination
+        }
         return result
     }
 }
