@@ -97,7 +97,7 @@ struct ConfigTests {
         let bare = try settings(environment: url)
         #expect(bare["schema"]?["value"] as? String == "sluice" && bare["schema"]?["origin"] as? String == "default")
         #expect(bare["on-conflict"]?["value"] as? String == "fail")
-        let commands = ["convert", "submit", "join", "mix", "split", "waveform", "wait"]
+        let commands = ["convert", "submit", "join", "mix", "split", "waveform", "wait", "report"]
         #expect(bare["on-conflict"]?["commands"] as? [String] == commands)
         #expect(bare["preset"]?["value"] == nil && bare["preset"]?["origin"] == nil)
         #expect(bare["color"]?["value"] as? String == "auto")
