@@ -1,27 +1,3 @@
-/// What takes the peaks of sound, window by window.
-protocol PeakStore: AnyObject {
-    /// The frames of the next window.
-    var framesPerPair: Int { get }
-
-    /// Called once, before the first window. `channelCount` is that of the peaks.
-    func begin(sampleRateHz: Int, channelCount: Int) throws
-    /// Takes one window: for each channel, the least sample and the greatest.
-    func add(_ window: [Int16]) throws
-}
-
-/// What looks at all samples of a sound for a picture or for data.
-protocol SoundAnalysis: AnyObject {
-    /// The channels that are shown.
-    var channelCount: Int { get }
-    /// Frames added so far.
-    var frames: Int64 { get }
-
-    /// All blocks have the same sample rate and the same channels.
-    func add(_ block: borrowing SampleBlock) throws
-    /// To be called once, at the end.
-    func finish() throws
-}
-
 /// Finds the least and the greatest sample of each window, with the arithmetic of audiowaveform: samples become 16-bit
 /// integers by truncation, floats with full scale at 32,767, and a mean of channels is truncated towards zero.
 final class PeakFinder: SoundAnalysis {

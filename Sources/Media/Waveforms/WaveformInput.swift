@@ -1,14 +1,4 @@
-public import Conversion
-
-/// What a waveform should be.
-public struct WaveformRequest: Sendable, Hashable {
-    public var kind: Recipe.Waveform.Kind
-    public var settings: Recipe.Waveform
-
-    public init(_ kind: Recipe.Waveform.Kind, _ settings: Recipe.Waveform = Recipe.Waveform()) {
-        (self.kind, self.settings) = (kind, settings)
-    }
-}
+import Conversion
 
 /// Takes the samples of a conversion and writes their peaks or their spectra.
 final class WaveformInput: SampleReceiver {
@@ -133,40 +123,5 @@ final class WaveformInput: SampleReceiver {
             }
             throw MediaError(error, .resampleFailed, at: .resample, "the waveform cannot be computed")
         }
-    }
-}
-
-/// Hands on blocks of any shape. If the rate or the channels change midway, the sound is converted to those of its
-/// beginning, so that all windows are equally long.
-private final class ShapedSound {
-    let shape: SampleShape
-    private let analysis: any SoundAnalysis
-    private var carrier: Carrier?
-
-    private final class Carrier {
-        var converter: FormatConverter
-
-        init(to shape: SampleShape) throws { converter = try FormatConverter(to: shape) }
-    }
-
-    init(_ shape: SampleShape, _ analysis: any SoundAnalysis) { (self.shape, self.analysis) = (shape, analysis) }
-
-    var channelCount: Int { analysis.channelCount }
-    var frames: Int64 { analysis.frames }
-
-    func add(_ block: inout SampleBlock) throws {
-        guard let other = block.shape else { return }
-        let fits = other.sampleRateHz == shape.sampleRateHz && other.channelCount == shape.channelCount
-        if fits, carrier == nil { return try analysis.add(block) }
-        var floats = shape
-        floats.format = .f32
-        let used = try carrier ?? Carrier(to: floats)
-        carrier = used
-        try used.converter.convert(&block) { try analysis.add($0) }
-    }
-
-    func finish() throws {
-        if let carrier { try carrier.converter.drain { try analysis.add($0) } }
-        try analysis.finish()
     }
 }
