@@ -256,6 +256,47 @@ import Testing
         }
     }
 
+    /// What follows a change in mid-stream is converted to the rate of the beginning: windows stay equally long.
+    @Test func changeOfTheRateLosesNoFrame() throws {
+        let path = folder.path("changed.dat")
+        let file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        try #require(file >= 0)
+        defer { close(file) }
+        let shape = SampleShape(format: .s16, sampleRateHz: 48_000, channelCount: 1, channelMask: 0)
+        let settings = Recipe.Waveform(samplesPerPixel: 1_000, bits: 16)
+        let input = try WaveformInput(WaveformRequest(.dat, settings), to: file, usual: shape)
+        for (rate, amplitude) in [(48_000, 0.5), (24_000, 0.25), (48_000, 0.125)] {
+            let second = Signal.tone(1_000, rate: rate, frames: rate, amplitude: amplitude)
+            try second.inBlocks(of: 1_024, as: .s16) { try input.append(&$0) }
+        }
+        let summary = try input.finish()
+        #expect(summary.plannedFrames == 144_000 && summary.frames == 144_000 && summary.report.length == 144)
+        let data = try Bytes.read(path)
+        try #require(data.count == 24 + 4 * 144)
+        // Without the windows at both ends of a second, in which a filter settles.
+        for (second, amplitude) in [0.5, 0.25, 0.125].enumerated() {
+            for window in 48 * second + 2..<48 * second + 46 {
+                let place = 24 + 4 * window + 2
+                let greatest = Int(data[place]) | Int(data[place + 1]) << 8
+                let level = Double(greatest) / 32_767
+                #expect(abs(level - amplitude) < 0.01, "\(window)")
+            }
+        }
+    }
+
+    @Test func framesThatAreNotAnalysedAreAFailure() throws {
+        let (one, two) = (
+            SampleShape(format: .s16, sampleRateHz: 8_000, channelCount: 1, channelMask: 0),
+            SampleShape(format: .s16, sampleRateHz: 8_000, channelCount: 2, channelMask: 0)
+        )
+        // A finder for stereo takes nothing of a mono sound.
+        let finder = try PeakFinder(of: two, splits: false, into: PeakOverview(capacity: 64))
+        let sound = ShapedSound(one, finder)
+        try Signal.tone(100, rate: 8_000, frames: 800).inBlocks(of: 400, as: .s16) { try sound.add(&$0) }
+        let error = try #require(throws: MediaError.self) { try sound.finish() }
+        #expect(error.code == .frameCountMismatch)
+    }
+
     @Test func copiedPacketsHaveNoWaveform() throws {
         let path = folder.path("in.wav")
         try WAVFile.write(pcm16(noise(1_000)), to: path)

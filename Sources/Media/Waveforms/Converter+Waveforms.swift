@@ -99,10 +99,9 @@ extension ResolvedFormat {
 }
 
 extension Writer.Summary {
-    /// A waveform shows all frames that it was given.
     fileprivate init(of summary: WaveformInput.Summary) {
         self.init(
-            plannedFrames: summary.frames,
+            plannedFrames: summary.plannedFrames,
             writtenFrames: summary.frames,
             decodedFrames: summary.frames,
             bytes: summary.bytes,

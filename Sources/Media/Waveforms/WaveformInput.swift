@@ -79,6 +79,8 @@ final class WaveformInput: SampleReceiver {
         let report: WaveformReport
         /// The samples that it shows.
         let shape: SampleShape
+        /// The frames that it must show for its input, and those that it shows.
+        let plannedFrames: Int64
         let frames: Int64
         let bytes: Int64
     }
@@ -110,7 +112,13 @@ final class WaveformInput: SampleReceiver {
                 (report.width, report.height) = (picture.width, picture.height)
                 report.spectrogram = settings.spectrogram
             }
-            return Summary(report: report, shape: sound.shape, frames: sound.frames, bytes: sink.size)
+            return Summary(
+                report: report,
+                shape: sound.shape,
+                plannedFrames: sound.plannedFrames,
+                frames: sound.frames,
+                bytes: sink.size
+            )
         }
     }
 
