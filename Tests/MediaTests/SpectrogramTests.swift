@@ -224,6 +224,17 @@ import Testing
         #expect(mel.map(\.text).prefix(7) == expected[...])
     }
 
+    /// Also in a tall picture of a low rate, in which smaller steps would have room.
+    @Test func labelsHaveOneDecimal() {
+        let tall = FrequencyRows(.linear, count: 2_100, sampleRateHz: 8_000).marks(distance: 18)
+        #expect(tall.map(\.text).prefix(4) == ["4 kHz", "3.9 kHz", "3.8 kHz", "3.7 kHz"])
+        #expect(tall.map(\.text).suffix(3) == ["200 Hz", "100 Hz", "0 Hz"])
+        let low = FrequencyRows(.linear, count: 240, sampleRateHz: 1_000).marks(distance: 18)
+        #expect(low.map(\.text).prefix(2) == ["500 Hz", "450 Hz"])
+        let odd = FrequencyRows(.mel, count: 264, sampleRateHz: 11_025).marks(distance: 18)
+        #expect(odd.first?.text == "5 kHz")
+    }
+
     @Test func overviewTakesMeans() {
         var overview = SpectrumOverview(rows: 2, capacity: 4, framesPerColumn: 16)
         for number in 0..<8 {

@@ -60,9 +60,9 @@ struct FrequencyRows: Sendable, Hashable {
         let steps = Double(frequencies - 1) / highest
         return (0..<count).map { row in
             let (low, high) = (frequency(at: Double(row + 1)) * steps, frequency(at: Double(row)) * steps)
-            // The end of a row belongs to the row above, except at the top.
+            // The end of a row belongs to the row above, and the highest frequency to the top, whatever the logarithm makes of it.
             let first = max(0, Int(low.rounded(.up)))
-            let last = min(frequencies - 1, row == 0 ? Int(high.rounded(.down)) : Int(high.rounded(.up)) - 1)
+            let last = row == 0 ? frequencies - 1 : min(frequencies - 1, Int(high.rounded(.up)) - 1)
             guard first > last else { return Band(first: first, last: last, share: 1) }
             let middle = min(max((low + high) / 2, 0), Double(frequencies - 1))
             let below = min(Int(middle), frequencies - 2)
@@ -87,7 +87,10 @@ struct FrequencyRows: Sendable, Hashable {
         }
         switch scale {
         case .linear:
-            let step = known.first { $0 / highest * Double(count) >= distance } ?? highest
+            // There is room for one decimal of a kilohertz.
+            let least: Double = highest < 1_000 ? 0 : 100
+            let rowsPerHertz = Double(count) / highest
+            let step = known.first { $0 >= least && $0 * rowsPerHertz >= distance } ?? highest
             let numbers = Int(highest / step)
             return (0...numbers).reversed().map { mark(of: Double($0) * step) }
         case .mel:
@@ -104,10 +107,6 @@ struct FrequencyRows: Sendable, Hashable {
     }
 
     private func mark(of frequency: Double) -> Mark {
-        let thousands = frequency / 1_000
-        let number = frequency < 1_000 ? frequency : thousands
-        let isWhole = number == number.rounded()
-        let digits = isWhole ? "\(Int(number))" : "\(Int(number)).\(Int((number * 10).rounded()) % 10)"
-        return Mark(place: place(of: frequency), text: "\(digits) \(frequency < 1_000 ? "Hz" : "kHz")")
+        Mark(place: place(of: frequency), text: Figures.hertz(Int(frequency.rounded())))
     }
 }
