@@ -81,6 +81,27 @@ import Testing
         #expect(error.path == path && error.reason.contains("allowed: mel, linear"))
     }
 
+    /// They are all in memory at once.
+    @Test func spectrogramsHaveALimitTogether() throws {
+        let settings = Recipe.Waveform(width: 3_840, height: 2_160, spectrogram: .mel)
+        let many: [Recipe.Output] = (1...5).map { .init(location: "\($0).png", waveform: settings) }
+        var recipe = try Recipe(json: Self.both)
+        recipe.outputs = Array(many.prefix(4))
+        try recipe.validate()
+        let error = try invalid { $0.outputs = many }
+        #expect(error.path == "recipe.outputs[4].waveform.width")
+        // As many of the usual size as a recipe may have outputs.
+        recipe.outputs = (1...Recipe.maximumOutputs).map { number in
+            Recipe.Output(location: "\(number).png", waveform: .init(spectrogram: .mel))
+        }
+        try recipe.validate()
+        // A waveform of that size is written row by row.
+        recipe.outputs = (1...5).map { number in
+            Recipe.Output(location: "\(number).png", waveform: .init(width: 16_384, height: 4_096))
+        }
+        try recipe.validate()
+    }
+
     @Test func piecesHaveNoWaveforms() throws {
         let error = try invalid { recipe in
             recipe.outputs[0].range = .whole

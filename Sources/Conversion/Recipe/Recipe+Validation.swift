@@ -19,7 +19,7 @@ extension Recipe {
         }
         try checkPieces()
         try checkOutputsTogether()
-        try checkWaveformsAlone()
+        try checkWaveformsTogether()
         let lists = [("recipe.tags", tags)] + outputs.enumerated().map { ("recipe.outputs[\($0)].tags", $1.tags) }
         for (path, tags) in lists where tags.keys.contains("") {
             throw RecipeError(.valueNotAllowed, at: path, "a tag must have a name")

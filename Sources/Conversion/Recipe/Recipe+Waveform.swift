@@ -57,6 +57,8 @@ extension Recipe {
         public static let usualSpectrogramHeight = 400
         /// The most pixels of a spectrogram, which are all in memory: 3840 by 2160.
         public static let spectrogramPixels = 3_840 * 2_160
+        /// The most pixels of all spectrograms of a recipe, which are in memory together.
+        public static let allSpectrogramPixels = 4 * spectrogramPixels
 
         /// The frames that each pair of a least and a greatest sample stands for; `nil` for `usualZoom`. For data only.
         public var samplesPerPixel: Int?
@@ -186,9 +188,19 @@ extension Recipe {
         }
     }
 
-    /// Checks a recipe whose outputs are all waveforms: they show a source as it is.
-    func checkWaveformsAlone() throws(RecipeError) {
-        guard soundOutputs.isEmpty, timeline != nil else { return }
-        throw RecipeError(.valueNotAllowed, at: "recipe.timeline", "needs an output with sound")
+    /// Checks all waveforms together.
+    func checkWaveformsTogether() throws(RecipeError) {
+        // Waveforms alone show a source as it is.
+        if soundOutputs.isEmpty, timeline != nil {
+            throw RecipeError(.valueNotAllowed, at: "recipe.timeline", "needs an output with sound")
+        }
+        var pixels = 0
+        for (index, output) in outputs.enumerated() {
+            guard let waveform = output.waveform, waveform.spectrogram != nil else { continue }
+            pixels += waveform.size.width * waveform.size.height
+            guard pixels > Waveform.allSpectrogramPixels else { continue }
+            let reason = "all spectrograms of a recipe have at most \(Waveform.allSpectrogramPixels) pixels together"
+            throw RecipeError(.valueNotAllowed, at: "recipe.outputs[\(index)].waveform.width", reason)
+        }
     }
 }

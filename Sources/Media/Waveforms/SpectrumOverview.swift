@@ -15,6 +15,8 @@ struct SpectrumOverview {
     init(rows: Int, capacity: Int, framesPerColumn: Int) {
         (self.rows, self.framesPerColumn) = (rows, framesPerColumn)
         self.capacity = max(2, capacity + capacity % 2)
+        // An array that grows takes up to three times as much while it moves.
+        powers.reserveCapacity(self.capacity * rows)
         sums = [Float](repeating: 0, count: rows)
     }
 
