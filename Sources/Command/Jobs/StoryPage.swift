@@ -64,8 +64,10 @@ struct StoryPage {
             lines.append(row("from", join([source.location.printable] + described(source) + [read])))
         }
         for (index, output) in recipe.outputs.enumerated() {
-            let report = index == 0 && output.waveform == nil ? story.attempts.last?.facts.report : nil
-            let format = output.waveform.map(WaveformWords.short) ?? report.map { FormatWords.short($0.format) }
+            let report = index == 0 ? story.attempts.last?.facts.report : nil
+            // If the sound was left alone, the report is that on a waveform, whose format says nothing about it.
+            let sound: ResolvedFormat? = report.flatMap { $0.waveform == nil ? $0.format : nil }
+            let format = output.waveform.map(WaveformWords.short) ?? sound.map { FormatWords.short($0) }
             let preset = output.preset ?? output.ownPreset.map { "\($0)" }
             let wish = [preset, format ?? output.format?.container.rawValue].compactMap { $0 }
             let words: [String?] = [output.range?.words, wish.joined(separator: ", "), tagWords(output.tags)]

@@ -32,7 +32,8 @@ struct SubmitWaveformTests {
         #expect(story.attempts.last?.facts.further.map { $0.waveform?.samplesPerPixel } == [512, nil])
         let page = try bench.run(["job", "1"]).checked().outputText
         #expect(page.contains("waveform, 512 frames for each peak"), "\(page)")
-        #expect(try submit("--wait").checked().outputText == "nothing to submit: 1 unchanged\n")
+        let again = try submit("--wait").checked().outputText
+        #expect(again == "batch 1  1 job\nnothing to submit: 1 unchanged\n", "\(again)")
         withExtendedLifetime(worker) {}
     }
 
@@ -50,6 +51,9 @@ struct SubmitWaveformTests {
         #expect(again.hasPrefix("batch 2  1 job: 1 missing again\n"), "\(again)")
         #expect(try file("waves/a.dat") == wave)
         #expect(try file("out/a.flac") == sound)
+        // The attempt reports on a waveform only, and the samples that it shows are not the format of the sound.
+        let page = try bench.run(["job", "2"]).checked().outputText
+        #expect(page.contains("out/a.flac") && !page.contains("pcm s16"), "\(page)")
         withExtendedLifetime(worker) {}
     }
 
