@@ -60,7 +60,7 @@ extension Converter {
     ) throws -> [Output] {
         try checkCount(formats, destinations)
         return try formats.indices.map { index in
-            try MediaError.ofOutput(index, of: formats.count) {
+            try MediaError.ofOutput(index, of: formats.count + request.waveforms.count) {
                 let (format, destination) = (formats[index], destinations[index])
                 let writer = try Writer(descriptor: destination, format: format, options: options(index, format))
                 return Output(writer: writer, destination: destination)
@@ -87,7 +87,7 @@ extension Converter {
     /// Finishes every output.
     func summaries(of outputs: [Output]) throws -> [Writer.Summary] {
         try outputs.enumerated().map { index, output in
-            try MediaError.ofOutput(index, of: outputs.count) { try output.writer.finish() }
+            try MediaError.ofOutput(index, of: outputs.count + request.waveforms.count) { try output.writer.finish() }
         }
     }
 
@@ -104,7 +104,7 @@ extension Converter {
         var before: Int64 = 0
         return try formats.indices.map { index in
             defer { before += summaries[index].decodedFrames }
-            return try MediaError.ofOutput(index, of: formats.count) {
+            return try MediaError.ofOutput(index, of: formats.count + request.waveforms.count) {
                 try finding(summaries[index], formats[index], destinations[index], cpuAtStart) {
                     report(before + $0, whole)
                 }

@@ -315,6 +315,25 @@ import Testing
         #expect(error.code == .recipeRefused)
     }
 
+    @Test(arguments: [0, 1]) func failureNamesTheOutput(broken: Int) throws {
+        let path = folder.path("in.wav")
+        try WAVFile.write(pcm16(noise(1_000)), to: path)
+        var request = Converter.Request(format: AudioFormat(container: .wav), nameHint: path)
+        request.waveforms = [WaveformRequest(.dat)]
+        let source = try OpenFile.reading(path)
+        // Nothing can be written into one of both.
+        let files: [Int32] = (0..<2).map { number in
+            let mode: Int32 = number == broken ? O_RDONLY : O_RDWR
+            return open(folder.path("out-\(number)"), mode | O_CREAT | O_CLOEXEC, 0o600)
+        }
+        defer { for file in files { close(file) } }
+        try #require(files.allSatisfy { $0 >= 0 })
+        let error = try #require(throws: MediaError.self) {
+            try Converter(request).run(from: [source.descriptor], to: files)
+        }
+        #expect(error.output == broken + 1)
+    }
+
     // MARK: Pictures
 
     @Test func pictureHasItsSizeAndALaneForEachChannel() throws {
