@@ -14,7 +14,7 @@ extension FuzzedText {
         case .rules: ["ro", "wo,create,ext=flac+mp3,mode=640", "rw", "ext=ogg,mode=600"]
         case .recipe:
             [
-                Self.wholeRecipe, Self.wholeTimeline,
+                Self.wholeRecipe, Self.wholeTimeline, Self.waveforms,
                 #"{"version":1,"sources":[{"location":"a"}],"outputs":[{"location":"b.wav"}]}"#,
             ]
         case .time: ["90", "12.25", "90s", "1500ms", "5:00", "1:02:03.5", "44100/44100", "-1/3~", "indefinite"]
@@ -102,7 +102,8 @@ extension FuzzedText {
 
     private static let fields = [
         "\"version\":", "\"sources\":", "\"outputs\":", "\"location\":", "\"ranges\":", "\"from\":", "\"to\":",
-        "\"format\":", "\"timeline\":", "\"tracks\":", "\"pieces\":", "\"source\":", "\"track\":", "\"silence\":",
+        "\"format\":", "\"timeline\":", "\"tracks\":", "\"pieces\":", "\"waveform\":", "\"source\":", "\"track\":",
+        "\"silence\":",
         "\"ramps\":", "\"fromGain\":", "\"toGain\":", "\"curve\":", "\"repeat\":", "\"repeatUntil\":", "\"reverse\":",
         "\"crossfade\":", "\"fadeIn\":", "\"trimSilence\":", "\"channels\":", "\"padTo\":", "\"limit\":",
         "\"loudness\":",
@@ -121,6 +122,12 @@ extension FuzzedText {
         "channels":"left","trimSilence":"-60dB/0.5s/end","fadeIn":"1/480"},{"silence":"5s"},{"track":"bed","crossfade":\#
         {"length":"1s","curve":"equalPower"},"repeatUntil":"1:00"}]},{"name":"bed","pieces":[{"source":"music","to":"0:20",\#
         "channels":[2,1],"reverse":true,"repeat":3,"gain":"-inf","fadeOut":{"length":"2s","curve":"linear"}}]}]}}
+        """#
+
+    private static let waveforms = #"""
+        {"version":4,"sources":[{"location":"a.wav"}],"outputs":[{"location":"b.wav"},{"location":"b.dat",\#
+        "waveform":{"samplesPerPixel":512,"bits":16,"splitsChannels":true}},{"location":"b.png",\#
+        "waveform":{"width":640,"height":120,"theme":"dark","spectrogram":"mel"}}]}
         """#
 
     private static let wholeRecipe = #"""

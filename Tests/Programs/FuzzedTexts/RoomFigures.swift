@@ -69,6 +69,15 @@ package enum RoomFigures {
                 limitedFrames: 10,
                 largestReductionDB: 1,
                 reachedLUFS: -16
+            ),
+            waveform: WaveformReport(
+                channelCount: 2,
+                length: 32,
+                samplesPerPixel: 256,
+                bits: 8,
+                width: 1_200,
+                height: 400,
+                spectrogram: .mel
             )
         )
     }
