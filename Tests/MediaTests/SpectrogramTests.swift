@@ -46,9 +46,13 @@ import Testing
         }
     }
 
-    private func draw(_ signal: Signal, _ settings: Recipe.Waveform) throws -> Drawn {
+    private func draw(
+        _ signal: Signal,
+        _ settings: Recipe.Waveform,
+        as format: PCM.SampleFormat = .s16
+    ) throws -> Drawn {
         let (path, picture, raw) = (folder.path("in.wav"), folder.path("out.png"), folder.path("out.raw"))
-        try WAVFile.write(signal.pcm(.s16), to: path)
+        try WAVFile.write(signal.pcm(format), to: path)
         var request = Converter.Request(format: AudioFormat(container: .raw), nameHint: path)
         request.drawsOnly = true
         request.waveforms = [WaveformRequest(.png, settings)]
@@ -252,15 +256,15 @@ import Testing
         samples[100] = .nan
         samples[200] = .infinity
         samples[300] = -1e30
-        let path = folder.path("wild.wav")
-        try WAVFile.write(Signal(rate: Self.rate, channels: [samples]).pcm(.f32), to: path)
-        var request = Converter.Request(format: AudioFormat(container: .raw), nameHint: path)
-        request.drawsOnly = true
-        request.waveforms = [WaveformRequest(.png, .init(width: 600, height: 300, spectrogram: .linear))]
-        let source = try OpenFile.reading(path)
-        let file = open(folder.path("wild.png"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        defer { close(file) }
-        _ = try Converter(request).run(from: source.descriptor, to: file)
-        #expect(try Bytes.size(of: folder.path("wild.png")) > 1_000)
+        let drawn = try draw(
+            Signal(rate: Self.rate, channels: [samples]),
+            .init(width: 600, height: 300, spectrogram: .linear),
+            as: .f32
+        )
+        // Behind them there is only the tone, at -6 dB of the strongest colour.
+        let loudest = drawn.loudestRow(236, in: 0..<264)
+        #expect(abs(loudest - row(of: 1_000, .linear, rows: 264)) <= 1)
+        #expect(abs(drawn.level(236, loudest) + 6) < 1.5, "\(drawn.level(236, loudest))")
+        #expect(drawn.place(236, row(of: 9_000, .linear, rows: 264)) == 0)
     }
 }

@@ -32,7 +32,7 @@ struct WaveformJobTests {
         try await worker.stopsWell()
     }
 
-    @Test func workersWithoutRecipesOfVersion4LeaveTheJob() async throws {
+    @Test func jobNeedsWorkersThatReadVersion4() async throws {
         let lab = try await WorkerLab()
         try lab.addSource()
         let jobs = try await lab.submit([Self.recipe()])
