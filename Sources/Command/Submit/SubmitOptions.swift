@@ -269,7 +269,7 @@ enum SubmitOptions {
             try further.settleExtension(format?.container, format?.codec)
             all.append(further)
         }
-        for wish in pictures(invocation) {
+        for wish in WaveformOptions.wishes(invocation) {
             var further = try OutputTemplate(wish.option, wish.text, roots)
             try further.settleExtension(nil, nil)
             all.append(further)
@@ -320,17 +320,13 @@ enum SubmitOptions {
         return recipe
     }
 
-    private static func pictures(_ invocation: Invocation) -> [WaveformWish] {
-        invocation.all(waveform) + invocation.all(spectrogram)
-    }
-
     /// Adds an output for each `--waveform` and `--spectrogram`, whose places come last.
     private static func addWaveforms(
         to recipe: inout Recipe,
         at places: [String],
         _ invocation: Invocation
     ) throws(UsageError) {
-        let wishes = pictures(invocation)
+        let wishes = WaveformOptions.wishes(invocation)
         try WaveformOptions.addOutputs(wishes, at: places.suffix(wishes.count), to: &recipe, invocation)
     }
 

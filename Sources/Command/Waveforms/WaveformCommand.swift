@@ -53,7 +53,7 @@ enum WaveformCommand {
         var (wishes, places): ([WaveformWish], [String]) = ([], [])
         if let output {
             guard let kind = Recipe.Waveform.Kind(ofLocation: output) else {
-                throw UsageError("\(output): the extension of a waveform is missing", hint: WaveformOptions.kindsHint)
+                throw UsageError("\(output) does not have the extension of a waveform", hint: WaveformOptions.kindsHint)
             }
             wishes.append(WaveformWish(kind: kind, text: output))
             places.append(output)

@@ -208,7 +208,7 @@ private struct JobOpening {
         return running.finish().sha256.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// `nil` if the output has no valid format; the room refuses it and reports the reasons.
+    /// `nil` if the output is a waveform, or has no valid format, which the room refuses with the reasons.
     private static func codec(of output: Recipe.Output) -> Codec? {
         do throws(RecipeError) { return try output.codec } catch { return nil }
     }

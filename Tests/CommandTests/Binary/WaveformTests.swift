@@ -118,7 +118,7 @@ import Testing
 
     @Test func misuseIsRefused() throws {
         let refusals: [(words: [String], message: String)] = [
-            (["waveform", "talk.wav", "talk.gif"], "the extension of a waveform is missing"),
+            (["waveform", "talk.wav", "talk.gif"], "talk.gif does not have the extension of a waveform"),
             (["waveform", "talk.wav", "talk.dat", "--theme", "dark"], "--theme is for pictures"),
             (["waveform", "talk.wav", "talk.svg", "--zoom", "512"], "--zoom is for .dat and .json"),
             (["waveform", "talk.wav", "talk.svg", "--picture-size", "8x8"], "must be a width and a height"),

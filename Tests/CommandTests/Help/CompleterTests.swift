@@ -13,8 +13,7 @@ struct CompleterTests {
         let all = [
             "convert", "probe", "up", "submit", "status", "watch", "errors", "retry", "doctor", "help", "join", "mix",
             "split", "waveform", "formats", "presets", "recipe", "wait", "jobs", "job", "batches", "export", "report",
-            "check",
-            "scan", "explain", "accept", "cancel", "prioritize", "changes", "worker", "coordinator", "workers",
+            "check", "scan", "explain", "accept", "cancel", "prioritize", "changes", "worker", "coordinator", "workers",
             "queues", "down", "config", "migrate", "metrics", "logins", "tokens", "tenants", "webhooks", "audit",
             "completion",
         ]
