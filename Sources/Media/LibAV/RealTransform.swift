@@ -36,8 +36,11 @@ final class RealTransform {
         var scale: Float = 1
         try check(av_tx_init(&context, &transform, AV_TX_FLOAT_RDFT, 0, Int32(size), &scale, 0), "av_tx_init")
         let bytes = MemoryLayout<Float>.size
-        guard let transform, let samples = av_mallocz(size * bytes), let values = av_mallocz((size + 2) * bytes) else {
+        let (first, second) = (av_mallocz(size * bytes), av_mallocz((size + 2) * bytes))
+        guard let transform, let samples = first, let values = second else {
             av_tx_uninit(&context)
+            av_free(first)
+            av_free(second)
             throw MediaError(.outOfMemory, at: .open, "no memory for the spectrum")
         }
         return RealTransform(
