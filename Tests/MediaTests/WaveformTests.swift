@@ -183,6 +183,17 @@ import Testing
         #expect(overview.framesPerPair == 256 && overview.peaks.values == peaks(samples, zoom: 256))
     }
 
+    /// A picture of any width shows very many channels in bounded memory.
+    @Test func overviewOfManyChannelsStaysSmall() throws {
+        let overview = PeakOverview(capacity: 131_072)
+        try overview.begin(sampleRateHz: 8_000, channelCount: 4_096)
+        let window = (0..<4_096).flatMap { channel -> [Int16] in [Int16(-channel), Int16(channel)] }
+        for _ in 0..<1_024 { try overview.add(window) }
+        #expect(overview.framesPerPair == 2 && overview.peaks.count == 512)
+        #expect(overview.peaks.least(511, channel: 4_095) == -4_095)
+        #expect(overview.peaks.greatest(511, channel: 4_095) == 4_095)
+    }
+
     // MARK: In the pass of a conversion
 
     @Test func conversionAndWaveformComeOfOnePass() throws {
