@@ -32,8 +32,8 @@ enum SubmitCommand {
                 + "size, and its own size and time have not changed since. Files whose outputs are missing or whose "
                 + "contents changed are submitted again; files whose jobs wait, run or failed are reported. --again "
                 + "submits all files.",
-            "With --also, each job writes further files from the same decoded sound. They are published together, and "
-                + "--on-conflict holds for each of them.",
+            "With --also, --waveform and --spectrogram, each job writes further files from the same decoded sound. They are "
+                + "published together, and --on-conflict holds for each of them.",
             "--split-at cuts each source into pieces, as \"sluice split\" does: in --to, {n} is the number of a piece, and "
                 + "{title} the title of its chapter. This machine looks at the sources to find the cuts, and decodes them "
                 + "for silence. A job makes up to \(Recipe.maximumPieces) pieces, from one decode, and publishes them together.",

@@ -224,7 +224,8 @@ struct SubmitPlan: Sendable {
             if let twice = item.destinations.first(where: { !own.insert($0).inserted }) {
                 let hint =
                     item.pieces.isEmpty
-                    ? "--to, --also and --waveform must differ" : "put {n}, the number of the piece, into --to"
+                    ? "--to, --also, --waveform and --spectrogram must differ"
+                    : "put {n}, the number of the piece, into --to"
                 throw UsageError("two outputs of a job would be \(twice)".printable, hint: hint)
             }
             guard isNew else { continue }
