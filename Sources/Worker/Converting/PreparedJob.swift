@@ -85,7 +85,7 @@ final class PreparedJob: Sendable {
         return open.areSourcesUnchanged
     }
 
-    /// The recipe with only the outputs that are written.
+    /// The recipe with only the outputs that are written; if these are waveforms, also with those that they show.
     func reduced(_ recipe: Recipe) -> Recipe { recipe.reduced(to: plan.indices.filter { plan[$0].isWritten }) }
 
     /// Closes the sources, gives up write access to the outputs, and describes each, including whether another process
