@@ -122,6 +122,26 @@ import Testing
         #expect(try numbers(made.bytes) == [-1, 0x1234, -1, 0])
     }
 
+    /// The header has 32 bits for the number of pairs; JSON has no such limit.
+    @Test func binaryDataHasNoMorePairsThanItCanCount() throws {
+        for isJSON in [false, true] {
+            let file = open(folder.path("many"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+            try #require(file >= 0)
+            defer { close(file) }
+            let sink = try ByteSink(descriptor: file)
+            let peaks = PeakFile(framesPerPair: 2, bits: 8, isJSON: isJSON, to: sink, mostWindows: 3)
+            try peaks.begin(sampleRateHz: 8_000, channelCount: 1)
+            for _ in 0..<3 { try peaks.add([-1, 1]) }
+            if isJSON {
+                try peaks.add([-1, 1])
+                #expect(peaks.length == 4)
+            } else {
+                let error = try #require(throws: MediaError.self) { try peaks.add([-1, 1]) }
+                #expect(error.code == .outputTooLarge && peaks.length == 3)
+            }
+        }
+    }
+
     @Test func soundWithoutFramesHasNoPeaks() throws {
         let made = try draw(pcm16([]), .dat, .init())
         let header: [UInt8] = [

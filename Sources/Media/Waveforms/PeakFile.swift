@@ -8,6 +8,8 @@ final class PeakFile: PeakStore {
     let framesPerPair: Int
     private let bits: Int
     private let isJSON: Bool
+    /// The windows that a `.dat` file can count.
+    private let mostWindows: Int64
     private let sink: ByteSink
     private var pending: [UInt8] = []
     /// Windows so far.
@@ -19,8 +21,9 @@ final class PeakFile: PeakStore {
     private static let lengthDigits = 19
     private static let pendingBytes = 16 * 1_024
 
-    init(framesPerPair: Int, bits: Int, isJSON: Bool, to sink: ByteSink) {
+    init(framesPerPair: Int, bits: Int, isJSON: Bool, to sink: ByteSink, mostWindows: Int64 = Int64(UInt32.max)) {
         (self.framesPerPair, self.bits, self.isJSON, self.sink) = (framesPerPair, bits, isJSON, sink)
+        self.mostWindows = mostWindows
     }
 
     func begin(sampleRateHz: Int, channelCount: Int) throws {
@@ -42,11 +45,11 @@ final class PeakFile: PeakStore {
     }
 
     func add(_ window: [Int16]) throws {
-        guard isJSON || length < UInt32.max else {
+        guard isJSON || length < mostWindows else {
             throw MediaError(
                 .outputTooLarge,
                 at: .write,
-                "a .dat file cannot count more than \(UInt32.max) pairs of peaks",
+                "a .dat file cannot count more than \(mostWindows) pairs of peaks",
                 hint: "take more frames for each pair, or JSON"
             )
         }
