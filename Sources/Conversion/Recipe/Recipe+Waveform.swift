@@ -1,8 +1,8 @@
 extension Recipe {
-    /// The peaks of the sound as the content of an output: data in the formats of the BBC's audiowaveform, or a picture. Or
+    /// What an output shows of the sound: its peaks, as data in the formats of the BBC's audiowaveform or as a picture, or
     /// its frequencies, as a picture.
     ///
-    /// The extension of the output's location says which: see `Kind`.
+    /// The extension of the output's location selects the kind of file.
     public struct Waveform: Sendable, Hashable, Encodable {
         /// The kind of file.
         public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -114,7 +114,7 @@ extension Recipe {
         return recipe
     }
 
-    /// Whether `count` destinations are enough for the outputs: one for each, or one for each waveform.
+    /// Whether `count` destinations fit the outputs: one for each, or one for each waveform and none for the others.
     public func fits(destinations count: Int) -> Bool {
         count > 0 && (count == outputs.count || count == outputs.count - soundOutputs.count)
     }

@@ -178,7 +178,7 @@ extension Recipe {
         public var tags: [String: String]
         /// The preset of users that `format` and the other fields were copied from. Nothing is looked up by it.
         public var ownPreset: PresetReference?
-        /// Set if the output holds the peaks of the sound instead of the sound. Such outputs come last.
+        /// Set if the output shows the peaks or the frequencies of the sound, and does not hold it. Such outputs come last.
         public var waveform: Waveform?
 
         /// With neither preset nor format, the extension of `location` decides everything.
@@ -202,7 +202,7 @@ extension Recipe {
             self.tags = tags
         }
 
-        /// The peaks of the sound.
+        /// An output that shows the sound.
         public init(location: String, waveform: Waveform, onConflict: ConflictPolicy = .fail) {
             self.init(location: location, onConflict: onConflict)
             self.waveform = waveform

@@ -1,4 +1,4 @@
-/// What an output holds that shows the peaks of the sound.
+/// What an output shows of the sound: its peaks or its frequencies.
 public struct WaveformReport: Sendable, Hashable, Codable {
     /// The channels that are shown: 1 if it is the mean of all.
     public var channelCount: Int
