@@ -14,6 +14,8 @@ final class SpectrumFinder: SoundAnalysis {
     /// What makes a power of 1 of a sine at full scale.
     private let unit: Float
     private let bands: [FrequencyRows.Band]
+    /// The samples of the block that is being read.
+    private var numbers = ChannelSamples()
     /// The samples of each channel that are still needed, and the frame of the first of them.
     private var samples: [[Float]]
     private var base: Int64
@@ -137,53 +139,28 @@ final class SpectrumFinder: SoundAnalysis {
         }
     }
 
-    // MARK: Samples as floats
-
     /// Adds the samples of a block, or the means of its channels.
     private func read(_ block: borrowing SampleBlock, _ count: Int) {
-        guard let format = block.shape?.format else { return }
         let place = samples[0].count
         for channel in samples.indices { samples[channel] += [Float](repeating: 0, count: count) }
         let share = channelCount < shape.channelCount ? 1 / Float(shape.channelCount) : 1
-        for channel in 0..<shape.channelCount {
-            block.withPlane(format.isPlanar ? channel : 0) { bytes in
-                let (first, step) = format.isPlanar ? (0, 1) : (channel, shape.channelCount)
-                let way = Way(first: first, step: step, target: channel, place: place, share: share)
-                switch format.interleaved {
-                case .u8: read(bytes.bindMemory(to: UInt8.self), way) { (Float($0) - 128) / 128 }
-                case .s16: read(bytes.bindMemory(to: Int16.self), way) { Float($0) / 32_768 }
-                case .s32: read(bytes.bindMemory(to: Int32.self), way) { Float($0) / 2_147_483_648 }
-                case .s64: read(bytes.bindMemory(to: Int64.self), way) { Float($0) / 9_223_372_036_854_775_808 }
-                case .f64: read(bytes.bindMemory(to: Double.self), way) { Self.bounded(Float($0)) }
-                default: read(bytes.bindMemory(to: Float.self), way) { Self.bounded($0) }
+        numbers.fill(from: block)
+        for (channel, source) in numbers.channels.enumerated() {
+            samples[channelCount == 1 ? 0 : channel].withUnsafeMutableBufferPointer { target in
+                source.withUnsafeBufferPointer { source in
+                    var index = 0
+                    while index < source.count {
+                        target[place &+ index] += Self.bounded(source[index]) * share
+                        index &+= 1
+                    }
                 }
-            }
-        }
-    }
-
-    private struct Way {
-        let first: Int
-        let step: Int
-        let target: Int
-        let place: Int
-        let share: Float
-    }
-
-    @inline(__always)
-    private func read<Sample>(_ source: UnsafeBufferPointer<Sample>, _ way: Way, _ level: (Sample) -> Float) {
-        samples[channelCount == 1 ? 0 : way.target].withUnsafeMutableBufferPointer { target in
-            var (index, place) = (way.first, way.place)
-            while index < source.count, place < target.count {
-                target[place] += level(source[index]) * way.share
-                index &+= way.step
-                place &+= 1
             }
         }
     }
 
     /// One sample that is not a number, or is enormous, would hide everything else in its window.
     @inline(__always)
-    private static func bounded(_ sample: Float) -> Float {
-        sample.isNaN ? 0 : min(max(sample, -16), 16)
+    private static func bounded(_ sample: Double) -> Float {
+        sample.isNaN ? 0 : Float(min(max(sample, -16), 16))
     }
 }
