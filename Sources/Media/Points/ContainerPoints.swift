@@ -66,7 +66,7 @@ extension Reader {
         let output = try samples(of: track)
         var finder = PointFinder(rules, track: track)
         var block = try SampleBlock()
-        while try output.next(into: &block) { finder.add(block) }
+        while try output.next(into: &block) { finder.add(block, filling: output.filling) }
         return finder.finish(self, track, damage: output.damage)
     }
 }

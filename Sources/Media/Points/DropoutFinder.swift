@@ -20,6 +20,12 @@ struct DropoutFinder {
         (self.level, self.lengths, self.edge, self.channel) = (level, lengths, edge, channel)
     }
 
+    /// Forgets the samples so far: those that come next do not follow them.
+    mutating func startOver() {
+        value = .nan
+        (soundBefore, lastSound, candidate) = (nil, nil, nil)
+    }
+
     mutating func add(_ samples: [Double], _ clock: BlockClock, to points: inout StatedPoints) {
         for index in samples.indices {
             let sample = samples[index]

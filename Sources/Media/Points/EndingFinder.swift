@@ -43,6 +43,12 @@ struct EndingFinder {
         }
     }
 
+    /// Leaves out what lies between the end of the samples so far and `place`.
+    mutating func pass(from end: Int64, to place: Int64) {
+        close(at: end)
+        start = max(start, place)
+    }
+
     private mutating func close(at end: Int64) {
         defer { (energy, values, start) = (0, 0, end) }
         guard values > 0 else { return }

@@ -37,11 +37,16 @@ package struct PointFinder {
         ending = EndingFinder(rate: rate, silence: level)
     }
 
-    /// Examines the next samples of the track, in any format and at any rate.
-    package mutating func add(_ block: borrowing SampleBlock) {
+    /// Examines the next samples of the track, in any format and at any rate. `filling` says what they stand for if they
+    /// are silence that the source does not have.
+    package mutating func add(_ block: borrowing SampleBlock, filling: TrackOutput.Filling? = nil) {
         guard let shape = block.shape, block.frameCount > 0, shape.channelCount > 0 else { return }
-        if shape != self.shape { begin(shape, at: block.position) }
         let clock = BlockClock(position: block.position, blockRate: shape.sampleRateHz, rate: rate)
+        // The format of such silence is made up.
+        if let filling { return pass(filling, to: clock.frame(block.frameCount)) }
+        // At another rate, a block may begin a fraction of a frame behind the last one.
+        if block.position > end + 1 { pass(.loss, to: block.position) }
+        if shape != self.shape { begin(shape, at: block.position) }
         end = max(end, clock.frame(block.frameCount))
         samples.fill(from: block)
         count(frames: block.frameCount)
@@ -57,6 +62,20 @@ package struct PointFinder {
         for index in pairs.indices {
             pairs[index].add(samples.channels[index], samples.channels[index + 1], clock, to: &stated)
         }
+    }
+
+    /// Goes on at `place`. The source has no sound between the end so far and there: runs of samples do not reach across.
+    private mutating func pass(_ filling: TrackOutput.Filling, to place: Int64) {
+        switch filling {
+        case .loss: silences.finish(&stated)
+        case .pause: silences.mark(end, upTo: place)
+        }
+        for index in channels.indices {
+            channels[index].clipping.finish(at: end, to: &stated)
+            channels[index].dropouts.startOver()
+        }
+        ending.pass(from: end, to: place)
+        end = max(end, place)
     }
 
     /// Counts the loud channels of each frame.
@@ -126,7 +145,6 @@ package struct PointFinder {
             }
         }
         var all = stated
-        all.leaveOut(concealedBy: damage)
         for stretch in damage.stretches {
             let text = stretch.code.rawValue
             all.add(SourcePoint(.damage, at: stretch.start, frames: stretch.frames, text: text))
@@ -150,21 +168,6 @@ extension SampleShape {
 }
 
 extension StatedPoints {
-    /// Leaves out the silence that stands for lost sound: it is damage.
-    mutating func leaveOut(concealedBy damage: DamageAccount) {
-        guard !damage.isEmpty else { return }
-        keep { point in
-            guard point.kind == .silence || point.kind == .dropout else { return true }
-            return !damage.stretches.contains { lost in
-                let end = lost.start.addingSaturated(lost.frames)
-                // A few equal samples beside the gap belong to the same run.
-                return point.kind == .silence
-                    ? lost.start <= point.frame && end >= point.end
-                    : lost.start < point.end && end > point.frame
-            }
-        }
-    }
-
     /// The points in order. Those in several channels at one place become one, and those that the file states behind its
     /// end are only counted.
     func report(rate: Int, frames: Int64) -> PointReport {

@@ -20,6 +20,9 @@ struct SilenceRuns {
         }
     }
 
+    /// Adds frames that are silent.
+    mutating func mark(_ start: Int64, upTo end: Int64) { run.mark(start, upTo: end) }
+
     mutating func finish(_ points: inout StatedPoints) {
         guard let found = run.finish() else { return }
         points.add(SourcePoint(.silence, at: found.lowerBound, frames: Int64(found.count)))

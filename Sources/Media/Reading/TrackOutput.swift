@@ -36,6 +36,8 @@ public final class TrackOutput {
     var journal = DamageJournal()
     private var lastShape: SampleShape?
     private var lastFrameCount = 0
+    /// What the last block stands for, if it is silence that the source does not have; `nil` for its sound.
+    package private(set) var filling: Filling?
     /// The block in which a range ended, kept for a next range that begins in it.
     private var held: SampleBlock
     private var servesHeld = false
@@ -52,6 +54,14 @@ public final class TrackOutput {
     private let sound: SoundDigester?
 
     enum Phase { case decoding, draining, ended }
+
+    /// What silence stands for.
+    package enum Filling {
+        /// Sound that is lost.
+        case loss
+        /// Nothing: the time line of the track has a pause here.
+        case pause
+    }
 
     /// Longest block of silence that replaces damage.
     private static let silenceFrames: Int64 = 4096
@@ -114,6 +124,7 @@ public final class TrackOutput {
     /// The next call reuses the block's memory.
     public func next(into block: inout SampleBlock) throws -> Bool {
         while let range = cursor.current {
+            filling = nil
             if let frames = cursor.silenceLeft {
                 if frames > 0 { return try fillPause(&block, frames) }
                 try take(cursor.advance(at: clock.place))
@@ -378,6 +389,7 @@ public final class TrackOutput {
         try fill(&block, frames)
         block.position = clock.place
         clock.giveSilence(frames)
+        filling = .loss
     }
 
     /// Fills `block` with some of the silence that the time line of the track has here.
@@ -386,6 +398,7 @@ public final class TrackOutput {
         try fill(&block, frames)
         block.position = cursor.giveSilence(frames)
         deliveredFrames += frames
+        filling = .pause
         return true
     }
 

@@ -94,7 +94,7 @@ public struct SourceProbe: Sendable {
         var nextReport: Int64 = 0
         while try output.next(into: &block) {
             try watch.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
-            points?.add(block)
+            points?.add(block, filling: output.filling)
             if measuring || outlining, let shape = block.shape, block.frameCount > 0 {
                 let used = try meter ?? LoudnessMeter(shape: shape, outlining: outlining)
                 meter = used

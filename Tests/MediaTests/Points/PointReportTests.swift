@@ -119,6 +119,60 @@ import Testing
         #expect(Converted.code { _ = try report(path) } == .truncated)
     }
 
+    /// FLAC of one channel of noise, in which the samples of some blocks are overwritten, so that their checksums are wrong.
+    private func flac(_ rates: [Int], blocks: Int, of frames: Int, isLost: (Int) -> Bool) throws -> String {
+        var file = FLACFile(rate: rates[0], channels: 1, bits: 16, frames: 0, blockFrames: frames)
+        var lost: [Int] = []
+        for number in 0..<rates.count * blocks {
+            let rate = rates[number / blocks]
+            if isLost(number) { lost.append(file.bytes.count + 40) }
+            let noise = Signal.noise(seed: UInt64(number), rate: rate, frames: frames, amplitude: 0.2)
+            file.append(noise.integers(bits: 16), rate: rate, bits: 16)
+        }
+        var bytes = file.bytes
+        for place in lost { bytes.replaceSubrange(place..<place + 100, with: [UInt8](repeating: 0, count: 100)) }
+        let path = folder.path("lost.flac")
+        try Bytes.write(bytes, to: path)
+        return path
+    }
+
+    /// More places than an account of damage lists. Each is as short as a dropout.
+    @Test func lostSoundIsNoDropoutAlsoWhereItIsNotListed() throws {
+        let path = try flac([Self.rate], blocks: 330, of: 256) { $0 % 3 == 1 }
+        let report = try report(path, damage: .conceal)
+        let found = report.points.filter { ![.soundStart, .soundEnd, .ending].contains($0.kind) }
+        let expected = (0..<100).map { number -> SourcePoint in
+            SourcePoint(.damage, at: Int64(256 + 768 * number), frames: 256, text: "corrupt_stream")
+        }
+        #expect(found == expected)
+        #expect(report.frames == 330 * 256)
+    }
+
+    /// The silence in place of lost sound has the rate with which the track began.
+    @Test func lostSoundIsNoChangeOfFormat() throws {
+        let path = try flac([44_100, 22_050], blocks: 10, of: 1_000) { $0 == 15 }
+        let points = try report(path, damage: .conceal).points.filter { [.damage, .formatChange].contains($0.kind) }
+        let expected = [
+            SourcePoint(.formatChange, at: 10_000, text: "44.1 kHz mono to 22.05 kHz mono"),
+            SourcePoint(.damage, at: 20_000, frames: 2_000, text: "corrupt_stream"),
+        ]
+        #expect(points == expected)
+    }
+
+    @Test func pauseOfAnEditListIsSilenceAndNoDropout() throws {
+        let path = folder.path("a.m4a")
+        let noise = Signal.noise(seed: 7, rate: 44_100, frames: 200_000, channels: 2, amplitude: 0.2)
+        try FFmpeg.encode(noise.pcm(.s16), to: path, ["-c:a", "alac"])
+        typealias Edit = MP4Bytes.Edit
+        let edits = [
+            Edit(length: 50_000, start: 100_000), Edit(length: 1_000, start: -1), Edit(length: 50_000, start: 1_000),
+            Edit(length: 40_000, start: -1), Edit(length: 50_000, start: 100_000),
+        ]
+        try MP4Bytes.setEdits(path, movieTimescale: 44_100, edits)
+        let points = try report(path).points.filter { [.silence, .dropout].contains($0.kind) }
+        #expect(points == [SourcePoint(.silence, at: 101_000, frames: 40_000)])
+    }
+
     @Test func changeOfFormatIsAPoint() throws {
         let path = folder.path("a.mp2")
         var joined: [UInt8] = []
