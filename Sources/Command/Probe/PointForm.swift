@@ -128,11 +128,12 @@ struct PointPage {
     /// What the table does not list.
     private var rest: [String] {
         let more = report.found.sorted { $0.key < $1.key }.map { kind, count in
-            let listed = report.points.reduce(0) { $0 + ($1.kind.rawValue == kind ? 1 : 0) }
-            return "\(Figures.grouped(count)) points \(kind) were found, of which \(Figures.grouped(listed)) are listed"
+            let listed = report.points.count { $0.kind.rawValue == kind }
+            let words = SourcePoint.Kind(rawValue: kind)?.words ?? kind
+            return "points of the kind \(words): \(Figures.grouped(count)) found, \(Figures.grouped(listed)) listed"
         }
         guard report.outside > 0 else { return more }
-        return more + ["\(Figures.subject(report.outside, "mark")) behind the end of the sound, and not listed"]
+        return more + ["\(Figures.subject(report.outside, "mark")) outside the sound and not listed"]
     }
 
     private func line(_ word: String, _ place: PointAnswers.Place?) -> String {

@@ -13,7 +13,7 @@ public struct PointReport: Sendable, Hashable, Codable {
     public var points: [SourcePoint]
     /// The kinds of which more were found than are listed, by their words, and how many were found.
     public var found: [String: Int64]
-    /// The marks that the file states behind the end of its sound, which are not listed.
+    /// The marks that the file states outside its sound, which are not listed.
     public var outside: Int64
 
     /// `points` must be in order.

@@ -187,7 +187,8 @@ extension StatedPoints {
             var key = point
             (key.channels, key.value) = ([], nil)
             if let place = places[key] {
-                inside[place].channels += point.channels
+                // A finder tells of a point when the next one begins, which may be later in the first channel.
+                inside[place].channels = (inside[place].channels + point.channels).sorted()
                 inside[place].value = point.value.map { $0 + (inside[place].value ?? 0) }
             } else {
                 places[key] = inside.count
@@ -195,7 +196,8 @@ extension StatedPoints {
             }
         }
         var found: [String: Int64] = [:]
-        for (kind, count) in counts where count > Int64(PointReport.mostOfKind) { found[kind.rawValue] = count }
+        let kept: [SourcePoint.Kind: Int64] = points.reduce(into: [:]) { $0[$1.kind, default: 0] += 1 }
+        for (kind, count) in counts where count > kept[kind, default: 0] { found[kind.rawValue] = count }
         return PointReport(
             sampleRateHz: rate,
             frames: frames,

@@ -68,8 +68,12 @@ extension PointReport {
             (0...FigureBound.count).contains(outside), points.count <= Self.most,
             zip(points, points.dropFirst()).allSatisfy({ $0.frame <= $1.frame })
         else { return false }
-        let counts = (Int64(Self.mostOfKind) + 1)...FigureBound.count
-        return found.allSatisfy { SourcePoint.Kind(rawValue: $0.key) != nil && counts.contains($0.value) }
+        let listed: [String: Int64] = points.reduce(into: [:]) { $0[$1.kind.rawValue, default: 0] += 1 }
+        let isMore = { (kind: String, count: Int64) -> Bool in
+            SourcePoint.Kind(rawValue: kind) != nil && count > listed[kind, default: 0] && count <= FigureBound.count
+        }
+        guard listed.values.allSatisfy({ $0 <= Int64(Self.mostOfKind) }) else { return false }
+        return found.allSatisfy { isMore($0.key, $0.value) }
             && points.allSatisfy { (0...frames).contains($0.frame) && (0...(frames - $0.frame)).contains($0.frames) }
             && points.allSatisfy(\.isCredible)
     }

@@ -100,6 +100,20 @@ import Testing
         #expect(report.points.isEmpty && report.frames == 0)
     }
 
+    /// The finder of the second channel tells of the common run first, because another one follows.
+    @Test func commonRunsNameTheirChannelsInOrder() throws {
+        let path = folder.path("a.wav")
+        var channels = Self.signal.channels.map { Array($0[4_000..<12_000]) }
+        for frame in 100..<104 { (channels[0][frame], channels[1][frame]) = (1, 1) }
+        for frame in 5_000..<5_004 { channels[1][frame] = 1 }
+        try WAVFile.write(Signal(rate: Self.rate, channels: channels).pcm(.s16), to: path)
+        let expected = [
+            SourcePoint(.clipping, at: 100, frames: 4, channels: [1, 2], value: 8),
+            SourcePoint(.clipping, at: 5_000, frames: 4, channels: [2], value: 4),
+        ]
+        #expect(try report(path).points.filter { $0.kind == .clipping } == expected)
+    }
+
     @Test func offsetOfAChannelIsItsMean() throws {
         let path = folder.path("a.wav")
         let pairs: [Double] = (0..<8_000).map { $0 % 2 == 0 ? 0.25 : -0.125 }
@@ -145,7 +159,7 @@ import Testing
             SourcePoint(.damage, at: Int64(256 + 768 * number), frames: 256, text: "corrupt_stream")
         }
         #expect(found == expected)
-        #expect(report.frames == 330 * 256)
+        #expect(report.frames == 330 * 256 && report.found == ["damage": 110])
     }
 
     /// The silence in place of lost sound has the rate with which the track began.

@@ -87,7 +87,7 @@ import Testing
         case .listedTwice: report.points?.points = points
         case .impossibleCount: report.points?.outside = -1
         case .unknownCount: report.points?.found = ["miracle": 5_000]
-        case .fewFound: report.points?.found = ["cue": 5]
+        case .fewFound: report.points?.found = ["cue": 1]
         case .noRate: report.points?.sampleRateHz = 0
         case .longerThanAnySource: report.points?.frames = 1 << 40
         }
