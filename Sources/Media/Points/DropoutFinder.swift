@@ -4,6 +4,7 @@ import Conversion
 /// is late.
 struct DropoutFinder {
     private let level: Double
+    private let limit: Double
     private let lengths: ClosedRange<Int64>
     private let edge: Int64
     private let channel: Int
@@ -15,9 +16,11 @@ struct DropoutFinder {
     /// A run behind which no sound has come yet.
     private var candidate: (start: Int64, end: Int64)?
 
-    /// A sample above `level` is sound, which must lie within `edge` frames of both ends of a run.
-    init(level: Double, lengths: ClosedRange<Int64>, edge: Int64, channel: Int) {
-        (self.level, self.lengths, self.edge, self.channel) = (level, lengths, edge, channel)
+    /// A sample above `level` is sound. At most `edge` frames may lie between it and both ends of a run. Samples of `limit`
+    /// or more, and of -`limit` or less, are clipped and no dropout.
+    init(level: Double, limit: Double, lengths: ClosedRange<Int64>, edge: Int64, channel: Int) {
+        (self.level, self.limit, self.lengths) = (level, limit, lengths)
+        (self.edge, self.channel) = (edge, channel)
     }
 
     /// Forgets the samples so far: those that come next do not follow them.
@@ -35,7 +38,7 @@ struct DropoutFinder {
                 continue
             }
             let frame = clock.frame(index)
-            if lengths.contains(frame - start), let soundBefore, start - soundBefore <= edge {
+            if lengths.contains(frame - start), abs(value) < limit, let soundBefore, start - soundBefore - 1 <= edge {
                 candidate = (start, frame)
             }
             (value, start, soundBefore) = (sample, frame, lastSound)

@@ -108,7 +108,13 @@ package struct PointFinder {
             ChannelFinders(
                 number: number,
                 clipping: ClippingFinder(limit: limit, fewest: rules.clippedSamples, gap: gap, channel: number),
-                dropouts: DropoutFinder(level: level, lengths: dropouts...longest, edge: edge, channel: number),
+                dropouts: DropoutFinder(
+                    level: level,
+                    limit: limit,
+                    lengths: dropouts...longest,
+                    edge: edge,
+                    channel: number
+                ),
                 silence: SilentChannelFinder(level: level, shortest: shortest, channel: number)
             )
         }

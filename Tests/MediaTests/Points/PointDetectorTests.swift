@@ -82,7 +82,7 @@ import Testing
     }
 
     private func dropouts(in samples: [Double], size: Int = 100_000) -> [SourcePoint] {
-        var finder = DropoutFinder(level: 0.001, lengths: 16...1_600, edge: 16, channel: 2)
+        var finder = DropoutFinder(level: 0.001, limit: 1, lengths: 16...1_600, edge: 16, channel: 2)
         var points = StatedPoints()
         feed(samples, by: size) { finder.add($0, $1, to: &points) }
         return points.points
@@ -113,6 +113,25 @@ import Testing
         Self.spread(0, over: 2_000..<2_150, in: &samples)
         for index in 2_150..<2_200 { samples[index] = index % 2 == 0 ? 0.0001 : 0.0002 }
         #expect(dropouts(in: samples).isEmpty)
+    }
+
+    @Test func clippedRunsAreNoDropouts() {
+        var samples = Self.sound(1_000)
+        Self.spread(1, over: 100..<150, in: &samples)
+        Self.spread(-1, over: 300..<350, in: &samples)
+        Self.spread(0.99, over: 500..<550, in: &samples)
+        #expect(dropouts(in: samples).map(\.frame) == [500])
+    }
+
+    /// Of 16 frames, but not of 17, between a run and the sound beside it.
+    @Test(arguments: [(16, 1), (17, 0)]) func soundIsAsCloseToBothEndsOfADropout(quiet: Int, count: Int) {
+        for isBefore in [true, false] {
+            var samples = Self.sound(1_000)
+            Self.spread(0, over: 400..<500, in: &samples)
+            let range = isBefore ? 400 - quiet..<400 : 500..<500 + quiet
+            for index in range { samples[index] = index % 2 == 0 ? 0.0001 : 0.0002 }
+            #expect(dropouts(in: samples).count == count, "quiet \(isBefore ? "before" : "behind")")
+        }
     }
 
     // MARK: Runs
