@@ -18,38 +18,52 @@ import Testing
 
     @Test func nextAndPreviousMeetEachPlaceOnce() {
         var (frame, met): (Int64, [Int64]) = (-1, [])
-        while let place = places.next(after: frame) {
+        while let place = places.next(after: frame).first {
             met.append(place.frame)
             frame = place.frame
         }
         #expect(met == [0, 100, 500, 700, 720, 900, 1_000])
         (frame, met) = (.max, [])
-        while let place = places.previous(before: frame) {
+        while let place = places.previous(before: frame).first {
             met.append(place.frame)
             frame = place.frame
         }
         #expect(met == [1_000, 900, 720, 700, 500, 100, 0])
     }
 
+    /// One chapter ends where the next one begins.
+    @Test func placeHasAllThatBeginsAndEndsThere() {
+        for both in [places.next(after: 100), places.previous(before: 700)] {
+            #expect(both.map(\.point.text) == ["One", "Two"])
+            #expect(both.map(\.isEnd) == [true, false])
+        }
+        let together = [SourcePoint(.soundStart, at: 5), SourcePoint(.cue, at: 5), SourcePoint(.loop, at: 5)]
+        let crowded = PointPlaces(PointReport(sampleRateHz: 8, frames: 9, points: together))
+        #expect(crowded.next(after: 4).map(\.point.kind) == [.soundStart, .cue, .loop])
+        #expect(crowded.next(after: 4, of: [.cue, .loop]).map(\.point.kind) == [.cue, .loop])
+        #expect(crowded.previous(before: 6, of: [.loop]).map(\.point.kind) == [.loop])
+        #expect(crowded.next(after: 5).isEmpty && crowded.previous(before: 5).isEmpty)
+    }
+
     @Test func timeBetweenTwoFramesIsBehindOneAndBeforeTheOther() {
         // 99.5 and 100.5 frames.
         let (early, late) = (MediaTime(value: 199, timescale: 2_000), MediaTime(value: 201, timescale: 2_000))
-        #expect(places.next(after: early)?.frame == 100)
-        #expect(places.next(after: late)?.frame == 500)
-        #expect(places.previous(before: late)?.frame == 100)
-        #expect(places.previous(before: early)?.frame == 0)
+        #expect(places.next(after: early).first?.frame == 100)
+        #expect(places.next(after: late).first?.frame == 500)
+        #expect(places.previous(before: late).first?.frame == 100)
+        #expect(places.previous(before: early).first?.frame == 0)
         let exact = MediaTime(value: 1, timescale: 10)
-        #expect(places.next(after: exact)?.frame == 500)
-        #expect(places.previous(before: exact)?.frame == 0)
-        #expect(places.next(after: MediaTime.indefinite) == nil)
+        #expect(places.next(after: exact).first?.frame == 500)
+        #expect(places.previous(before: exact).first?.frame == 0)
+        #expect(places.next(after: MediaTime.indefinite).isEmpty)
     }
 
     @Test func kindsThatAreNotWantedArePassedOver() {
-        #expect(places.next(after: 0, of: [.damage])?.frame == 700)
-        #expect(places.next(after: 700, of: [.damage])?.isEnd == true)
-        #expect(places.next(after: 720, of: [.damage]) == nil)
-        #expect(places.previous(before: 700, of: [.soundStart])?.frame == 100)
-        #expect(places.previous(before: 100, of: [.damage]) == nil)
+        #expect(places.next(after: 0, of: [.damage]).first?.frame == 700)
+        #expect(places.next(after: 700, of: [.damage]).first?.isEnd == true)
+        #expect(places.next(after: 720, of: [.damage]).isEmpty)
+        #expect(places.previous(before: 700, of: [.soundStart]).first?.frame == 100)
+        #expect(places.previous(before: 100, of: [.damage]).isEmpty)
     }
 
     @Test func pointsAreOrderedByTimeThenByKind() {

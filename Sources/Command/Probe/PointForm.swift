@@ -84,30 +84,27 @@ struct PointAnswers: Encodable {
         }
     }
 
-    var before: Place?
-    var after: Place?
+    /// All at one frame. Empty if there is no such place, `nil` if that was not asked for.
+    let before: [Place]?
+    let after: [Place]?
 
     /// `nil` if no time was asked for.
     init?(_ report: PointReport, before: MediaTime?, after: MediaTime?) {
         guard before != nil || after != nil else { return nil }
         let places = PointPlaces(report)
-        self.before = before.flatMap { places.previous(before: $0) }.map(Place.init)
-        self.after = after.flatMap { places.next(after: $0) }.map(Place.init)
+        self.before = before.map { places.previous(before: $0).map(Place.init) }
+        self.after = after.map { places.next(after: $0).map(Place.init) }
     }
 }
 
 /// The points of one file for people.
 struct PointPage {
     let report: PointReport
-    var answers: PointAnswers?
-    var asksBefore = false
-    var asksAfter = false
+    /// What to show instead of the table.
+    let answers: PointAnswers?
 
     func lines(for outlet: Outlet) -> [String] {
-        if asksBefore || asksAfter {
-            return (asksBefore ? [line("before", answers?.before)] : [])
-                + (asksAfter ? [line("after", answers?.after)] : [])
-        }
+        if let answers { return lines("before", answers.before) + lines("after", answers.after) }
         guard !report.points.isEmpty else { return ["no points"] + rest }
         var table = TextTable([
             .init(title: "TIME", isNumber: true), .init(title: "FRAME", isNumber: true),
@@ -136,11 +133,14 @@ struct PointPage {
         return more + ["\(Figures.subject(report.outside, "mark")) outside the sound and not listed"]
     }
 
-    private func line(_ word: String, _ place: PointAnswers.Place?) -> String {
-        guard let place else { return "\(word): nothing" }
-        let time = Self.milliseconds(report.time(of: place.frame))
-        let end = place.isEnd ? "end of " : ""
-        return "\(word): \(time) (frame \(Figures.grouped(place.frame))) \(end)\(place.point.label.printable)"
+    private func lines(_ word: String, _ places: [PointAnswers.Place]?) -> [String] {
+        guard let places else { return [] }
+        guard !places.isEmpty else { return ["\(word): nothing"] }
+        return places.map { place in
+            let time = Self.milliseconds(report.time(of: place.frame))
+            let end = place.isEnd ? "end of " : ""
+            return "\(word): \(time) (frame \(Figures.grouped(place.frame))) \(end)\(place.point.label.printable)"
+        }
     }
 
     /// Short ones in frames.

@@ -147,8 +147,7 @@ enum ProbeCommand {
                     let page = ProbePage(name: name, bytes: facts.bytes, report: facts.report)
                     try console.print(page.lines(for: console.data).joined(separator: "\n"))
                     guard let points = facts.report.points else { continue }
-                    var list = PointPage(report: points, answers: answers)
-                    (list.asksBefore, list.asksAfter) = (invocation[before] != nil, invocation[after] != nil)
+                    let list = PointPage(report: points, answers: answers)
                     try console.print(([""] + list.lines(for: console.data)).joined(separator: "\n"))
                 } else {
                     try show(facts.report, of: name, as: form, console)

@@ -40,7 +40,8 @@ public struct PointReport: Sendable, Hashable, Codable {
 
 /// Finds the next or the previous place from any time, as often as it is asked.
 ///
-/// It sorts the places once: where each point begins, and where each that lasts ends.
+/// It sorts the places once: where each point begins, and where each that lasts ends. At one frame, several points may
+/// begin and end.
 public struct PointPlaces: Sendable {
     public struct Place: Sendable, Hashable {
         public let frame: Int64
@@ -63,31 +64,40 @@ public struct PointPlaces: Sendable {
         }.map(\.element)
     }
 
-    /// The first place behind `time`, of these kinds; `nil` if none is left, or if `time` is no number.
-    public func next(after time: MediaTime, of kinds: Set<SourcePoint.Kind>? = nil) -> Place? {
+    /// All that begins or ends at the first frame behind `time` with points of these kinds. Empty if none is left, or if
+    /// `time` is no number.
+    public func next(after time: MediaTime, of kinds: Set<SourcePoint.Kind>? = nil) -> [Place] {
         // Of a time between two frames, the earlier one: the later lies behind it.
         guard let frame = time.frames(atRate: sampleRateHz, rounding: .towardNegativeInfinity)?.frames else {
-            return nil
+            return []
         }
         return next(after: frame, of: kinds)
     }
 
-    /// The last place before `time`, of these kinds; `nil` if there is none, or if `time` is no number.
-    public func previous(before time: MediaTime, of kinds: Set<SourcePoint.Kind>? = nil) -> Place? {
+    /// All that begins or ends at the last frame before `time` with points of these kinds. Empty if there is none, or if
+    /// `time` is no number.
+    public func previous(before time: MediaTime, of kinds: Set<SourcePoint.Kind>? = nil) -> [Place] {
         guard let frame = time.frames(atRate: sampleRateHz, rounding: .towardPositiveInfinity)?.frames else {
-            return nil
+            return []
         }
         return previous(before: frame, of: kinds)
     }
 
-    /// The first place behind `frame`.
-    public func next(after frame: Int64, of kinds: Set<SourcePoint.Kind>? = nil) -> Place? {
-        places[firstIndex { $0.frame > frame }...].first { kinds?.contains($0.point.kind) ?? true }
+    /// All that begins or ends at the first frame behind `frame` with points of these kinds.
+    public func next(after frame: Int64, of kinds: Set<SourcePoint.Kind>? = nil) -> [Place] {
+        let later = places[firstIndex { $0.frame > frame }...]
+        return all(at: later.first { $0.isOne(of: kinds) }?.frame, of: kinds)
     }
 
-    /// The last place before `frame`.
-    public func previous(before frame: Int64, of kinds: Set<SourcePoint.Kind>? = nil) -> Place? {
-        places[..<firstIndex { $0.frame >= frame }].last { kinds?.contains($0.point.kind) ?? true }
+    /// All that begins or ends at the last frame before `frame` with points of these kinds.
+    public func previous(before frame: Int64, of kinds: Set<SourcePoint.Kind>? = nil) -> [Place] {
+        let earlier = places[..<firstIndex { $0.frame >= frame }]
+        return all(at: earlier.last { $0.isOne(of: kinds) }?.frame, of: kinds)
+    }
+
+    private func all(at frame: Int64?, of kinds: Set<SourcePoint.Kind>?) -> [Place] {
+        guard let frame else { return [] }
+        return places[firstIndex { $0.frame >= frame }...].prefix { $0.frame == frame }.filter { $0.isOne(of: kinds) }
     }
 
     /// The index of the first place for which `isBehind` is true, as it is for all that follow.
@@ -99,4 +109,9 @@ public struct PointPlaces: Sendable {
         }
         return low
     }
+}
+
+extension PointPlaces.Place {
+    /// Whether the point is of one of these kinds, or of any if that is `nil`.
+    fileprivate func isOne(of kinds: Set<SourcePoint.Kind>?) -> Bool { kinds?.contains(point.kind) ?? true }
 }

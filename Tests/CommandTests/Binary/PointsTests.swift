@@ -73,7 +73,17 @@ struct PointsTests {
         let none = try run("probe", "--points", "--point-after", "4", "cues.wav").checked().outputText
         #expect(none.hasSuffix("\nafter: nothing\n"))
         let json = try run("probe", "--points", "--point-after", "2", "--json", "cues.wav").checked().outputText
-        #expect(json.contains("\"places\":{\"after\":{\"frame\":16001,\"isEnd\":false,\"point\":{"), "\(json)")
+        #expect(json.contains("\"places\":{\"after\":[{\"frame\":16001,\"isEnd\":false,\"point\":{"), "\(json)")
+        let first = try run("probe", "--points", "--point-before", "0", "--json", "cues.wav").checked().outputText
+        #expect(first.contains("\"places\":{\"before\":[]}"), "\(first)")
+    }
+
+    @Test func placeShowsAllThatBeginsAndEndsThere() throws {
+        let text = try run("probe", "--points", "--point-after", "2.5", "cues.wav").checked().outputText
+        let lines = text.split(separator: "\n").suffix(2).map(String.init)
+        #expect(
+            lines == ["after: 0:03.000 (frame 24,000) sound end", "after: 0:03.000 (frame 24,000) silence"]
+        )
     }
 
     @Test func columnsAreQuoted() throws {
