@@ -89,7 +89,7 @@ import Testing
         let values = try #require(AutoDJValues(report, loudness))
         let line =
             "annotate:liq_cue_in=\"0.100000\",liq_cue_out=\"0.900000\",liq_cross_duration=\"0.250\","
-            + "liq_fade_out=\"0.250\",liq_amplify=\"4.50 dB\",liq_loudness=\"-20.50 LUFS\":a b.mp3"
+            + "liq_fade_in=\"0.000\",liq_fade_out=\"0.250\",liq_fade_out_delay=\"0.000\",liq_amplify=\"4.50 dB\",liq_loudness=\"-20.50 LUFS\":a b.mp3"
         #expect(values.annotation(of: "a b.mp3") == line)
     }
 
@@ -106,7 +106,18 @@ import Testing
         let points = [SourcePoint(.soundStart, at: 1), SourcePoint(.soundEnd, at: 2)]
         let report = PointReport(sampleRateHz: 3, frames: 3, points: points)
         let pairs = try #require(AutoDJValues(report, nil)).pairs
-        #expect(pairs.map(\.value) == ["0.333333", "0.666667", "0.000", "0.000"])
+        #expect(pairs.map(\.value) == ["0.333333", "0.666667", "0.100", "0.000", "0.000", "0.100"])
+    }
+
+    /// Liquidsoap takes no overlap of zero, and a fade shorter than the overlap must wait for its end.
+    @Test func trackWithoutAnEndingOverlapsByATenthOfASecond() throws {
+        for (ending, fade, delay): (Int64, String, String) in [(0, "0.000", "0.100"), (40, "0.040", "0.060")] {
+            var points = [SourcePoint(.soundStart, at: 0), SourcePoint(.soundEnd, at: 1_000)]
+            if ending > 0 { points.append(SourcePoint(.ending, at: 1_000 - ending, frames: ending)) }
+            let report = PointReport(sampleRateHz: 1_000, frames: 1_000, points: points.sorted())
+            let values = try #require(AutoDJValues(report, nil)).pairs.map(\.value)
+            #expect(values.suffix(4) == ["0.100", "0.000", fade, delay])
+        }
     }
 
     @Test func silentTrackGivesAnAutoDJNothing() {
@@ -118,7 +129,8 @@ import Testing
         let points = [
             SourcePoint(.soundStart, at: 0), SourcePoint(.ending, at: 1, frames: 60), SourcePoint(.soundEnd, at: 61),
         ]
-        let values = AutoDJValues(PointReport(sampleRateHz: 1, frames: 61, points: points), nil)
-        #expect(try #require(values).crossDuration == MediaTime(value: 6, timescale: 1))
+        let report = PointReport(sampleRateHz: 1, frames: 61, points: points)
+        let values = try #require(AutoDJValues(report, nil))
+        #expect(values.crossDuration == MediaTime(value: 6, timescale: 1) && values.fadeOut == values.crossDuration)
     }
 }

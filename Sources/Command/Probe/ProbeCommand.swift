@@ -179,13 +179,18 @@ enum ProbeCommand {
         case .csv: lines = PointForm.columns(points, source: name)
         case .audacity: lines = PointForm.labels(points)
         case .liquidsoap:
+            guard !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+                console.warn("\(name.printable): Liquidsoap reads no names with control characters")
+                return
+            }
             guard let values = AutoDJValues(points, report.loudness) else {
                 console.warn("\(name.printable) is silent: an AutoDJ has nothing to play")
                 return
             }
             lines = [values.annotation(of: name)]
         }
-        if !points.found.isEmpty { console.warn("\(name.printable) has more points than are listed") }
+        let listsPoints = form != .liquidsoap
+        if listsPoints, !points.found.isEmpty { console.warn("\(name.printable) has more points than are listed") }
         if !lines.isEmpty { try console.print(lines.joined(separator: "\n")) }
     }
 

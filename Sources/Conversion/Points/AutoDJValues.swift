@@ -5,6 +5,8 @@ public struct AutoDJValues: Sendable, Hashable {
     public let cueOut: MediaTime
     /// How long before its end the next track may begin.
     public let crossDuration: MediaTime
+    /// How long it fades out, at its end.
+    public let fadeOut: MediaTime
     /// The change of level that brings the track to `targetLUFS`; `nil` if its loudness could not be measured.
     public let amplifyDB: Double?
     public let loudnessLUFS: Double?
@@ -13,8 +15,9 @@ public struct AutoDJValues: Sendable, Hashable {
     public static let targetLUFS = -16.0
     /// A track is not amplified beyond this true peak.
     public static let ceilingDBTP = -1.0
-    /// Liquidsoap's own limit of an overlap.
+    /// Liquidsoap's own limits of an overlap, which must not be zero.
     public static let longestCross = MediaTime(value: 6, timescale: 1)
+    public static let shortestCross = MediaTime(value: 1, timescale: 10)
 
     /// `nil` if the track has no sound.
     public init?(_ report: PointReport, _ loudness: LoudnessReport?) {
@@ -22,8 +25,8 @@ public struct AutoDJValues: Sendable, Hashable {
         cueIn = report.time(of: start.frame)
         cueOut = report.time(of: end.frame)
         let ending = report.first(.ending)?.frames ?? 0
-        let cross = report.time(of: ending)
-        crossDuration = min(cross, Self.longestCross)
+        fadeOut = min(report.time(of: ending), Self.longestCross)
+        crossDuration = max(fadeOut, Self.shortestCross)
         loudnessLUFS = loudness?.integratedLUFS
         amplifyDB = loudness?.integratedLUFS.map { level in
             let wanted = Self.targetLUFS - level
@@ -39,7 +42,11 @@ public struct AutoDJValues: Sendable, Hashable {
             ("liq_cue_in", cueIn.decimalSeconds(6, rounding: .towardNegativeInfinity)),
             ("liq_cue_out", cueOut.decimalSeconds(6, rounding: .towardPositiveInfinity)),
             ("liq_cross_duration", crossDuration.decimalSeconds(3)),
-            ("liq_fade_out", crossDuration.decimalSeconds(3)),
+            // Without it, each track would fade in for three seconds.
+            ("liq_fade_in", MediaTime.zero.decimalSeconds(3)),
+            ("liq_fade_out", fadeOut.decimalSeconds(3)),
+            // A fade begins with the overlap, and the rest of a shorter one would be silent.
+            ("liq_fade_out_delay", (crossDuration - fadeOut).decimalSeconds(3)),
         ]
         if let amplifyDB { pairs.append(("liq_amplify", "\(Figures.decimals(amplifyDB, 2)) dB")) }
         if let loudnessLUFS { pairs.append(("liq_loudness", "\(Figures.decimals(loudnessLUFS, 2)) LUFS")) }

@@ -105,9 +105,12 @@ struct PointsTests {
 
     @Test func autoDJGetsWhatItNeeds() throws {
         let text = try run("probe", "--points", "--points-format", "liquidsoap", "cues.wav").checked().outputText
-        let start = "annotate:liq_cue_in=\"1.000000\",liq_cue_out=\"3.000000\",liq_cross_duration=\"0.000\","
+        let start = "annotate:liq_cue_in=\"1.000000\",liq_cue_out=\"3.000000\",liq_cross_duration=\"0.100\","
         #expect(text.hasPrefix(start), "\(text)")
         #expect(text.contains(" LUFS\"") && text.hasSuffix(":cues.wav\n"))
+        try FileManager.default.copyItem(atPath: material.path("cues.wav"), toPath: material.path("two\nlines.wav"))
+        let odd = try run("probe", "--points", "--points-format", "liquidsoap", "two\nlines.wav")
+        #expect(odd.succeeded && odd.outputText.isEmpty && odd.errorText.contains("two\\u{a}lines.wav"))
         try WAVFile.write(Signal.silence(rate: 8_000, frames: 8_000).pcm(.s16), to: material.path("silent.wav"))
         let silent = try run("probe", "--points", "--points-format", "liquidsoap", "silent.wav")
         #expect(silent.succeeded && silent.outputText.isEmpty && silent.errorText.contains("silent.wav is silent"))
