@@ -29,10 +29,11 @@ enum PointForm: String, CaseIterable, Sendable {
         }
     }
 
-    /// As RFC 4180 quotes it.
+    /// As RFC 4180 quotes it. A mark that is combined with a comma makes another character of it, but not another byte.
     private static func quoted(_ text: String) -> String {
-        guard text.contains(where: { $0 == "\"" || $0 == "," }) else { return text }
-        return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        guard text.utf8.contains(where: { $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: ",") }) else { return text }
+        let parts = text.unicodeScalars.split(separator: "\"", omittingEmptySubsequences: false)
+        return "\"" + parts.map { String($0) }.joined(separator: "\"\"") + "\""
     }
 
     /// The points as labels: start, end and text.

@@ -94,9 +94,17 @@ enum ProbeCommand {
         let needing = [pointForm.form, silence.form, before.form, after.form]
         let given = needing.filter { invocation.origin(of: $0) == .commandLine }
         if let option = given.first, !invocation[points] { throw UsageError("\(option.word) needs --points") }
+        if let silence = invocation[silence], silence.ends != .both || silence.shortest <= .zero {
+            throw UsageError(
+                "\(Self.silence.form.word) needs a level and a length above 0",
+                hint: "as in -50dB/1s; points are found at both ends and between them"
+            )
+        }
         let form = invocation[pointForm]
         guard form != .table else { return }
-        if invocation[json] { throw UsageError("--json and \(pointForm.form.word) exclude each other") }
+        for other in [json, picture] where invocation[other] {
+            throw UsageError("\(other.form.word) and \(pointForm.form.word) exclude each other")
+        }
         if let option = given.first(where: { [before.form.name, after.form.name].contains($0.name) }) {
             throw UsageError("\(option.word) and \(pointForm.form.word) \(form.rawValue) exclude each other")
         }

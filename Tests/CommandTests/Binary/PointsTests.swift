@@ -122,21 +122,24 @@ struct PointsTests {
         #expect(!text.contains("silence") && text.contains("sound start"))
     }
 
-    @Test func wrongCombinationsAreUsageErrors() throws {
-        for (words, text) in [
-            (["--points-format", "csv"], "--points-format needs --points"),
-            (["--point-after", "2"], "--point-after needs --points"),
-            (["--points", "--points-format", "csv", "--json"], "--json and --points-format exclude each other"),
-            (
-                ["--points", "--points-format", "csv", "--point-after", "2"],
-                "--point-after and --points-format csv exclude each other"
-            ),
-            (["--points", "--points-format", "audacity", "talk.wav"], "takes one file"),
-            (["--points", "--points-format", "json"], "allowed: table, csv, audacity, liquidsoap"),
-        ] {
-            let run = try Sluice.run(["probe", "cues.wav"] + words, in: material.folder)
-            #expect(run.status == .exited(2))
-            #expect(run.errorText.contains(text), "\(run.errorText)")
-        }
+    private static let mistakes: [(words: [String], text: String)] = [
+        (["--points-format", "csv"], "--points-format needs --points"),
+        (["--point-after", "2"], "--point-after needs --points"),
+        (["--points", "--points-format", "csv", "--json"], "--json and --points-format exclude each other"),
+        (["--points", "--points-format", "csv", "--picture"], "--picture and --points-format exclude each other"),
+        (
+            ["--points", "--points-format", "csv", "--point-after", "2"],
+            "--point-after and --points-format csv exclude each other"
+        ),
+        (["--points", "--points-silence", "-60dB/1s/start"], "--points-silence needs a level and a length above 0"),
+        (["--points", "--points-silence", "-60dB/0s"], "--points-silence needs a level and a length above 0"),
+        (["--points", "--points-format", "audacity", "talk.wav"], "takes one file"),
+        (["--points", "--points-format", "json"], "allowed: table, csv, audacity, liquidsoap"),
+    ]
+
+    @Test(arguments: mistakes) func wrongCombinationsAreUsageErrors(words: [String], text: String) throws {
+        let run = try Sluice.run(["probe", "cues.wav"] + words, in: material.folder)
+        #expect(run.status == .exited(2))
+        #expect(run.errorText.contains(text), "\(run.errorText)")
     }
 }
