@@ -1,10 +1,10 @@
 import Conversion
 
-/// Markers and regions, whose names stand in a list of strings.
+/// Markers and regions, whose names stand in a list of strings, and the regions that an instrument plays in a loop.
 extension CAF {
     func statedPoints(in source: ByteSource) -> StatedPoints {
         var found: [String: ChunkBytes] = [:]
-        let wanted = [("mark", 8), ("regn", 8), ("strg", 4), ("desc", 8)]
+        let wanted = [("mark", 8), ("regn", 8), ("strg", 4), ("inst", 24)]
         Self.chunks.each(in: source) { name, place, size in
             for (other, least) in wanted where found[other] == nil && name.elementsEqual(other.utf8) {
                 found[other] = ChunkBytes(source, at: place, size: size, isBig: true, least: least)
@@ -14,8 +14,20 @@ extension CAF {
         var stated = StatedPoints()
         let names = found["strg"].map(Self.strings) ?? [:]
         if let marks = found["mark"] { Self.addMarkers(of: marks, names, to: &stated) }
-        if let regions = found["regn"] { Self.addRegions(of: regions, names, to: &stated) }
+        if let regions = found["regn"] {
+            Self.addRegions(of: regions, names, roles: found["inst"].map(Self.roles) ?? [:], to: &stated)
+        }
         return stated
+    }
+
+    /// What an instrument plays regions for, by their numbers. Zero stands for none.
+    private static func roles(in chunk: ChunkBytes) -> [Int64: String] {
+        var roles: [Int64: String] = [:]
+        for (place, role) in [(16, "sustain"), (20, "release")] {
+            guard let id = chunk.number(at: place, 4), id != 0 else { continue }
+            roles[id] = roles[id].map { "\($0) and \(role)" } ?? role
+        }
+        return roles
     }
 
     private static func strings(in chunk: ChunkBytes) -> [Int64: String] {
@@ -64,7 +76,12 @@ extension CAF {
     }
 
     /// A region reaches from its first marker to its last one.
-    private static func addRegions(of chunk: ChunkBytes, _ names: [Int64: String], to stated: inout StatedPoints) {
+    private static func addRegions(
+        of chunk: ChunkBytes,
+        _ names: [Int64: String],
+        roles: [Int64: String],
+        to stated: inout StatedPoints
+    ) {
         var place = 8
         for _ in 0..<min(chunk.number(at: 4, 4) ?? 0, ChunkBytes.most) {
             guard let id = chunk.number(at: place, 4), let flags = chunk.number(at: place + 4, 4),
@@ -75,17 +92,22 @@ extension CAF {
             guard let first = markers.min(by: { $0.frame < $1.frame }),
                 let last = markers.max(by: { $0.frame < $1.frame })
             else { continue }
+            let isLoop = flags & 1 != 0 || roles[id] != nil
+            let words = isLoop ? [roles[id], directions[flags & 6], names[id]] : [names[id]]
             stated.add(
                 SourcePoint(
-                    flags & 1 != 0 ? .loop : last.frame > first.frame ? .region : .cue,
+                    isLoop ? .loop : last.frame > first.frame ? .region : .cue,
                     at: first.frame,
                     frames: last.frame - first.frame,
-                    text: names[id],
+                    text: PointText.bounded(words.compactMap { $0 }.joined(separator: ", ")),
                     isRounded: first.isRounded || last.isRounded
                 )
             )
         }
     }
+
+    /// How a loop is played, by the flags for forward and for backward.
+    private static let directions: [Int64: String] = [2: "forward", 4: "backward", 6: "alternating"]
 
     /// What markers without a name stand for.
     private static let words = [

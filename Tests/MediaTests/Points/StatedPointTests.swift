@@ -273,6 +273,26 @@ private func name(_ text: String) -> [UInt8] { Array(text.utf8) }
         #expect(report.outside == 1)
     }
 
+    @Test func regionsThatAnInstrumentOfCAFNamesAreLoops() throws {
+        let start = name("rbeg")
+        func region(_ id: Int, _ flags: Int, _ frame: Int) -> [UInt8] {
+            let marks = Self.mark(Double(frame), 0, start) + Self.mark(Double(frame + 500), 0)
+            return joined(Self.big([id, flags, 2]), marks)
+        }
+        let loops = joined(region(1, 0, 1_000), region(2, 6, 2_000), region(3, 5, 3_000))
+        let regions = joined(Self.big([0, 4]), loops, region(0, 0, 4_000))
+        let instrument = Self.big([0, 0, 0, 0, 1, 2, 0])
+        let names = Self.strings([(2, "Two"), (3, "Three")])
+        let bytes = Self.caf([("inst", instrument), ("regn", regions), ("strg", names)])
+        let expected = [
+            SourcePoint(.loop, at: 1_000, frames: 500, text: "sustain"),
+            SourcePoint(.loop, at: 2_000, frames: 500, text: "release, alternating, Two"),
+            SourcePoint(.loop, at: 3_000, frames: 500, text: "backward, Three"),
+            SourcePoint(.region, at: 4_000, frames: 500),
+        ]
+        #expect(Self.stated(try report(bytes, "a.caf")) == expected)
+    }
+
     @Test func hostileMarkersOfCAFGiveNothingImpossible() throws {
         let frames: [Double] = [.nan, .infinity, -1, 1e300, 100]
         let items = frames.map { Self.mark($0, 1) }
