@@ -41,21 +41,23 @@ struct CueSheet {
 
     private static let mostLines = 4 * PointReport.mostOfKind
 
-    /// Words between spaces; one in quotation marks may hold spaces.
+    /// Words between spaces; one in quotation marks may hold spaces. An accent may follow a quotation mark, so that
+    /// characters are looked at in their parts.
     private static func words(in line: Substring) -> [String] {
-        var (words, word, isQuoted): ([String], String?, Bool) = ([], nil, false)
-        for character in line.prefix(1_000) {
-            if character == "\"" {
+        var (words, word, isQuoted): ([String], String.UnicodeScalarView?, Bool) = ([], nil, false)
+        for scalar in line.unicodeScalars.prefix(1_000) {
+            if scalar == "\"" {
                 isQuoted.toggle()
-                word = word ?? ""
-            } else if character.isWhitespace, !isQuoted {
-                if let whole = word { words.append(whole) }
+                word = word ?? .init()
+            } else if scalar.properties.isWhitespace, !isQuoted {
+                if let whole = word { words.append(String(whole)) }
                 word = nil
             } else {
-                word = (word ?? "") + String(character)
+                word = word ?? .init()
+                word?.append(scalar)
             }
         }
-        return words + (word.map { [$0] } ?? [])
+        return words + (word.map { [String($0)] } ?? [])
     }
 
     /// The 75ths of a second; `nil` if that is no time.

@@ -80,7 +80,9 @@ struct ChunkBytes {
     func text(at place: Int, _ length: Int) -> String? {
         guard place >= 0, length > 0, place < bytes.count else { return nil }
         let end = min(bytes.count, place + min(length, ChunkBytes.longestText))
-        return PointText.text(bytes[place..<end].prefix { $0 != 0 })
+        let text = bytes[place..<end].prefix { $0 != 0 }
+        let isCut = text.endIndex == end && end < place + length
+        return PointText.text(isCut ? PointText.withoutCutCharacter(text) : text)
     }
 
     private static let longestText = 4096
@@ -94,6 +96,13 @@ enum PointText {
             String(validating: bytes, as: UTF8.self)
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
         return bounded(text)
+    }
+
+    /// The bytes up to the last that are not part of a character of several bytes in UTF-8.
+    static func withoutCutCharacter(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let start = bytes.suffix(4).lastIndex { $0 & 0xC0 != 0x80 }
+        guard let start, bytes[start] >= 0xC0 else { return bytes }
+        return bytes[..<start]
     }
 
     /// The text without spaces at its ends and with at most as many bytes as a point may have; `nil` if nothing is left.

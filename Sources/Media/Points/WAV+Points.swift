@@ -66,11 +66,10 @@ struct RIFFPoints {
         let held = Int64((chunk.count - 4) / Self.cueBytes)
         for index in 0..<Int(min(count, held)) {
             let place = 4 + index * Self.cueBytes
-            // In a list of pieces (wavl), a place may lie in silence and is no frame of the sound.
-            guard let id = chunk.number(at: place, 4), let frame = chunk.number(at: place + 20, 4),
-                !chunk.has("slnt", at: place + 8)
-            else { continue }
+            guard let id = chunk.number(at: place, 4), let frame = chunk.number(at: place + 20, 4) else { continue }
             stated.chapterFrames.insert(frame)
+            // In a list of pieces (wavl), a place may lie in silence and is no frame of the sound.
+            if chunk.has("slnt", at: place + 8) { continue }
             let frames = lengths[id] ?? 0
             stated.add(SourcePoint(frames > 0 ? .region : .cue, at: frame, frames: frames, text: labels[id]))
         }

@@ -102,6 +102,14 @@ private func name(_ text: String) -> [UInt8] { Array(text.utf8) }
         #expect(frames == [[100, 5_000], [5_000, 12_000], [12_000, 16_000]])
     }
 
+    /// libav makes a chapter of such a place, too.
+    @Test func placeInTheSilenceOfAListOfPiecesIsNoPoint() throws {
+        var cues = Self.cues([(1, 100), (2, 5_000)])
+        // Of the second one.
+        cues.replaceSubrange(44..<48, with: name("slnt"))
+        #expect(Self.stated(try report(Self.wav(cues), "a.wav")) == [SourcePoint(.cue, at: 100)])
+    }
+
     @Test func cuePointsBehindTheSoundOfRF64AreFound() throws {
         var bytes = try Self.wav(Self.cues([(1, 100)]))
         let data = try #require(Bytes.find("data", in: bytes))
@@ -147,6 +155,17 @@ private func name(_ text: String) -> [UInt8] { Array(text.utf8) }
         }
         let crowded = try report(Self.wav(Self.cues(many)), "a.wav")
         #expect(Self.stated(crowded).count == PointReport.mostOfKind && crowded.found == ["cue": 10_000])
+    }
+
+    /// 4,096 bytes of a text are read. They end within a character of three bytes.
+    @Test func labelIsCutBetweenCharacters() throws {
+        for (start, character) in [("", "\u{65E5}"), ("a", "\u{65E5}"), ("ab", "\u{65E5}"), ("abc", "\u{1F3B5}")] {
+            let text = start + String(repeating: character, count: 1_400)
+            let list = Self.chunk("LIST", joined(name("adtl"), Self.label(1, text)))
+            let found = Self.stated(try report(Self.wav(joined(Self.cues([(1, 10)]), list)), "a.wav"))
+            let label = try #require(found.first?.text)
+            #expect(label.hasPrefix(start + character) && label.hasSuffix(character + "…"), "\(label)")
+        }
     }
 
     @Test func longLabelsAreCutAndOthersAreRead() throws {
@@ -405,6 +424,12 @@ private func name(_ text: String) -> [UInt8] { Array(text.utf8) }
         "INDEX 01 9999999999:00:00", "INDEX 01 -1:00:00", "\"", "INDEX", "TRACK", "INDEX 01 ::",
     ]) func wrongLinesOfACueSheetAreLeftOut(line: String) {
         #expect(CueSheet("TRACK 01 AUDIO\n\(line)", rate: 44_100).stated.points.isEmpty)
+    }
+
+    @Test func accentBehindAQuotationMarkEndsNoWord() {
+        let text = "TRACK 01 AUDIO\nTITLE \"\u{301}A title\u{308}\"\nINDEX 01 00:00:00"
+        let found = CueSheet(text, rate: 44_100).stated.points.first?.text
+        #expect(found == "track 1: \u{301}A title\u{308}")
     }
 
     @Test func longCueSheetIsBounded() {
