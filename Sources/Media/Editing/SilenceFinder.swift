@@ -27,18 +27,14 @@ package struct SilenceFinder {
         guard let shape = block.shape, block.frameCount > 0 else { return }
         marks.clear(block.frameCount)
         level.examine(block, by: &marks)
+        let clock = BlockClock(position: block.position, blockRate: shape.sampleRateHz, rate: rate)
         for loud in marks.stretches {
-            // Where a stream changes its rate midway, the clock keeps that of its beginning.
-            let start = block.position + clocked(loud.start, shape.sampleRateHz)
+            let start = clock.frame(loud.start)
             if let soundEnd, start - soundEnd >= shortest, middles.count <= most {
                 middles.append(soundEnd + (start - soundEnd) / 2)
             }
-            soundEnd = max(soundEnd ?? 0, block.position + clocked(loud.end, shape.sampleRateHz))
+            soundEnd = max(soundEnd ?? 0, clock.frame(loud.end))
         }
-    }
-
-    private func clocked(_ frames: Int, _ blockRate: Int) -> Int64 {
-        blockRate == rate ? Int64(frames) : Int64(frames) * Int64(rate) / Int64(max(1, blockRate))
     }
 }
 
