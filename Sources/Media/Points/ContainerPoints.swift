@@ -30,8 +30,9 @@ enum ContainerPoints {
 
     private static func point(of chapter: Chapter, rate: Int) -> SourcePoint? {
         guard let start = chapter.start.frames(atRate: rate) else { return nil }
-        let end = chapter.end.frames(atRate: rate)
-        let frames = end.map { max(0, $0.frames.addingSaturated(-start.frames)) } ?? 0
+        // A CUE sheet of FLAC can state the least number as the start of a track, whose negative does not exist.
+        let end = chapter.end.frames(atRate: rate).map { Int128($0.frames) } ?? 0
+        let frames = Int64(clamping: max(0, end - Int128(start.frames)))
         return SourcePoint(
             .chapter,
             at: start.frames,
