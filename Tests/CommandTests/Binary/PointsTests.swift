@@ -49,6 +49,13 @@ struct PointsTests {
         #expect(lines[(start + 1)...].map { $0 } == expected)
     }
 
+    @Test func lineOfJSONIsStable() throws {
+        let all = try run("probe", "--points", "--json", "cues.wav").checked().outputText
+        let times = ["--point-before", "2", "--point-after", "2"]
+        let next = try Sluice.run(["probe", "--points", "--json", "cues.wav"] + times, in: material.folder).checked()
+        try Golden.expect(all + next.outputText, is: "points.jsonl")
+    }
+
     @Test func lineOfJSONHasThemByName() throws {
         let text = try run("probe", "--points", "--json", "cues.wav").checked().outputText
         #expect(text.contains("\"points\":{\"found\":{},\"frames\":32000,\"outside\":0,\"points\":["))
