@@ -42,7 +42,10 @@ enum Bench {
                 case .clips: [try ClipsBench.run(bench())]
                 case .hour: [try HourBench.run(bench())]
                 case .edit:
-                    [try EditBench.run(bench()), try OutputsBench.run(bench()), try WaveformBench.run(bench())]
+                    [
+                        try EditBench.run(bench()), try OutputsBench.run(bench()), try WaveformBench.run(bench()),
+                        try PointsBench.run(bench()),
+                    ]
                 case .memory: [try MemoryBench.run(bench())]
                 case .slots: try await SlotMemoryBench.run(bench())
                 case .soak: [try SoakBench.run(bench())]
