@@ -57,6 +57,10 @@ import Testing
             guard spent.isCredible, measure.isCredible(within: bounds) else { return believed.count("lie") }
             believed.count("measured")
             _ = try (measure.album.steps.map { Int16($0) }, JSON(measure.report))
+        case .pointed(_, let points):
+            guard points.allSatisfy(\.isCredible) else { return believed.count("lie") }
+            believed.count("pointed")
+            _ = points.map { ($0.end, $0.text) }
         case .described(_, let report, let spent):
             guard spent.isCredible, report.isCredible(within: bounds) else { return believed.count("lie") }
             believed.count("described")
@@ -80,7 +84,7 @@ import Testing
         var believed = Believed()
         for _ in 0..<Self.count { try hear(generator.next(), coder, bounds, &believed) }
         // There were many of each kind, both accepted and rejected.
-        for what in ["unreadable", "lie", "begun", "progress", "wrote", "converted", "described", "failed"] {
+        for what in ["unreadable", "lie", "begun", "progress", "wrote", "converted", "pointed", "described", "failed"] {
             #expect(believed.counts[what, default: 0] > 1_000, "\(believed.counts)")
         }
         try await tell(believed)

@@ -38,8 +38,10 @@ final class FuzzedFile: @unchecked Sendable {
         let choice = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } >> 20
         fill(with: bytes)
         let probe = outcome { () throws(Failure) -> String in
+            let marking = choice & 4 == 0 ? PointRules() : nil
             let report = try SourceProbe(nameHint: nil, limits: Self.limits)
-                .describe(source, scanning: choice & 1 == 0, fitting: choice & 2 == 0)
+                .describe(source, scanning: choice & 1 == 0, marking: marking, fitting: choice & 2 == 0)
+            if let points = report.points { Self.check(points) }
             return "\(report.container) of \(report.tracks.count) tracks"
         }
         let (name, recipe) = recipe(choice >> 1)
@@ -52,6 +54,17 @@ final class FuzzedFile: @unchecked Sendable {
             return "\(report.writtenFrames) frames"
         }
         return "\(probe); \(name), \(recipe.damage.rawValue): \(conversion)"
+    }
+
+    /// Ends the process if a point lies outside the sound or before the one in front of it.
+    private static func check(_ report: PointReport) {
+        var last: Int64 = 0
+        for point in report.points {
+            guard (last...report.frames).contains(point.frame), (point.frame...report.frames).contains(point.end) else {
+                fatalError("\(point.kind) of \(point.frames) frames at \(point.frame), of \(report.frames) frames")
+            }
+            last = point.frame
+        }
     }
 
     private func fill(with bytes: UnsafeRawBufferPointer) {

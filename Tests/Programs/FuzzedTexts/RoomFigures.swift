@@ -157,7 +157,8 @@ package enum RoomFigures {
                     reasons: [],
                     hints: []
                 )
-            ]
+            ],
+            points: PointReport(sampleRateHz: 8_000, frames: 8_000, points: [], found: ["cue": 5_000], outside: 2)
         )
     }
 }
