@@ -31,7 +31,7 @@ struct RIFFPoints {
             if name.elementsEqual("cue ".utf8), cues.count < 8 { cues += content(4) }
             if name.elementsEqual("smpl".utf8), samplers.count < 8 { samplers += content(36) }
             if name.elementsEqual("LIST".utf8), lists.count < 8 { lists += content(4).filter { $0.has("adtl", at: 0) } }
-            return true
+            return further == nil || !name.elementsEqual("data".utf8)
         }
         chunks.each(in: source, visit)
         if let further, further > 0 { chunks.each(in: source, from: further, visit) }

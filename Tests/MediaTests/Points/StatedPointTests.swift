@@ -110,10 +110,13 @@ private func name(_ text: String) -> [UInt8] { Array(text.utf8) }
         #expect(Self.stated(try report(Self.wav(cues), "a.wav")) == [SourcePoint(.cue, at: 100)])
     }
 
-    @Test func cuePointsBehindTheSoundOfRF64AreFound() throws {
+    /// The size in the chunk of the sound says nothing, also if it is zero, and the sound is no list of chunks.
+    @Test(arguments: [0xFFFF_FFFF, 0]) func cuePointsBehindTheSoundOfRF64AreFound(size: Int) throws {
         var bytes = try Self.wav(Self.cues([(1, 100)]))
         let data = try #require(Bytes.find("data", in: bytes))
-        bytes.replaceSubrange(data + 4..<data + 8, with: Self.little([0xFFFF_FFFF]))
+        let lure = Self.cues([(1, 7)])
+        bytes.replaceSubrange(data + 8..<data + 8 + lure.count, with: lure)
+        bytes.replaceSubrange(data + 4..<data + 8, with: Self.little([size]))
         bytes.replaceSubrange(0..<8, with: joined(name("RF64"), Self.little([0xFFFF_FFFF])))
         let (whole, sound) = (bytes.count + 36 - 8, Self.sound.bytes.count)
         let sizes = Self.little([whole, 0, sound, 0, Self.sound.frames, 0, 0])
