@@ -16,7 +16,8 @@ struct SilenceRuns {
                 continue
             }
             finish(&points)
-            sound = (sound?.lowerBound ?? frame)..<max(clock.frame(index + 1), frame)
+            let first = min(sound?.lowerBound ?? frame, frame)
+            sound = first..<max(clock.frame(index + 1), frame, sound?.upperBound ?? frame)
         }
     }
 
