@@ -168,6 +168,33 @@ import Testing
         #expect(none == nil)
     }
 
+    @Test(arguments: sizes) func channelsAreComparedToTheFrame(size: Int) {
+        let first: [Double] = Self.sound(4_000).enumerated().map { (1_000..<1_010).contains($0) ? 0.0005 : $1 }
+        var second = first.map { -$0 }
+        for index in 1_000..<2_000 { second[index] = first[index] }
+        Self.spread(0, over: 2_500..<3_500, in: &second)
+        // Too short.
+        for index in 3_600..<3_700 { second[index] = first[index] }
+        Self.spread(0, over: 3_800..<4_000, in: &second)
+        var silent = SilentChannelFinder(level: 0.001, shortest: 500, channel: 2)
+        var equal = EqualChannelsFinder(level: 0.001, shortest: 500, channels: [1, 2])
+        var points = StatedPoints()
+        feed(first, by: size) { part, clock in
+            let other = Array(second[Int(clock.position)..<Int(clock.position) + part.count])
+            let loud: [Int] = zip(part, other).map { pair in [pair.0, pair.1].count { abs($0) > 0.001 } }
+            silent.add(other, loud, clock, to: &points)
+            equal.add(part, other, clock, to: &points)
+        }
+        silent.finish(&points)
+        equal.finish(&points)
+        let expected = [
+            // Without the ten quiet frames before it.
+            SourcePoint(.equalChannels, at: 1_010, frames: 990, channels: [1, 2]),
+            SourcePoint(.silentChannel, at: 2_500, frames: 1_000, channels: [2]),
+        ]
+        #expect(points.points.sorted() == expected)
+    }
+
     @Test func meanOfSamplesIsTheOffset() {
         var meter = OffsetMeter()
         for _ in 0..<10 { meter.add([0.5, -0.25, 0.5, -0.25]) }
