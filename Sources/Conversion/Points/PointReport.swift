@@ -8,10 +8,10 @@ public struct PointReport: Sendable, Hashable, Codable {
     public static let mostTextBytes = 200
 
     public var sampleRateHz: Int
-    /// The frames that decoding gave.
+    /// The length of what decoding gave, on the clock of the track.
     public var frames: Int64
     public var points: [SourcePoint]
-    /// The kinds of which more were found than are listed, by their words, and how many were found.
+    /// The kinds of which more were found than are listed, by their raw values, and how many were found.
     public var found: [String: Int64]
     /// The marks that the file states outside its sound, which are not listed.
     public var outside: Int64
