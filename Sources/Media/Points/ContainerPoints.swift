@@ -31,8 +31,8 @@ enum ContainerPoints {
     private static func point(of chapter: Chapter, rate: Int) -> SourcePoint? {
         guard let start = chapter.start.frames(atRate: rate) else { return nil }
         // A CUE sheet of FLAC can state the least number as the start of a track, whose negative does not exist.
-        let end = chapter.end.frames(atRate: rate).map { Int128($0.frames) } ?? 0
-        let frames = Int64(clamping: max(0, end - Int128(start.frames)))
+        let end = chapter.end.frames(atRate: rate) ?? start
+        let frames = Int64(clamping: max(0, Int128(end.frames) - Int128(start.frames)))
         return SourcePoint(
             .chapter,
             at: start.frames,
