@@ -134,7 +134,8 @@ struct RetentionTests {
         try await check(lab, ["waiting": 3, "completed": 5, "cancelled": 2])
         try await age(lab, minutes: 20, rounds: 4)
         try await check(lab, ["waiting": 3, "completed": 5])
-        #expect(try await lab.ledger.batch(parked.batch)?.jobs.total == 2)
+        let left = try await lab.ledger.batch(parked.batch)
+        #expect(left?.jobs.total == 2 && left?.jobsSubmitted == 4)
     }
 
     /// A job that is retried while its span is being counted stays, and the counts stay right.

@@ -6,8 +6,8 @@ import Ledger
 /// Adds up a batch, job by job. Its memory does not grow with the number of jobs.
 struct BatchTally: Sendable {
     private var report: BatchReport
-    /// The jobs that the batch had before the first was read.
-    private let expected: Int
+    /// The jobs that the batch had at first.
+    private let submitted: Int
     private var causes: [CauseName: BatchReport.FailureCause] = [:]
     private var damaged = TopList<BatchReport.DamagedFile>(most: Self.mostDamaged)
     private var remarks: [Remark.Kind: BatchReport.Loss] = [:]
@@ -37,13 +37,13 @@ struct BatchTally: Sendable {
             asOf: asOf,
             sourcesSkipped: batch.sourcesSkipped
         )
-        expected = batch.jobs.total
+        submitted = batch.jobsSubmitted
     }
 
     /// The report on all jobs that were added.
     var finished: BatchReport {
         var report = report
-        report.jobsForgotten = max(0, expected - report.jobs.total)
+        report.jobsForgotten = max(0, submitted - report.jobs.total)
         report.failures = causes.values.sorted { ($1.jobs, $0.code, $0.stage) < ($0.jobs, $1.code, $1.stage) }
         (report.damage.listed, report.damage.unlisted) = (damaged.entries, damaged.unlisted)
         let kinds = remarks.values.sorted { ($1.jobs, $0.kind.rawValue) < ($0.jobs, $1.kind.rawValue) }

@@ -15,6 +15,8 @@ public struct BatchSummary: Sendable, Hashable {
     public var firstJob: Int64 = 0
     public var lastJob: Int64 = 0
     public var jobs = JobCounts()
+    /// How many jobs it had at first. `jobs` leaves out those that retention has deleted since.
+    public var jobsSubmitted = 0
     /// How many of the completed jobs have remarks.
     public var jobsWithRemarks = 0
     /// How many sources the submission left out because their outputs were there already, or had been edited.
@@ -47,6 +49,7 @@ extension BatchSummary: LedgerRecord, ListedRecord {
         .always("firstJob", \.firstJob, .id, "the lowest number of its jobs"),
         .always("lastJob", \.lastJob, .id, "the highest number of its jobs"),
         .always("jobs", \.jobs, .counts, "how many jobs are in each state"),
+        .always("jobsSubmitted", \.jobsSubmitted, .count, "how many jobs it had at first", column: "jobs"),
         .always("jobsWithRemarks", \.jobsWithRemarks, .count, "completed jobs with remarks", column: "remarked"),
         .always(
             "sourcesSkipped",

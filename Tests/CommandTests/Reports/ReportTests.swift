@@ -132,6 +132,26 @@ struct ReportTests {
         #expect(text.contains("0.09 s filled with silence at 0:01, 0:05"))
     }
 
+    @Test func jobsThatRetentionHasDeletedAreCounted() async throws {
+        let (bench, jobs) = try await bench()
+        let gone = "(\(jobs[0]), \(jobs[1]))"
+        // As retention leaves a batch: its counts cover what the ledger still holds.
+        try bench.sql(
+            """
+            delete from sluice.attempt where job in \(gone);
+            delete from sluice.finished where job in \(gone);
+            delete from sluice.job where id in \(gone);
+            insert into sluice.count_delta (queue, batch, state, jobs, at)
+            select queue, id, 'completed', -2, created_at from sluice.batch
+            """
+        )
+        let report = try record(bench, "--batch", "1")
+        #expect(report["jobsForgotten"] as? Int == 2 && report["outputs"] as? Int == 0)
+        _ = try bench.run("report", "--batch", "1", "out.html").checked()
+        let text = String(decoding: try Bytes.read(bench.folder.path("out.html")), as: UTF8.self)
+        #expect(text.contains("2 jobs are no longer in the ledger, and not counted here."))
+    }
+
     @Test func allPagesOfALongBatchAreRead() async throws {
         let bench = try LedgerBench()
         try await bench.submit(1_107)
@@ -163,7 +183,7 @@ struct ReportTests {
 
     @Test func aPageOfTenThousandBadJobsHasLessThanTwoMegabytes() throws {
         var batch = BatchSummary()
-        batch.jobs.failed = 10_000
+        batch.jobsSubmitted = 10_003
         var tally = BatchTally(batch, asOf: .now)
         let name = String(repeating: "<&\"\u{202E}", count: 100)
         let stretches = (0..<100).map { number in
@@ -194,7 +214,7 @@ struct ReportTests {
             tally.add(story)
         }
         let report = tally.finished
-        #expect(report.jobs.failed == 10_000 && report.damage.files == 10_000 && report.jobsForgotten == 0)
+        #expect(report.jobs.failed == 10_000 && report.damage.files == 10_000 && report.jobsForgotten == 3)
         #expect(report.failures.count == BatchTally.mostCauses)
         let failed = report.failures.reduce(report.failuresUnlisted) { $0 + $1.jobs }
         #expect(failed == 10_000)
