@@ -27,7 +27,7 @@ struct BatchReport: Sendable, Encodable {
     var jobsForgotten = 0
     var attempts = Attempts()
 
-    /// The length of all completed outputs, and of what scans have decoded.
+    /// The length of what completed jobs have made, and of what scans have decoded. Several outputs of the same sound count once.
     var audioSeconds = 0.0
     /// What attempts took together, and their processor time.
     var workSeconds = 0.0
@@ -160,11 +160,12 @@ struct BatchReport: Sendable, Encodable {
         let job: Int64
         let source: String
         let state: JobState
-        /// Of its longest attempt.
+        /// What its longest attempt took, the sound that this attempt made, and its worker. An attempt that was lost made none.
         let seconds: Double
         let audioSeconds: Double?
-        let bytes: Int64
         let worker: String?
+        /// Of all its outputs.
+        let bytes: Int64
 
         /// Seconds of sound for each second of work.
         var speed: Double? { audioSeconds.flatMap { seconds > 0 ? $0 / seconds : nil } }
@@ -172,10 +173,10 @@ struct BatchReport: Sendable, Encodable {
 }
 
 extension BatchReport {
-    /// From the first attempt to the end of the last job; `nil` before that.
+    /// From the first attempt to the end of the last job, or to the moment of the report while jobs are open; `nil` before that.
     var tookSeconds: Double? {
-        guard let startedAt, let endedAt else { return nil }
-        let seconds = endedAt.timeIntervalSince(startedAt)
+        guard let startedAt, let end = jobs.open > 0 ? asOf : endedAt else { return nil }
+        let seconds = end.timeIntervalSince(startedAt)
         return seconds >= 0 ? seconds : nil
     }
 

@@ -62,8 +62,11 @@ struct BatchTally: Sendable {
             report.progress.add(job.since, failed: job.state == .failed || job.state == .accepted)
         }
         addRecipe(of: story)
-        var longest = 0.0
-        for attempt in story.attempts { longest = max(longest, add(attempt)) }
+        var longest: (seconds: Double, attempt: AttemptRecord)?
+        for attempt in story.attempts {
+            let seconds = add(attempt)
+            if seconds > longest?.seconds ?? 0 { longest = (seconds, attempt) }
+        }
         if job.state == .failed || job.state == .accepted { addFailure(of: story) }
         addDamage(of: story)
         let bytes = addOutputs(of: story)
@@ -71,12 +74,12 @@ struct BatchTally: Sendable {
             job: job.job,
             source: job.source,
             state: job.state,
-            seconds: longest,
-            audioSeconds: story.attempts.last?.facts.audio?.seconds,
-            bytes: bytes,
-            worker: job.worker
+            seconds: longest?.seconds ?? 0,
+            audioSeconds: longest?.attempt.facts.audio?.seconds,
+            worker: longest?.attempt.workerName,
+            bytes: bytes
         )
-        if longest > 0 { slow.add(longest, effort) }
+        if effort.seconds > 0 { slow.add(effort.seconds, effort) }
         if bytes > 0 { large.add(Double(bytes), effort) }
     }
 

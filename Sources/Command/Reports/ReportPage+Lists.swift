@@ -103,14 +103,19 @@ extension ReportPage {
             from = times.joined(separator: ", ") + (more > 0 ? " and \(Figures.grouped(more)) more" : "")
         }
         let path = DamageStrip(damage, of: file.frames).path
-        let state: HTML = file.state == .completed ? "" : " <span class=\"s failed\">failed</span>"
         return """
-            <li><p><b>\(file.job)</b> \(location(file.source))\(state)</p>\
+            <li><p><b>\(file.job)</b> \(location(file.source))\(Self.mark(file.state))</p>\
             <p class="soft">\(lost) \(file.treatment)\(from.isEmpty ? "" : " at \(from)")</p>\
             <svg class="strip" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\
             <path d="\(path)"/></svg><p class="end">\(length)</p></li>
 
             """
+    }
+
+    /// The state of a job, if it is not what a reader expects.
+    private static func mark(_ state: JobState) -> HTML {
+        let word = state.rawValue
+        return state == .completed ? "" : " <span class=\"s \(word)\">\(word)</span>"
     }
 
     /// `3:12.48`
@@ -166,7 +171,8 @@ extension ReportPage {
             let speed = effort.speed.map { Figures.speed($0) } ?? ""
             let bytes = effort.bytes > 0 ? Figures.bytes(effort.bytes) : ""
             rows += """
-                <tr><th>\(effort.job)</th><td class="src">\(location(effort.source))</td><td class="n">\(took)</td>\
+                <tr><th>\(effort.job)</th><td class="src">\(location(effort.source))\(Self.mark(effort.state))</td>\
+                <td class="n">\(took)</td>\
                 <td class="n">\(speed)</td><td class="n">\(bytes)</td></tr>
 
                 """

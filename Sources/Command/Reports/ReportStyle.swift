@@ -93,7 +93,7 @@ enum ReportStyle {
         border-top:var(--hair);align-items:center}
         .strips p{grid-column:1 / -1}
         .strips b{margin-right:.6rem}
-        .strips .s{margin-left:.4rem}
+        .strips .s,.src .s{margin-left:.4rem}
         article tbody tr:last-child>*{border:0}
         p+.chart{margin-top:1rem}
         .strip{height:1.1rem;background:var(--tint);border-radius:2px}

@@ -68,8 +68,8 @@ enum ReportMaterial {
                 state: .completed,
                 seconds: 312 - Double(number) * 100,
                 audioSeconds: 7_200,
-                bytes: 115_200_000,
-                worker: "pump-2"
+                worker: "pump-2",
+                bytes: 115_200_000
             )
             report.slowest.append(effort)
             report.largest.insert(effort, at: 0)

@@ -96,8 +96,8 @@ struct ReportPageTests {
                 state: .failed,
                 seconds: .greatestFiniteMagnitude,
                 audioSeconds: .infinity,
-                bytes: .max,
-                worker: text
+                worker: text,
+                bytes: .max
             )
         ]
         return report
@@ -169,6 +169,43 @@ struct ReportPageTests {
         var list = TopList<Int>(most: 3)
         for number in [5, 1, 9, 7, 3, 9] { list.add(Double(number), number) }
         #expect(list.entries == [9, 9, 7] && list.unlisted == 3)
+    }
+
+    /// A job that was lost after an hour with its worker, and then took ten seconds for an hour of sound.
+    private static var lostAndDone: JobStory {
+        var story = JobStory.blank
+        (story.summary.job, story.summary.state, story.summary.worker) = (1, .completed, "pump-2")
+        story.summary.since = Date(timeIntervalSince1970: 4_610)
+        var (lost, done) = (AttemptRecord.blank, AttemptRecord.blank)
+        (lost.epoch, lost.outcome, lost.workerName) = (1, .lost, "pump-1")
+        (lost.startedAt, lost.endedAt) = (Date(timeIntervalSince1970: 1_000), Date(timeIntervalSince1970: 4_600))
+        (done.epoch, done.outcome, done.workerName) = (2, .completed, "pump-2")
+        (done.startedAt, done.endedAt) = (Date(timeIntervalSince1970: 4_600), Date(timeIntervalSince1970: 4_610))
+        done.facts.audio = .seconds(3_600)
+        story.attempts = [lost, done]
+        return story
+    }
+
+    @Test func aSlowAttemptIsToldWithItsOwnSoundAndWorker() throws {
+        var tally = BatchTally(BatchSummary(), asOf: Date(timeIntervalSince1970: 9_000))
+        tally.add(Self.lostAndDone)
+        let report = tally.finished
+        let effort = try #require(report.slowest.first)
+        // Not 3,600 s of sound in the hour of another attempt.
+        #expect(effort.seconds == 3_600 && effort.audioSeconds == nil && effort.speed == nil)
+        #expect(effort.worker == "pump-1")
+        #expect(report.attempts.lost == 1 && report.attempts.completed == 1 && report.jobs.completed == 1)
+        #expect(report.audioSeconds == 3_600 && report.workSeconds == 3_610)
+    }
+
+    @Test func aBatchTakesUntilItsLastJobEndsOrUntilNow() {
+        var tally = BatchTally(BatchSummary(), asOf: Date(timeIntervalSince1970: 9_000))
+        tally.add(Self.lostAndDone)
+        #expect(tally.finished.tookSeconds == 3_610)
+        var waiting = JobStory.blank
+        (waiting.summary.job, waiting.summary.state) = (2, .waiting)
+        tally.add(waiting)
+        #expect(tally.finished.tookSeconds == 8_000)
     }
 
     @Test func partsOfTheTimeGrowWithIt() {
