@@ -90,8 +90,11 @@ struct BatchTally: Sendable {
         guard let recipe = try? Recipe(json: story.recipe) else { return }
         if recipe.scan != nil { report.presets.add("scan") }
         for output in recipe.outputs {
+            let waveform = output.waveform.map { WaveformWords.kind(ofSpectrogram: $0.spectrogram != nil) }
             let preset = output.preset ?? output.ownPreset.map { "\($0)" }
-            report.presets.add(preset ?? output.format?.container.rawValue ?? "other")
+            // `try?`: an output that this build could not make counts, too.
+            let container = (try? output.audioFormat())?.container.rawValue
+            report.presets.add(waveform ?? preset ?? container ?? "other")
         }
         report.damageModes.add(recipe.damage.rawValue)
     }
@@ -189,7 +192,10 @@ struct BatchTally: Sendable {
         report.outputs += files.count
         report.bytes.add(reported: bytes)
         let reports = [facts.report].compactMap { $0 } + facts.further
-        for conversion in reports { report.formats.add(FormatWords.short(conversion.format)) }
+        for conversion in reports {
+            let waveform = conversion.waveform.map { WaveformWords.kind(ofSpectrogram: $0.spectrogram != nil) }
+            report.formats.add(waveform ?? FormatWords.short(conversion.format))
+        }
         var kinds: Set<Remark.Kind> = []
         for remark in facts.reportOnAll?.remarks ?? [] {
             add(remark, of: job, isFirst: kinds.insert(remark.kind).inserted)

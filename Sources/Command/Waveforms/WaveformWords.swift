@@ -16,6 +16,9 @@ enum WaveformWords {
         return parts.compactMap(\.self).joined(separator: ", ")
     }
 
+    /// What outputs with the same purpose have in common.
+    static func kind(ofSpectrogram isSpectrogram: Bool) -> String { isSpectrogram ? "spectrogram" : "waveform" }
+
     /// `94 peaks of 256 frames, 8 bits`, `picture of 1,200 x 200 pixels, 2 channels`
     static func short(_ report: WaveformReport) -> String {
         var words: [String] = []

@@ -208,6 +208,20 @@ struct ReportPageTests {
         #expect(tally.finished.tookSeconds == 8_000)
     }
 
+    @Test func whatWasAskedForIsNamedByThePresetOrByTheFormat() throws {
+        var story = JobStory.blank
+        let source = Recipe.Source(location: "in:a.wav")
+        var recipe = Recipe(from: source, to: .init(location: "out:a.flac"))
+        recipe.outputs.append(.init(location: "out:a.mp3", preset: "podcast-mp3"))
+        recipe.outputs.append(.init(location: "out:a.dat", waveform: .init()))
+        recipe.outputs.append(.init(location: "out:a.png", waveform: .init(spectrogram: .mel)))
+        story.recipe = try recipe.json()
+        var tally = BatchTally(BatchSummary(), asOf: .now)
+        tally.add(story)
+        let expected = ["flac": 1, "podcast-mp3": 1, "waveform": 1, "spectrogram": 1]
+        #expect(tally.finished.presets.counts == expected)
+    }
+
     @Test func partsOfTheTimeGrowWithIt() {
         var progress = EndedOverTime()
         let start = Date(timeIntervalSince1970: 1_795_000_000)
