@@ -25,7 +25,8 @@ extension ReportPage {
             <section>
             <h2>When jobs ended <small>\(peak)\(failures)</small></h2>
             <figure class="chart">
-            <svg viewBox="0 0 \(parts.count) 100" preserveAspectRatio="none" role="img" aria-label="\(peak)">\
+            <svg viewBox="0 0 \(parts.count) 100" preserveAspectRatio="none" role="img" \
+            aria-label="jobs that ended over time: \(peak)">\
             <path class="g" d="M0 0H\(parts.count)M0 50H\(parts.count)"/><path class="done" d="\(ended)"/>\
             <path class="bad" d="\(failed)"/></svg>
             <ol class="y" aria-hidden="true"><li>\(Figures.grouped(most))</li><li>0</li></ol>
@@ -98,8 +99,9 @@ extension ReportPage {
             html += "<path class=\"aim\" d=\"M\(Figures.decimals(place, 2)) 0V\(bottom)\"/>"
         }
         let middle = (first + last) / 2
-        let aims = report.loudness.targetsLUFS.map { LoudnessWords.lufs($0) }.joined(separator: ", ")
-        let aim = aims.isEmpty ? "" : " The line is what was asked for: \(aims)."
+        let aims = report.loudness.targetsLUFS.map { LoudnessWords.lufs($0) }
+        let line = aims.count == 1 ? "The line is" : "The lines are"
+        let aim = aims.isEmpty ? "" : " \(line) what was asked for: \(aims.joined(separator: ", "))."
         let halves = outputs.files > 0 ? ", sources above and outputs below" : ""
         let counts = [most(sources), 0, outputs.files > 0 ? most(outputs) : nil].compactMap { $0 }
         html += "</svg>\n<ol class=\"y\" aria-hidden=\"true\">"

@@ -44,7 +44,7 @@ extension ReportPage {
             let at = place.seconds.map { Self.clock($0) } ?? ""
             let message = place.message.cutInside(to: Self.longestMessage)
             rows += """
-                <tr><th>\(place.job)</th><td class="src">\(location(place.source))</td>\
+                <tr><th scope="row">\(place.job)</th><td class="src">\(location(place.source))</td>\
                 <td class="n" data-k="at">\(at)</td><td class="w">\(message)</td></tr>
 
                 """
@@ -52,7 +52,8 @@ extension ReportPage {
         }
         if listed > 0 {
             html += """
-                <table><thead><tr><th>Job</th><th>Source</th><th class="n">Place</th><th>What was found</th></tr></thead>
+                <table><thead><tr><th scope="col">Job</th><th scope="col">Source</th>\
+                <th scope="col" class="n">Place</th><th scope="col">What was found</th></tr></thead>
                 <tbody>
                 \(rows)</tbody></table>
 
@@ -138,13 +139,14 @@ extension ReportPage {
     private func table(of losses: [BatchReport.Loss], _ title: String) -> HTML {
         var html: HTML = """
             <h2>\(title)</h2>
-            <table><thead><tr><th>Remark</th><th class="n">Jobs</th><th>For example</th></tr></thead>
+            <table><thead><tr><th scope="col">Remark</th><th scope="col" class="n">Jobs</th>\
+            <th scope="col">For example</th></tr></thead>
             <tbody>
 
             """
         for loss in losses {
             let number = loss.count > 0 ? "\(Figures.grouped(loss.count)) in all" : ""
-            html += "<tr><td class=\"what\">\(loss.brief) <span class=\"soft\">\(number)</span></td>"
+            html += "<tr><th scope=\"row\" class=\"what\">\(loss.brief) <span class=\"soft\">\(number)</span></th>"
             html += "<td class=\"n\" data-k=\"jobs\">\(Figures.grouped(loss.jobs))</td><td class=\"w\">"
             for example in loss.examples {
                 let detail = example.detail.cutInside(to: Self.longestMessage)
@@ -171,7 +173,7 @@ extension ReportPage {
             let speed = effort.speed.map { Figures.speed($0) } ?? ""
             let bytes = effort.bytes > 0 ? Figures.bytes(effort.bytes) : ""
             rows += """
-                <tr><th>\(effort.job)</th><td class="src">\(location(effort.source))\(Self.mark(effort.state))</td>\
+                <tr><th scope="row">\(effort.job)</th><td class="src">\(location(effort.source))\(Self.mark(effort.state))</td>\
                 <td class="n">\(took)</td>\
                 <td class="n">\(speed)</td><td class="n">\(bytes)</td></tr>
 
@@ -180,8 +182,9 @@ extension ReportPage {
         return """
             <section>
             <h2>\(title)</h2>
-            <table><thead><tr><th>Job</th><th>Source</th><th class="n">Took</th><th class="n">Speed</th>\
-            <th class="n">Written</th></tr></thead>
+            <table><thead><tr><th scope="col">Job</th><th scope="col">Source</th>\
+            <th scope="col" class="n">Took</th><th scope="col" class="n">Speed</th>\
+            <th scope="col" class="n">Written</th></tr></thead>
             <tbody>
             \(rows)</tbody></table>
             </section>

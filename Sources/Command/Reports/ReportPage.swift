@@ -179,15 +179,12 @@ struct ReportPage {
         var html: HTML = """
             <section>
             <h2>\(Figures.count(total, "job"))</h2>
-            <svg class="stack" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label="\(said)">
+            <svg class="stack" viewBox="0 0 1000 10" preserveAspectRatio="none" role="img" aria-label="by state: \(said)">
             """
         var start = 0
-        for (state, paint) in present {
-            let count = report.jobs[state]
-            // Rounded by its ends, so that the parts fill the bar; what is there can be seen.
-            let (from, to) = (start * 1_000 / total, (start + count) * 1_000 / total)
-            html += "<rect class=\"\(paint)\" x=\"\(from)\" width=\"\(max(2, to - from))\" height=\"10\"/>"
-            start += count
+        for (part, width) in zip(present, Self.widths(of: present.map { report.jobs[$0.state] })) {
+            html += "<rect class=\"\(part.paint)\" x=\"\(start)\" width=\"\(width)\" height=\"10\"/>"
+            start += width
         }
         html += "</svg>\n<dl class=\"key\">"
         for (state, _) in present {
@@ -196,6 +193,17 @@ struct ReportPage {
         }
         html += "</dl>\n</section>"
         return html
+    }
+
+    /// The widths of the parts of a bar of a thousand columns: each has its share, and what is there can be seen. The
+    /// largest part gives what small ones need, so that none covers another.
+    static func widths(of counts: [Int]) -> [Int] {
+        let total = max(1, Double(counts.reduce(0, +)))
+        var widths = counts.map { max(4, Int((Double($0) * 1_000 / total).rounded())) }
+        if let largest = widths.indices.max(by: { widths[$0] < widths[$1] }) {
+            widths[largest] += 1_000 - widths.reduce(0, +)
+        }
+        return widths
     }
 
     // MARK: - Foot

@@ -135,6 +135,35 @@ struct ReportPageTests {
         for word in words { #expect(!text.contains(word), "\(word)") }
     }
 
+    // MARK: - For those who do not see it
+
+    @Test func everyTableAndEveryPictureCanBeReadAloud() {
+        let text = page(ReportMaterial.report)
+        let headers = text.matches(of: #/<th(?: [^>]*)?>/#).map { String($0.output) }
+        #expect(headers.count > 20)
+        for header in headers { #expect(header.contains("scope=\"col\"") || header.contains("scope=\"row\"")) }
+        let pictures = text.matches(of: #/<svg[^>]*>/#).map { String($0.output) }
+        #expect(pictures.count == 6)
+        for picture in pictures {
+            // Those without words stand beside words that say the same.
+            let isNamed = picture.contains("role=\"img\"") && picture.contains(#/aria-label="[a-z]/#)
+            #expect(isNamed || picture.contains("aria-hidden=\"true\""), "\(picture)")
+        }
+        let levels = text.matches(of: #/<h([1-6])/#).compactMap { Int($0.output.1) }
+        #expect(levels.first == 1 && levels.filter { $0 == 1 }.count == 1)
+        let skips = zip(levels, levels.dropFirst()).contains { $1 > $0 + 1 }
+        #expect(!skips)
+    }
+
+    @Test func noPartOfTheBarCoversAnother() {
+        #expect(ReportPage.widths(of: [750, 250]) == [750, 250])
+        // One failure in a million is seen between many completed and many waiting jobs.
+        #expect(ReportPage.widths(of: [500_000, 1, 499_999]) == [496, 4, 500])
+        let many = ReportPage.widths(of: [1, 1, 1, 1, 1, 1, 1, 1, 1_000_000])
+        #expect(many == [4, 4, 4, 4, 4, 4, 4, 4, 968])
+        #expect(ReportPage.widths(of: [1]) == [1_000] && ReportPage.widths(of: []) == [])
+    }
+
     // MARK: - Strips
 
     private func strip(_ stretches: [(start: Int64, frames: Int64)], of frames: Int64) -> String {
