@@ -14,6 +14,7 @@ TABLES = [
     ["probe", "--scan", "talk.wav"],
     ["probe", "--loudness", "talk.wav"],
     ["probe", "--points", "talk.wav"],
+    ["probe", "--picture", "--points", "talk.wav"],
 ]
 
 

@@ -60,7 +60,8 @@ enum ProbeCommand {
                 + "its figure.",
             "--points finds chapters, cue points, loops, parts of edit lists, changes of format, damage, silence, clipping, "
                 + "dropouts, channels that are silent or equal, and DC offset. All are exact to the frame.",
-            "--picture draws in the width of the terminal; with --json, the figures are in outline.",
+            "--picture draws in the width of the terminal, with --points also where they begin; with --json, the figures are "
+                + "in outline.",
             "The exit code is 3 if --scan found damage, or if some of the files could not be read.",
         ],
         arguments: [files],
@@ -102,8 +103,9 @@ enum ProbeCommand {
         }
         let form = invocation[pointForm]
         guard form != .table else { return }
-        for other in [json, picture] where invocation[other] {
-            throw UsageError("\(other.form.word) and \(pointForm.form.word) exclude each other")
+        if invocation[json] { throw UsageError("--json and \(pointForm.form.word) exclude each other") }
+        if invocation[picture] {
+            throw UsageError("--picture and \(pointForm.form.word) \(form.rawValue) exclude each other")
         }
         if let option = given.first(where: { [before.form.name, after.form.name].contains($0.name) }) {
             throw UsageError("\(option.word) and \(pointForm.form.word) \(form.rawValue) exclude each other")

@@ -38,7 +38,7 @@ struct ProbePage {
         }
     }
 
-    /// The waveform, and below it the loudness, over one axis of time; empty if they were not asked for.
+    /// The waveform, below it the loudness, and where points begin, over one axis of time; empty if they were not asked for.
     private func picture(_ outlet: Outlet) -> [String] {
         guard let outline = report.outline, let scan = report.scan, !outline.lowest.isEmpty else { return [] }
         let rate = max(1, report.tracks.first(where: \.isMain)?.sampleRateHz ?? 1)
@@ -57,8 +57,15 @@ struct ProbePage {
         let axis = TimeAxis(seconds: seconds, columns: columns, usesUnicode: outlet.usesUnicode).rows
         let rows: [(label: String, line: String)] =
             waveform.enumerated().map { ($0 == 0 ? "waveform" : "", $1) }
-            + zip(["0 LUFS", "", "-60"], loudness).map { ($0, $1) } + [("", axis.marks.text), ("", axis.times.text)]
+            + zip(["0 LUFS", "", "-60"], loudness).map { ($0, $1) } + pointRow(columns, style)
+            + [("", axis.marks.text), ("", axis.times.text)]
         return rows.map { label, line in ("  " + label.padded(to: Self.margin - 2) + line).trimmedAtEnd }
+    }
+
+    private func pointRow(_ columns: Int, _ style: DrawingStyle) -> [(label: String, line: String)] {
+        guard let points = report.points, points.frames > 0, !points.points.isEmpty else { return [] }
+        let starts = points.points.map { Double($0.frame) / Double(points.frames) }
+        return [("points", TimeStrip(marks: starts.map { $0..<$0 }).text(columns: columns, style: style))]
     }
 
     private func lines(of track: TrackReport) -> [String] {

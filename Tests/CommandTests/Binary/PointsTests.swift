@@ -129,11 +129,27 @@ struct PointsTests {
         #expect(!text.contains("silence") && text.contains("sound start"))
     }
 
+    @Test func theirPlacesStandBelowThePicture() throws {
+        let run = try Sluice.run(
+            ["probe", "--points", "--picture", "cues.wav"],
+            in: material.folder,
+            environment: ["LC_ALL": "C", "COLUMNS": "55"]
+        )
+        let lines = try run.checked().outputText.split(separator: "\n").map(String.init)
+        // Forty columns of a tenth of a second.
+        let place = try #require(lines.firstIndex(of: "  points      #---------#----#----#---------#---------"))
+        #expect(lines[place + 1].hasPrefix("              +---"))
+        #expect(lines.contains { $0.contains("sound start") })
+    }
+
     private static let mistakes: [(words: [String], text: String)] = [
         (["--points-format", "csv"], "--points-format needs --points"),
         (["--point-after", "2"], "--point-after needs --points"),
         (["--points", "--points-format", "csv", "--json"], "--json and --points-format exclude each other"),
-        (["--points", "--points-format", "csv", "--picture"], "--picture and --points-format exclude each other"),
+        (
+            ["--points", "--points-format", "csv", "--picture"],
+            "--picture and --points-format csv exclude each other"
+        ),
         (
             ["--points", "--points-format", "csv", "--point-after", "2"],
             "--point-after and --points-format csv exclude each other"
