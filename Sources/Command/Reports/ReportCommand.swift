@@ -1,10 +1,10 @@
 import API
 import Console
 import Conversion
-import Glibc
 import Ledger
 import LedgerClient
 import Storage
+import System
 
 /// `sluice report`: writes one page about a batch, for people who were not there, or the same as JSON.
 enum ReportCommand {
@@ -56,11 +56,11 @@ enum ReportCommand {
             switch consume preparation {
             case .ready(let prepared): file = prepared
             case .skipped:
-                console.warn("\(path.printable) already exists; skipped")
+                warnOfSkip(path, console)
                 return .success
             }
         } catch {
-            throw Refusal(message: error.failure.message, hint: error.hint)
+            throw refusal(error)
         }
         let report = try LedgerWork.run(invocation) { try await read(name, from: $0) }
         let text =
@@ -68,8 +68,17 @@ enum ReportCommand {
             case .html: ReportPage(report: report).html.text
             case .json: try JSONText.line(report) + "\n"
             }
-        try write(text, to: file, path)
+        // Another program may have written it meanwhile.
+        if try write(text, to: file, path) == .skipped { warnOfSkip(path, console) }
         return .success
+    }
+
+    private static func refusal(_ error: StorageError) -> Refusal {
+        Refusal(message: error.failure.message, hint: error.hint, exitCode: error.failure.exitCode)
+    }
+
+    private static func warnOfSkip(_ path: String, _ console: CommandOutput) {
+        console.warn("\(path.printable) already exists; skipped")
     }
 
     /// Reads the jobs in pages, each of which is added up while the next one is read.
@@ -98,16 +107,20 @@ enum ReportCommand {
     }
 
     /// The file appears whole or not at all.
-    private static func write(_ text: String, to file: consuming OutputFile, _ path: String) throws(Refusal) {
+    private static func write(
+        _ text: String,
+        to file: consuming OutputFile,
+        _ path: String
+    ) throws(Refusal) -> OutputFile.Outcome {
         do throws(Outlet.Failure) {
             try Outlet(descriptor: file.descriptor, colour: .never, environment: [:]).write(text)
         } catch {
-            throw Refusal(message: "cannot write \(path.printable): \(String(cString: strerror(error.errorNumber)))")
+            throw Refusal(message: "cannot write \(path.printable): \(systemText(error.errorNumber))")
         }
         do throws(StorageError) {
-            _ = try file.publish()
+            return try file.publish()
         } catch {
-            throw Refusal(message: error.failure.message, hint: error.hint)
+            throw refusal(error)
         }
     }
 }
