@@ -59,9 +59,6 @@ enum ExportCommand {
         run: run
     )
 
-    /// How many jobs one request to the ledger covers.
-    private static let window: Int32 = 400
-
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         guard let name = invocation[batch] else { throw UsageError("--batch is missing", hint: batch.form.summary) }
         let (kind, isBrief, isEach) = (invocation[form], invocation[brief], invocation[outputs])
@@ -74,51 +71,34 @@ enum ExportCommand {
             let number = try await name.id(on: ledger)
             if kind == .tsv { try console.print(ExportRow.head(isBrief: isBrief)) }
             var count = 0
-            var page = try await Page(of: number, behind: nil, isBrief: isBrief, ledger)
-            while true {
-                // The ledger reads the next page while this one is written.
-                let current = page
-                async let next = Page(after: current, of: number, isBrief: isBrief, ledger)
-                try console.data.write(try current.text(as: kind, isEach: isEach, countedFrom: &count))
-                guard let following = try await next else { return }
-                page = following
+            try await ledger.eachPage(ofBatch: number, isBrief: isBrief) { page in
+                try console.data.write(text(of: page, as: kind, isEach: isEach, countedFrom: &count))
             }
         }
         return .success
     }
 
-    /// Up to `window` jobs of a batch, in the order of submission.
-    private struct Page: Sendable {
-        private let page: BatchPage
-        private var jobs: [JobSummary] { page.stories.isEmpty ? page.jobs : [] }
-        private var stories: [JobStory] { page.stories }
-
-        init(of batch: Int64, behind job: Int64?, isBrief: Bool, _ ledger: any CommandLedger) async throws {
-            page = try await ledger.page(ofBatch: batch, after: job, limit: window, isBrief: isBrief)
+    private static func text(
+        of page: BatchPage,
+        as kind: Form,
+        isEach: Bool,
+        countedFrom count: inout Int
+    ) throws -> String {
+        var text = ""
+        // A page that is not brief has both.
+        for job in page.stories.isEmpty ? page.jobs : [] {
+            count += 1
+            text += try kind == .tsv ? ExportRow(count, job).line : JSONText.line(JSONRecord(job))
+            text += "\n"
         }
-
-        /// The page after another one; `nil` if that is the last.
-        init?(after page: Page, of batch: Int64, isBrief: Bool, _ ledger: any CommandLedger) async throws {
-            guard let next = page.page.next else { return nil }
-            try await self.init(of: batch, behind: next, isBrief: isBrief, ledger)
-        }
-
-        func text(as kind: Form, isEach: Bool, countedFrom count: inout Int) throws -> String {
-            var text = ""
-            for job in jobs {
-                count += 1
-                text += try kind == .tsv ? ExportRow(count, job).line : JSONText.line(JSONRecord(job))
-                text += "\n"
+        for story in page.stories {
+            count += 1
+            guard kind == .tsv else {
+                text += try JSONText.line(JSONRecord(story)) + "\n"
+                continue
             }
-            for story in stories {
-                count += 1
-                guard kind == .tsv else {
-                    text += try JSONText.line(JSONRecord(story)) + "\n"
-                    continue
-                }
-                for row in ExportRow.rows(count, story, isEach: isEach) { text += row.line + "\n" }
-            }
-            return text
+            for row in ExportRow.rows(count, story, isEach: isEach) { text += row.line + "\n" }
         }
+        return text
     }
 }

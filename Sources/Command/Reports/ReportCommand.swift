@@ -40,9 +40,6 @@ enum ReportCommand {
 
     private enum Form: String, CaseIterable { case html, json }
 
-    /// How many jobs one request to the ledger covers.
-    private static let window: Int32 = 400
-
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         guard let name = invocation[batch] else { throw UsageError("--batch is missing", hint: batch.form.summary) }
         let path = invocation.word(output)
@@ -81,29 +78,16 @@ enum ReportCommand {
         console.warn("\(path.printable) already exists; skipped")
     }
 
-    /// Reads the jobs in pages, each of which is added up while the next one is read.
+    /// Adds up each page of jobs while the next one is read.
     private static func read(_ name: BatchName, from ledger: any CommandLedger) async throws -> BatchReport {
         let number = try await name.id(on: ledger)
         let now = try await ledger.time()
         guard let batch = try await ledger.batch(number) else { throw Refusal.missing("batch \(number)") }
         var tally = BatchTally(batch, asOf: now)
-        var page = try await ledger.page(ofBatch: number, after: nil, limit: window, isBrief: false)
-        while true {
-            let current = page
-            async let following = next(after: current, of: number, ledger)
-            for story in current.stories { tally.add(story) }
-            guard let next = try await following else { return tally.finished }
-            page = next
+        try await ledger.eachPage(ofBatch: number, isBrief: false) { page in
+            for story in page.stories { tally.add(story) }
         }
-    }
-
-    private static func next(
-        after page: BatchPage,
-        of batch: Int64,
-        _ ledger: any CommandLedger
-    ) async throws -> BatchPage? {
-        guard let last = page.next else { return nil }
-        return try await ledger.page(ofBatch: batch, after: last, limit: window, isBrief: false)
+        return tally.finished
     }
 
     /// The file appears whole or not at all.
