@@ -42,7 +42,13 @@ struct AttemptLines {
             lines.append("  " + facts.joined(separator: ", "))
         }
         if let report = attempt.facts.reportOnAll {
-            for line in report.remarkLines(source: job.source, onDamage: damageMode, drawnFor: console.data) {
+            let told = report.remarkLines(
+                source: job.source,
+                onDamage: damageMode,
+                by: recipe,
+                drawnFor: console.data
+            )
+            for line in told {
                 lines += line.hasPrefix(" ") ? ["    " + line] : folded("note: \(line)")
             }
         }

@@ -16,9 +16,14 @@ extension ConversionReport {
     /// Damage and remarks in sentences, as `convert` and `job` print them. Lines that belong to the one before begin
     /// with spaces.
     ///
-    /// `mode` is how the conversion treated damage; `nil` if unknown. `outlet` is where the places of damage are drawn as
-    /// well; `nil` for words only.
-    func remarkLines(source: String, onDamage mode: DamageMode?, drawnFor outlet: Outlet? = nil) -> [String] {
+    /// `mode` is how the conversion treated damage; `nil` if unknown. The places of damage are also drawn if `outlet` has a
+    /// width and `recipe` took the whole source.
+    func remarkLines(
+        source: String,
+        onDamage mode: DamageMode?,
+        by recipe: Recipe? = nil,
+        drawnFor outlet: Outlet? = nil
+    ) -> [String] {
         var lines: [String] = []
         if !damage.isEmpty {
             lines.append(
@@ -26,9 +31,22 @@ extension ConversionReport {
                     + "\(Figures.count(damage.frames, "frame")) \(DamageMode.outcome(of: mode))"
             )
             lines += damage.placeLines(rate: self.source.sampleRateHz)
-            lines += damage.drawing(frames: self.source.frames, rate: self.source.sampleRateHz, for: outlet)
+            let whole = recipe.flatMap { wholeFrames(by: $0, onDamage: mode) } ?? 0
+            lines += damage.drawing(frames: whole, rate: self.source.sampleRateHz, for: outlet)
         }
         return lines + remarks.map(\.detail.printable)
+    }
+
+    /// The length of the source, on whose clock its damage lies. `nil` if the recipe takes parts of it, or several sources:
+    /// the report counts the frames that were taken.
+    func wholeFrames(by recipe: Recipe, onDamage mode: DamageMode?) -> Int64? {
+        guard recipe.timeline == nil, recipe.sources.count == 1, recipe.sources[0].ranges.isEmpty,
+            recipe.outputs.allSatisfy({ $0.range == nil })
+        else { return nil }
+        var frames = source.frames
+        // What was left out was not taken.
+        if mode?.movesSound == true { frames.add(reported: damage.frames) }
+        return frames
     }
 }
 

@@ -27,7 +27,8 @@ struct BatchReport: Sendable, Encodable {
     var jobsForgotten = 0
     var attempts = Attempts()
 
-    /// The length of what completed jobs have made, and of what scans have decoded. Several outputs of the same sound count once.
+    /// The length of what completed jobs have made, and of what scans have decoded. Several outputs of the same sound count
+    /// once.
     var audioSeconds = 0.0
     /// What attempts took together, and their processor time.
     var workSeconds = 0.0
@@ -113,11 +114,14 @@ struct BatchReport: Sendable, Encodable {
     struct DamagedFile: Sendable, Encodable {
         let job: Int64
         let source: String
+        /// How many sources the job has: the damage is that of all.
+        var sources = 1
         let state: JobState
         /// What was done about it: `filled with silence`.
         let treatment: String
-        /// The length of the source, and the rate at which its frames count; `nil` if unknown.
-        let frames: Int64
+        /// The length of the source; `nil` if only parts of it were taken.
+        let frames: Int64?
+        /// The rate at which its frames count; `nil` if unknown.
         let sampleRateHz: Int?
         let damage: DamageReport
 
@@ -160,7 +164,8 @@ struct BatchReport: Sendable, Encodable {
         let job: Int64
         let source: String
         let state: JobState
-        /// What its longest attempt took, the sound that this attempt made, and its worker. An attempt that was lost made none.
+        /// What its longest attempt took, the sound that this attempt made, and its worker. An attempt that was lost made no
+        /// sound.
         let seconds: Double
         let audioSeconds: Double?
         let worker: String?
@@ -173,7 +178,8 @@ struct BatchReport: Sendable, Encodable {
 }
 
 extension BatchReport {
-    /// From the first attempt to the end of the last job, or to the moment of the report while jobs are open; `nil` before that.
+    /// From the first attempt to the end of the last job, or to the moment of the report while jobs are open; `nil` before
+    /// that.
     var tookSeconds: Double? {
         guard let startedAt, let end = jobs.open > 0 ? asOf : endedAt else { return nil }
         let seconds = end.timeIntervalSince(startedAt)

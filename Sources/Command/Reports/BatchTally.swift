@@ -248,12 +248,16 @@ extension BatchReport.DamagedFile {
                 damage: scan.damage
             )
         } else if let conversion = facts.report, !conversion.damage.isEmpty {
+            let mode = story.damageMode(ofAttempt: attempt.epoch)
+            // `try?`: of a recipe that a newer build wrote, the damage still counts.
+            let recipe = try? Recipe(json: story.recipe)
             self.init(
                 job: job.job,
                 source: job.source,
+                sources: recipe?.sources.count ?? 1,
                 state: job.state,
-                treatment: DamageMode.outcome(of: story.damageMode(ofAttempt: attempt.epoch)),
-                frames: conversion.source.frames,
+                treatment: DamageMode.outcome(of: mode),
+                frames: recipe.flatMap { conversion.wholeFrames(by: $0, onDamage: mode) },
                 sampleRateHz: conversion.source.sampleRateHz,
                 damage: conversion.damage
             )

@@ -95,21 +95,31 @@ extension ReportPage {
         let damage = file.damage
         let rate = max(1, file.sampleRateHz ?? 1)
         var lost = Figures.count(damage.frames, "frame")
-        var (length, from) = ("", "")
+        var places = ""
         if file.sampleRateHz != nil {
             lost = Figures.duration(seconds: Double(damage.frames) / Double(rate))
-            length = Figures.length(frames: file.frames, rate: rate)
             let times = damage.stretches.prefix(4).map { Self.clock(Double($0.start) / Double(rate)) }
             let more = damage.stretchCount - times.count
-            from = times.joined(separator: ", ") + (more > 0 ? " and \(Figures.grouped(more)) more" : "")
+            places = times.isEmpty ? "" : " at " + times.joined(separator: ", ")
+            places += more > 0 && !times.isEmpty ? " and \(Figures.grouped(more)) more" : ""
         }
-        let path = DamageStrip(damage, of: file.frames).path
+        // Each of several sources has a clock of its own.
+        if file.sources > 1 { places = " in its \(Figures.count(file.sources, "source"))" }
+        // Nothing is missing, or how much is not known.
+        let what = damage.frames > 0 ? "\(lost) \(file.treatment)" : "damaged"
         return """
             <li><p><b>\(file.job)</b> \(location(file.source))\(Self.mark(file.state))</p>\
-            <p class="soft">\(lost) \(file.treatment)\(from.isEmpty ? "" : " at \(from)")</p>\
-            <svg class="strip" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\
-            <path d="\(path)"/></svg><p class="end">\(length)</p></li>
+            <p class="soft">\(what)\(places)</p>\(strip(of: file))</li>
 
+            """
+    }
+
+    private func strip(of file: BatchReport.DamagedFile) -> HTML {
+        guard let frames = file.frames else { return "" }
+        let length = file.sampleRateHz.map { Figures.length(frames: frames, rate: max(1, $0)) } ?? ""
+        return """
+            <svg class="strip" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\
+            <path d="\(DamageStrip(file.damage, of: frames).path)"/></svg><p class="end">\(length)</p>
             """
     }
 

@@ -132,6 +132,52 @@ struct ReportTests {
         #expect(text.contains("0.09 s filled with silence at 0:01, 0:05"))
     }
 
+    // MARK: - The length of a source
+
+    /// The page about one completed job with damage.
+    private func page(_ recipe: Recipe) throws -> String {
+        var (story, attempt) = (JobStory.blank, AttemptRecord.blank)
+        (story.summary.job, story.summary.state) = (1, .completed)
+        (story.summary.source, story.recipe) = (recipe.sources[0].location, try recipe.json())
+        attempt.outcome = .completed
+        attempt.facts.report = try Self.report(Self.damage)
+        story.attempts = [attempt]
+        var tally = BatchTally(BatchSummary(), asOf: .now)
+        tally.add(story)
+        return ReportPage(report: tally.finished).html.text
+    }
+
+    private static let strip = "<svg class=\"strip\""
+
+    @Test func placesStandOnTheClockOfTheSource() throws {
+        let (report, recipe) = (try Self.report(Self.damage), LedgerBench.recipe("a/1"))
+        #expect(report.wholeFrames(by: recipe, onDamage: .conceal) == 480_000)
+        // What was left out was not taken.
+        #expect(report.wholeFrames(by: recipe, onDamage: .skip) == 484_096)
+        let text = try page(recipe)
+        #expect(text.contains(Self.strip) && text.contains("at 0:01, 0:05</p>"))
+    }
+
+    @Test func aPartOfASourceHasNoStrip() throws {
+        // Of the last second, the report counts a second, and the places lie far behind it.
+        var recipe = LedgerBench.recipe("a/1")
+        recipe.sources[0].ranges = [
+            try MediaTimeRange(start: MediaTime(value: 3_600, timescale: 1), end: .positiveInfinity)
+        ]
+        #expect(try Self.report(Self.damage).wholeFrames(by: recipe, onDamage: .conceal) == nil)
+        let text = try page(recipe)
+        #expect(!text.contains(Self.strip) && text.contains("at 0:01, 0:05</p>"))
+    }
+
+    @Test func placesInSeveralSourcesAreNotMixed() throws {
+        var recipe = LedgerBench.recipe("a/1")
+        recipe.sources.append(Recipe.Source(location: "in:b.wav"))
+        let text = try page(recipe)
+        #expect(!text.contains(Self.strip) && text.contains("0.09 s lost in its 2 sources</p>"))
+    }
+
+    // MARK: - Retention and pages
+
     @Test func jobsThatRetentionHasDeletedAreCounted() async throws {
         let (bench, jobs) = try await bench()
         let gone = "(\(jobs[0]), \(jobs[1]))"
