@@ -159,7 +159,7 @@ struct ReportTests {
     }
 
     @Test func aPartOfASourceHasNoStrip() throws {
-        // Of the last second, the report counts a second, and the places lie far behind it.
+        // The report counts what was taken, and places lie on the clock of the file.
         var recipe = LedgerBench.recipe("a/1")
         recipe.sources[0].ranges = [
             try MediaTimeRange(start: MediaTime(value: 3_600, timescale: 1), end: .positiveInfinity)
