@@ -64,8 +64,8 @@ struct BatchTally: Sendable {
         addRecipe(of: story)
         var longest: (seconds: Double, attempt: AttemptRecord)?
         for attempt in story.attempts {
-            let seconds = add(attempt)
-            if seconds > longest?.seconds ?? 0 { longest = (seconds, attempt) }
+            guard let seconds = add(attempt) else { continue }
+            if longest.map({ seconds > $0.seconds }) ?? true { longest = (seconds, attempt) }
         }
         if job.state == .failed || job.state == .accepted { addFailure(of: story) }
         addDamage(of: story)
@@ -79,7 +79,7 @@ struct BatchTally: Sendable {
             worker: longest?.attempt.workerName,
             bytes: bytes
         )
-        if effort.seconds > 0 { slow.add(effort.seconds, effort) }
+        if longest != nil { slow.add(effort.seconds, effort) }
         if bytes > 0 { large.add(Double(bytes), effort) }
     }
 
@@ -101,8 +101,8 @@ struct BatchTally: Sendable {
 
     // MARK: - Attempts
 
-    /// Returns its length in seconds; 0 while it is under way.
-    private mutating func add(_ attempt: AttemptRecord) -> Double {
+    /// Returns its length in seconds; `nil` while it is under way.
+    private mutating func add(_ attempt: AttemptRecord) -> Double? {
         report.startedAt = min(report.startedAt ?? attempt.startedAt, attempt.startedAt)
         switch attempt.outcome {
         case .completed?: report.attempts.completed += 1
@@ -115,7 +115,7 @@ struct BatchTally: Sendable {
         report.cpuSeconds += attempt.facts.cpu?.seconds ?? 0
         if let name = attempt.workerName { report.workers.add(name) }
         if let build = attempt.build { report.builds.add(build) }
-        guard let end = attempt.endedAt else { return 0 }
+        guard let end = attempt.endedAt else { return nil }
         let seconds = max(0, end.timeIntervalSince(attempt.startedAt))
         report.workSeconds += seconds
         return seconds
