@@ -3,6 +3,8 @@ public struct SoundOutline: Sendable, Hashable, Codable {
     public static let mostParts = 1_000
     /// What is quieter has no level: the absolute gate of EBU R 128.
     public static let silenceLUFS = -70.0
+    /// Samples of floats that are farther from 0 are given as this.
+    public static let largestSample = 1_000.0
 
     /// The length of a part; the last one may be shorter.
     public var secondsPerPart: Double

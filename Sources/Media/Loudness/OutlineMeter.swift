@@ -71,7 +71,7 @@ struct OutlineMeter {
 
     /// To four decimals, which is more than a picture shows. A source of floats may have samples that are infinite.
     private static func figure(_ sample: Float) -> Double {
-        let limit: Float = 1_000
-        return (Double(min(max(sample, -limit), limit)) * 10_000).rounded() / 10_000 + 0
+        let limit = SoundOutline.largestSample
+        return (min(max(Double(sample), -limit), limit) * 10_000).rounded() / 10_000 + 0
     }
 }

@@ -95,7 +95,7 @@ extension SoundOutline {
         guard lowest.count <= Self.mostParts, highest.count == lowest.count, momentaryLUFS.count == lowest.count,
             secondsPerPart > 0, secondsPerPart * Double(lowest.count) <= 2 * FigureBound.seconds
         else { return false }
-        return zip(lowest, highest).allSatisfy { $0 <= $1 && max(-$0, $1) <= FigureBound.decibels }
+        return zip(lowest, highest).allSatisfy { $0 <= $1 && max(-$0, $1) <= Self.largestSample }
             && momentaryLUFS.allSatisfy { abs($0 ?? 0) <= FigureBound.decibels }
     }
 }

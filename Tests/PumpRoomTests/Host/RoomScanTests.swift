@@ -55,7 +55,8 @@ import Testing
         case negativePlace, tooManyPlaces, unknownCode, fewerPlacesThanListed, loudnessInTheScan, noScan
         case tooLongAtItsRate, tooManyLostFrames, decoderWithoutDamage, damageWithoutDecoder, codeOfTheLedger
         case noLoudness, loudnessUnasked
-        case noOutline, outlineUnasked, unevenOutline, reversedOutline, loudOutline, longOutline, endlessOutline
+        case noOutline, outlineUnasked, unevenOutline, reversedOutline, loudOutline, hugeSample, longOutline
+        case endlessOutline
     }
 
     private func report(_ lie: Lie) throws -> SourceReport {
@@ -98,6 +99,7 @@ import Testing
         case .unevenOutline: report.outline?.momentaryLUFS.append(-20)
         case .reversedOutline: report.outline?.lowest[0] = 2
         case .loudOutline: report.outline?.momentaryLUFS[0] = 1e9
+        case .hugeSample: report.outline?.highest[0] = 1_001
         case .longOutline:
             let many = SoundOutline.mostParts + 1
             report.outline = SoundOutline(
