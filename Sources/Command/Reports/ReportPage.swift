@@ -105,6 +105,7 @@ struct ReportPage {
             items.append(("speed", Figures.speed(report.audioSeconds / took) + " real time"))
         }
         if report.cpuSeconds > 0 { items.append(("of processor time", Self.span(seconds: report.cpuSeconds))) }
+        guard !items.isEmpty else { return facts }
         var html: HTML = "<dl class=\"figs\">"
         for (label, value) in items { html += "<div><dt>\(label)</dt><dd>\(Self.figure(value))</dd></div>" }
         html += "</dl>\n\(facts)"

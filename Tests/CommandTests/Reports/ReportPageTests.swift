@@ -31,7 +31,7 @@ struct ReportPageTests {
         )
         let text = page(report)
         #expect(text.contains("<h1>Batch 3</h1>") && text.contains("The batch has no jobs."))
-        #expect(!text.contains("<section>"))
+        #expect(!text.contains("<section>") && !text.contains("<dl"))
     }
 
     // MARK: - Foreign text
