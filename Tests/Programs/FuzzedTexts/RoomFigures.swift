@@ -158,6 +158,7 @@ package enum RoomFigures {
                     hints: []
                 )
             ],
+            // The points themselves are in messages of their own.
             points: PointReport(sampleRateHz: 8_000, frames: 8_000, points: [], found: ["cue": 5_000], outside: 2)
         )
     }
