@@ -21,6 +21,9 @@ extension ReportPage {
         let middle = start.addingTimeInterval(length * Double(parts.count) / 2)
         let peak = "at most \(Figures.count(most, "job")) in \(Figures.duration(seconds: length)), times in UTC"
         let failures = report.failedJobs > 0 ? "; failures in red" : ""
+        // Within few minutes, the minutes are the same.
+        let digits = end.timeIntervalSince(start) < 300 ? 19 : 16
+        let labels: HTML = "\(Self.label(start, digits))\(Self.label(middle, digits))\(Self.label(end, digits))"
         return """
             <section>
             <h2>When jobs ended <small>\(peak)\(failures)</small></h2>
@@ -30,15 +33,16 @@ extension ReportPage {
             <path class="g" d="M0 0H\(parts.count)M0 50H\(parts.count)"/><path class="done" d="\(ended)"/>\
             <path class="bad" d="\(failed)"/></svg>
             <ol class="y" aria-hidden="true"><li>\(Figures.grouped(most))</li><li>0</li></ol>
-            <ol class="x">\(Self.label(start))\(Self.label(middle))\(Self.label(end))</ol>
+            <ol class="x">\(labels)</ol>
             </figure>
             </section>
             """
     }
 
-    private static func label(_ date: Date) -> HTML {
+    /// `2026-11-20 09:12`, or with `digits` for the seconds.
+    private static func label(_ date: Date, _ digits: Int) -> HTML {
         let text = date.formatted(.iso8601)
-        let words = text.replacing("T", with: " ").prefix(16)
+        let words = text.replacing("T", with: " ").prefix(digits)
         return "<li><time datetime=\"\(text)\">\(String(words))</time></li>"
     }
 

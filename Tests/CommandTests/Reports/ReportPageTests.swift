@@ -268,6 +268,20 @@ struct ReportPageTests {
         #expect(first <= -50_000 && first > -50_000 - progress.secondsPerPart)
     }
 
+    @Test func theTimesOfAShortBatchHaveSeconds() {
+        func times(_ seconds: Double) -> [String] {
+            var report = ReportMaterial.report
+            report.progress = EndedOverTime()
+            for part in 0..<8 {
+                let start = Date(timeIntervalSince1970: 1_795_079_520)
+                report.progress.add(start.addingTimeInterval(Double(part) * seconds), failed: false)
+            }
+            return page(report).matches(of: #/<li><time [^>]*>([^<]*)<\/time>/#).map { String($0.output.1) }
+        }
+        #expect(times(1) == ["2026-11-19 09:12:00", "2026-11-19 09:12:04", "2026-11-19 09:12:08"])
+        #expect(times(600).first == "2026-11-19 09:12" || times(600).first == "2026-11-19 09:11")
+    }
+
     @Test func levelsAreSpreadAroundWholeNumbers() {
         var spread = LevelSpread()
         for level in [-16.04, -15.6, -16.4, -23, -14.5, -90, 40, .nan] { spread.add(level) }
