@@ -70,6 +70,7 @@ enum ReportStyle {
         .chart .y{position:absolute;inset:-.55rem 0 auto auto;height:9.1rem;width:3rem;flex-direction:column}
         .chart.both svg{height:11rem;border:0}
         .chart.both .y{height:12.1rem}
+        .chart .bad{stroke:var(--paper);vector-effect:non-scaling-stroke}
         .axis{fill:none;stroke:var(--edge);vector-effect:non-scaling-stroke}
         figcaption{padding-top:.5rem}
         .k{display:inline-block;width:.68em;height:.68em;margin-right:.5em;background:var(--accent)}
