@@ -268,6 +268,15 @@ struct ReportPageTests {
         #expect(first <= -50_000 && first > -50_000 - progress.secondsPerPart)
     }
 
+    @Test func oneFailureBesideManyJobsIsSeen() {
+        var report = ReportMaterial.report
+        report.progress = EndedOverTime()
+        for number in 0..<4_000 {
+            report.progress.add(Date(timeIntervalSince1970: Double(number / 1_000)), failed: number == 1_500)
+        }
+        #expect(page(report).contains("<path class=\"bad\" d=\"M1 100v-2.5h.86V100z\"/>"))
+    }
+
     @Test func theTimesOfAShortBatchHaveSeconds() {
         func times(_ seconds: Double) -> [String] {
             var report = ReportMaterial.report
