@@ -181,12 +181,15 @@ struct BatchTally: Sendable {
     /// Returns the bytes of all its outputs.
     private mutating func addOutputs(of story: JobStory) -> Int64 {
         let job = story.summary
-        guard job.state == .completed, let facts = story.attempts.last?.facts else { return 0 }
-        report.audioSeconds += facts.audio?.seconds ?? 0
+        guard job.state.isEnd, let facts = story.attempts.last?.facts else { return 0 }
         if let scan = facts.scan {
+            // One that found damage has failed, and has decoded all the same.
+            report.audioSeconds += facts.audio?.seconds ?? 0
             if let loudness = scan.loudness { addLevel(loudness.integratedLUFS) }
             return 0
         }
+        guard job.state == .completed else { return 0 }
+        report.audioSeconds += facts.audio?.seconds ?? 0
         let files = job.publishedFiles.compactMap { $0 }
         let bytes = files.reduce(into: Int64(0)) { $0.add(reported: $1.bytes) }
         report.outputs += files.count

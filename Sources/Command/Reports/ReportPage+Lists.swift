@@ -86,7 +86,8 @@ extension ReportPage {
             listed += 1
         }
         html += "</ul>\n"
-        if damage.files > listed { html += others(damage.files - listed, "sluice jobs \(batchWords) --remarks") }
+        // Not "jobs --remarks": a scan that finds damage fails.
+        if damage.files > listed { html += others(damage.files - listed, "sluice export \(batchWords)") }
         html += "</section>"
         return html
     }
@@ -155,7 +156,7 @@ extension ReportPage {
 
             """
         for loss in losses {
-            let number = loss.count > 0 ? "\(Figures.grouped(loss.count)) in all" : ""
+            let number = loss.count > 0 && loss.kind.briefNamesCount ? "\(Figures.grouped(loss.count)) in all" : ""
             html += "<tr><th scope=\"row\" class=\"what\">\(loss.brief) <span class=\"soft\">\(number)</span></th>"
             html += "<td class=\"n\" data-k=\"jobs\">\(Figures.grouped(loss.jobs))</td><td class=\"w\">"
             for example in loss.examples {

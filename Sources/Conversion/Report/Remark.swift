@@ -49,6 +49,11 @@ public struct Remark: Sendable, Hashable, Codable {
                 false
             }
         }
+
+        /// Whether `brief` says what `count` counts.
+        package var briefNamesCount: Bool {
+            [.samplesClipped, .tags, .tagValues, .chapters, .uncountedBytes].contains(self)
+        }
     }
 
     public var kind: Kind

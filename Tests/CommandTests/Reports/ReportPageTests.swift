@@ -237,6 +237,28 @@ struct ReportPageTests {
         #expect(tally.finished.tookSeconds == 8_000)
     }
 
+    @Test func aScanThatFoundDamageCountsWithWhatItDecoded() {
+        var (story, attempt) = (JobStory.blank, AttemptRecord.blank)
+        (story.summary.job, story.summary.state, story.summary.code) = (1, .failed, "corrupt_stream")
+        attempt.outcome = .failed
+        attempt.facts.audio = .seconds(60)
+        attempt.facts.scan = ScanReport(
+            frames: 2_646_000,
+            damage: DamageReport(
+                frames: 512,
+                stretchCount: 1,
+                stretches: [.init(start: 44_100, frames: 512, code: "corrupt_stream")]
+            ),
+            loudness: LoudnessReport(integratedLUFS: -23)
+        )
+        story.attempts = [attempt]
+        var tally = BatchTally(BatchSummary(), asOf: .now)
+        tally.add(story)
+        let report = tally.finished
+        #expect(report.audioSeconds == 60 && report.loudness.sources.files == 1 && report.damage.files == 1)
+        #expect(report.outputs == 0 && report.failures.map(\.jobs) == [1])
+    }
+
     @Test func whatWasAskedForIsNamedByThePresetOrByTheFormat() throws {
         var story = JobStory.blank
         let source = Recipe.Source(location: "in:a.wav")
