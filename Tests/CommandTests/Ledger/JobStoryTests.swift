@@ -101,25 +101,9 @@ struct JobStoryTests {
     @Test func damageAndLossAreToldInJobAndExport() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(1)[0]
-        let shape = AudioShape(
-            sampleRateHz: 48_000,
-            channelCount: 2,
-            bitDepth: 16,
-            codecName: "mp3",
-            isLossless: false
-        )
-        let report = ConversionReport(
-            source: .init(track: 0, codec: "mp3", sampleRateHz: 48_000, channelCount: 2, frames: 48_000),
-            format: try AudioFormat(container: .wav).resolved(for: shape),
-            plannedFrames: 48_000,
-            writtenFrames: 48_000,
-            decodedFrames: 48_000,
-            bytes: 1_234_567,
-            damage: DamageReport(frames: 4_096, stretchCount: 1),
-            isVerified: false,
-            digest: nil,
-            lostTags: [],
-            remarks: [Remark(.chapters, "2 chapters were not carried over", count: 2)]
+        let report = try LedgerBench.report(
+            DamageReport(frames: 4_096, stretchCount: 1),
+            Remark(.chapters, "2 chapters were not carried over", count: 2)
         )
         try await bench.complete(bench.claim(for: bench.worker())[0], report)
         let lines = try bench.output("job", "\(job)").split(separator: "\n").suffix(2)
@@ -140,31 +124,13 @@ struct JobStoryTests {
     @Test func damageIsDrawnAtItsPlace() async throws {
         let bench = try LedgerBench()
         let job = try await bench.submit(1)[0]
-        let shape = AudioShape(
-            sampleRateHz: 48_000,
-            channelCount: 2,
-            bitDepth: 16,
-            codecName: "mp3",
-            isLossless: false
-        )
         // Ten seconds, of which some hundredths behind the first and the fifth are lost.
         let damage = DamageReport(
             frames: 4_096,
             stretchCount: 2,
             stretches: [48_000, 240_000].map { .init(start: $0, frames: 2_048, code: "corrupt_stream") }
         )
-        let report = ConversionReport(
-            source: .init(track: 0, codec: "mp3", sampleRateHz: 48_000, channelCount: 2, frames: 480_000),
-            format: try AudioFormat(container: .wav).resolved(for: shape),
-            plannedFrames: 480_000,
-            writtenFrames: 480_000,
-            decodedFrames: 480_000,
-            bytes: 1_234_567,
-            damage: damage,
-            isVerified: false,
-            digest: nil,
-            lostTags: []
-        )
+        let report = try LedgerBench.report(frames: 480_000, damage)
         try await bench.complete(bench.claim(for: bench.worker())[0], report)
         func line(_ environment: [String: String]) throws -> String? {
             let run = try bench.run("job", "\(job)", environment: environment.merging(["COLUMNS": "40"]) { $1 })

@@ -8,30 +8,6 @@ import Testing
 
 /// What `job`, `jobs`, `batches` and `wait` say about outputs that lack something of their sources.
 struct RemarkListTests {
-    private static func report(_ damage: DamageReport = DamageReport(), _ remarks: Remark...) throws -> ConversionReport
-    {
-        let shape = AudioShape(
-            sampleRateHz: 48_000,
-            channelCount: 2,
-            bitDepth: 16,
-            codecName: "mp3",
-            isLossless: false
-        )
-        return ConversionReport(
-            source: .init(track: 0, codec: "mp3", sampleRateHz: 48_000, channelCount: 2, frames: 48_000),
-            format: try AudioFormat(container: .wav).resolved(for: shape),
-            plannedFrames: 48_000,
-            writtenFrames: 48_000,
-            decodedFrames: 48_000,
-            bytes: 1_234_567,
-            damage: damage,
-            isVerified: false,
-            digest: nil,
-            lostTags: [],
-            remarks: remarks
-        )
-    }
-
     private static let damage = DamageReport(
         frames: 4_096,
         stretchCount: 6,
@@ -46,8 +22,8 @@ struct RemarkListTests {
         let requests = [JobRequest(recipe)] + (2...3).map { JobRequest(LedgerBench.recipe("a/\($0)")) }
         let receipt = try await bench.ledger.submit(Submission(label: "talks"), requests)
         let fences = try await bench.claim(2, for: bench.worker())
-        try await bench.complete(fences[0], Self.report(Self.damage, Remark(.cover, "WAV cannot store a cover")))
-        try await bench.complete(fences[1], Self.report())
+        try await bench.complete(fences[0], LedgerBench.report(Self.damage, Remark(.cover, "WAV cannot store a cover")))
+        try await bench.complete(fences[1], LedgerBench.report())
         return (bench, try await bench.ledger.jobs(ofBatch: receipt.batch))
     }
 

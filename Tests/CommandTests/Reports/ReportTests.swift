@@ -8,30 +8,6 @@ import Testing
 
 /// `sluice report` adds up what the ledger says of a batch, and writes it whole or not at all.
 struct ReportTests {
-    private static func report(_ damage: DamageReport = DamageReport(), _ remarks: Remark...) throws -> ConversionReport
-    {
-        let shape = AudioShape(
-            sampleRateHz: 48_000,
-            channelCount: 2,
-            bitDepth: 16,
-            codecName: "mp3",
-            isLossless: false
-        )
-        return ConversionReport(
-            source: .init(track: 0, codec: "mp3", sampleRateHz: 48_000, channelCount: 2, frames: 480_000),
-            format: try AudioFormat(container: .wav).resolved(for: shape),
-            plannedFrames: 480_000,
-            writtenFrames: 480_000,
-            decodedFrames: 480_000,
-            bytes: 1_234_567,
-            damage: damage,
-            isVerified: false,
-            digest: nil,
-            lostTags: [],
-            remarks: remarks
-        )
-    }
-
     private static let damage = DamageReport(
         frames: 4_096,
         stretchCount: 2,
@@ -50,8 +26,9 @@ struct ReportTests {
         let requests = [JobRequest(recipe)] + (2...9).map { JobRequest(LedgerBench.recipe("a/\($0)")) }
         let receipt = try await bench.ledger.submit(Submission(label: "talks"), requests)
         let fences = try await bench.claim(7, for: bench.worker())
-        try await bench.complete(fences[0], Self.report(Self.damage, Remark(.cover, "WAV cannot store a cover")))
-        try await bench.complete(fences[1], Self.report())
+        let cover = Remark(.cover, "WAV cannot store a cover")
+        try await bench.complete(fences[0], LedgerBench.report(frames: 480_000, Self.damage, cover))
+        try await bench.complete(fences[1], LedgerBench.report(frames: 480_000))
         for fence in fences[2...4] { try await bench.fail(fence) }
         try await bench.fail(fences[5], code: "source_not_found", message: "it is not there")
         let jobs = try await bench.ledger.jobs(ofBatch: receipt.batch)
@@ -140,7 +117,7 @@ struct ReportTests {
         (story.summary.job, story.summary.state) = (1, .completed)
         (story.summary.source, story.recipe) = (recipe.sources[0].location, try recipe.json())
         attempt.outcome = .completed
-        attempt.facts.report = try Self.report(Self.damage)
+        attempt.facts.report = try LedgerBench.report(frames: 480_000, Self.damage)
         story.attempts = [attempt]
         var tally = BatchTally(BatchSummary(), asOf: .now)
         tally.add(story)
@@ -150,7 +127,7 @@ struct ReportTests {
     private static let strip = "<svg class=\"strip\""
 
     @Test func placesStandOnTheClockOfTheSource() throws {
-        let (report, recipe) = (try Self.report(Self.damage), LedgerBench.recipe("a/1"))
+        let (report, recipe) = (try LedgerBench.report(frames: 480_000, Self.damage), LedgerBench.recipe("a/1"))
         #expect(report.wholeFrames(by: recipe, onDamage: .conceal) == 480_000)
         // What was left out was not taken.
         #expect(report.wholeFrames(by: recipe, onDamage: .skip) == 484_096)
@@ -164,7 +141,7 @@ struct ReportTests {
         recipe.sources[0].ranges = [
             try MediaTimeRange(start: MediaTime(value: 3_600, timescale: 1), end: .positiveInfinity)
         ]
-        #expect(try Self.report(Self.damage).wholeFrames(by: recipe, onDamage: .conceal) == nil)
+        #expect(try LedgerBench.report(frames: 480_000, Self.damage).wholeFrames(by: recipe, onDamage: .conceal) == nil)
         let text = try page(recipe)
         #expect(!text.contains(Self.strip) && text.contains("at 0:01, 0:05</p>"))
     }

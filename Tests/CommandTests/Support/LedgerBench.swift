@@ -122,6 +122,34 @@ struct LedgerBench {
         return claims.jobs.map(\.fence)
     }
 
+    /// The report of a conversion from MP3 to WAV, 48 kHz, stereo.
+    static func report(
+        frames: Int64 = 48_000,
+        _ damage: DamageReport = DamageReport(),
+        _ remarks: Remark...
+    ) throws -> ConversionReport {
+        let shape = AudioShape(
+            sampleRateHz: 48_000,
+            channelCount: 2,
+            bitDepth: 16,
+            codecName: "mp3",
+            isLossless: false
+        )
+        return ConversionReport(
+            source: .init(track: 0, codec: "mp3", sampleRateHz: 48_000, channelCount: 2, frames: frames),
+            format: try AudioFormat(container: .wav).resolved(for: shape),
+            plannedFrames: frames,
+            writtenFrames: frames,
+            decodedFrames: frames,
+            bytes: 1_234_567,
+            damage: damage,
+            isVerified: false,
+            digest: nil,
+            lostTags: [],
+            remarks: remarks
+        )
+    }
+
     func complete(_ fence: Fence, _ report: ConversionReport? = nil) async throws {
         let publication = Publication(
             fence,
