@@ -148,7 +148,9 @@ struct BatchTally: Sendable {
         if job.state == .accepted { cause.accepted += 1 }
         if job.since >= cause.lastAt {
             cause.lastAt = job.since
-            cause.hint = failure?.hint ?? entry?.advice?.unmarked
+            // A job that the ledger has ended may have a code that no attempt failed with.
+            let own = failure?.code == code ? failure?.hint : nil
+            cause.hint = (own ?? entry?.advice)?.unmarked
         }
         if cause.places.count < Self.mostPlaces {
             cause.places.append(

@@ -237,6 +237,23 @@ struct ReportPageTests {
         #expect(tally.finished.tookSeconds == 8_000)
     }
 
+    @Test func aHintBelongsToItsCode() throws {
+        var (story, attempt) = (JobStory.blank, AttemptRecord.blank)
+        (story.summary.job, story.summary.state, story.summary.code) = (1, .failed, FailureCode.roomCrash.rawValue)
+        attempt.outcome = .failed
+        attempt.failure = Failure(.truncated, at: .decode, "cut", hint: "send `it` again")
+        story.attempts = [attempt]
+        var tally = BatchTally(BatchSummary(), asOf: .now)
+        tally.add(story)
+        let other = try #require(tally.finished.failures.first)
+        // The ledger ended it for a reason of its own.
+        #expect(other.code == FailureCode.roomCrash.rawValue && other.hint != "send it again")
+        story.summary.code = FailureCode.truncated.rawValue
+        tally = BatchTally(BatchSummary(), asOf: .now)
+        tally.add(story)
+        #expect(tally.finished.failures.first?.hint == "send it again")
+    }
+
     @Test func aScanThatFoundDamageCountsWithWhatItDecoded() {
         var (story, attempt) = (JobStory.blank, AttemptRecord.blank)
         (story.summary.job, story.summary.state, story.summary.code) = (1, .failed, "corrupt_stream")
