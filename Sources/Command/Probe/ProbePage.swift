@@ -42,7 +42,7 @@ struct ProbePage {
     private func picture(_ outlet: Outlet) -> [String] {
         guard let outline = report.outline, let scan = report.scan, !outline.lowest.isEmpty else { return [] }
         let rate = max(1, report.tracks.first(where: \.isMain)?.sampleRateHz ?? 1)
-        let columns = max(16, outlet.width - Self.margin - 1)
+        let columns = max(8, outlet.width - Self.margin - 1)
         let style = outlet.drawingStyle
         // Samples of floats may be beyond full scale.
         let peak = max(1, zip(outline.lowest, outline.highest).map { max(-$0, $1) }.max() ?? 1)

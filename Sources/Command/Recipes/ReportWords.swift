@@ -109,7 +109,7 @@ extension DamageReport {
         }
         let length = Figures.length(frames: frames, rate: rate)
         // `job` indents what belongs to the line before by four columns, and these lines begin with two spaces.
-        let columns = max(16, outlet.width - 6 - 1 - length.count)
+        let columns = max(8, outlet.width - 6 - 1 - length.count)
         let strip = TimeStrip(marks: marks).text(columns: columns, style: outlet.drawingStyle, paint: outlet.paint)
         return ["  \(strip) \(length)"]
     }

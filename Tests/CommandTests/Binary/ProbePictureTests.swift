@@ -23,8 +23,9 @@ struct ProbePictureTests {
         )
         let lines = try run.checked().outputText.split(separator: "\n").map(String.init)
         let start = try #require(lines.firstIndex { $0.hasPrefix("  waveform    ") })
-        #expect(lines.allSatisfy { $0.count <= columns })
-        return lines[start..<start + 11].map { String($0.dropFirst(14)) }
+        let drawn = lines[start..<start + 11]
+        #expect(drawn.allSatisfy { $0.count <= columns })
+        return drawn.map { String($0.dropFirst(14)) }
     }
 
     @Test func theSoundIsWhereItIsHeard() throws {
@@ -46,6 +47,8 @@ struct ProbePictureTests {
         #expect(lines[9].hasPrefix("├───"))
         #expect(try picture(["TERM": "linux"])[0] == String(repeating: "█", count: 20))
         #expect(try picture([:], columns: 80)[0].count == 65)
+        // Lines still fit where there is room for nothing else.
+        #expect(try picture([:], columns: 24)[0].count == 9)
     }
 
     @Test func programsGetTheFigures() throws {
