@@ -55,10 +55,12 @@ struct ProbePage {
         let loudness = SpanPicture(levels, scale: silent...loudest).lines(columns: columns, rows: 3, style: style)
         let seconds = Double(scan.frames) / Double(rate)
         let axis = TimeAxis(seconds: seconds, columns: columns, usesUnicode: outlet.usesUnicode).rows
-        let rows: [(label: String, line: String)] =
-            waveform.enumerated().map { ($0 == 0 ? "waveform" : "", $1) }
-            + zip(["0 LUFS", "", "-60"], loudness).map { ($0, $1) } + pointRow(columns, style)
-            + [("", axis.marks.text), ("", axis.times.text)]
+        var rows: [(label: String, line: String)] = []
+        for (place, line) in waveform.enumerated() { rows.append((place == 0 ? "waveform" : "", line)) }
+        for (label, line) in zip(["0 LUFS", "", "-60"], loudness) { rows.append((label, line)) }
+        rows += pointRow(columns, style)
+        rows.append(("", axis.marks.text))
+        rows.append(("", axis.times.text))
         return rows.map { label, line in ("  " + label.padded(to: Self.margin - 2) + line).trimmedAtEnd }
     }
 

@@ -150,7 +150,8 @@ struct ReportPageTests {
             #expect(isNamed || picture.contains("aria-hidden=\"true\""), "\(picture)")
         }
         let levels = text.matches(of: #/<h([1-6])/#).compactMap { Int($0.output.1) }
-        #expect(levels.first == 1 && levels.filter { $0 == 1 }.count == 1)
+        let titles = levels.filter { $0 == 1 }
+        #expect(levels.first == 1 && titles.count == 1)
         let skips = zip(levels, levels.dropFirst()).contains { $1 > $0 + 1 }
         #expect(!skips)
     }
@@ -327,7 +328,8 @@ struct ReportPageTests {
             return page(report).matches(of: #/<li><time [^>]*>([^<]*)<\/time>/#).map { String($0.output.1) }
         }
         #expect(times(1) == ["2026-11-19 09:12:00", "2026-11-19 09:12:04", "2026-11-19 09:12:08"])
-        #expect(times(600).first == "2026-11-19 09:12" || times(600).first == "2026-11-19 09:11")
+        // The parts of 64 s begin at whole multiples of it.
+        #expect(times(600).first == "2026-11-19 09:11")
     }
 
     @Test func levelsAreSpreadAroundWholeNumbers() {

@@ -33,7 +33,7 @@ struct ReportTests {
         try await bench.fail(fences[5], code: "source_not_found", message: "it is not there")
         let jobs = try await bench.ledger.jobs(ofBatch: receipt.batch)
         try await bench.ledger.apply(.cancel, to: JobFilter(ids: [jobs[8]]))
-        _ = try bench.output("accept", "\(jobs[5])")
+        _ = try bench.output("accept", "\(jobs[5])", "--yes")
         return (bench, jobs)
     }
 
@@ -64,7 +64,8 @@ struct ReportTests {
         #expect(hints(causes) == hints(groups))
         let place = try #require((causes[0]["places"] as? [[String: Any]])?.first)
         #expect(place["job"] as? Int64 == jobs[2] && place["frame"] as? Int == 138_581_424)
-        #expect(place["seconds"] as? Double == 138_581_424 / 48_000)
+        let seconds = 138_581_424.0 / 48_000
+        #expect(place["seconds"] as? Double == seconds)
     }
 
     private func hints(_ groups: [[String: Any]]) -> [String] {
@@ -186,7 +187,7 @@ struct ReportTests {
     @Test func overHTTPItIsTheSame() async throws {
         let (bench, _) = try await bench()
         let remote = RemoteBench(bench)
-        let url = try remote.serve(at: "api")
+        let url = try remote.serve("--open-role", "viewer", at: "api")
         func text(_ name: String) throws -> String {
             let bytes = try Bytes.read(bench.folder.path(name))
             var record = try #require(JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
@@ -195,8 +196,9 @@ struct ReportTests {
             for key in ["slowest", "largest"] {
                 let jobs = try #require(record[key] as? [[String: Any]])
                 #expect(jobs.count == (key == "slowest" ? 6 : 2))
-                record[key] = jobs.map { job in job.filter { $0.key != "seconds" } }
-                    .sorted { ($0["job"] as? Int ?? 0) < ($1["job"] as? Int ?? 0) }
+                let told: [[String: Any]] = jobs.map { job in job.filter { $0.key != "seconds" } }
+                func number(_ job: [String: Any]) -> Int { job["job"] as? Int ?? 0 }
+                record[key] = told.sorted { number($0) < number($1) }
             }
             let sorted = try JSONSerialization.data(withJSONObject: record, options: .sortedKeys)
             return String(decoding: sorted, as: UTF8.self)
