@@ -28,25 +28,29 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *folder);
 int wcwidth(wchar_t character);
 
+// A function that gives the kernel a structure of its own checks its stack, as long as it stays a function: the checks of C
+// that is made part of a Swift function are left out.
+#define SLUICE_OWN_STACK static __attribute__((noinline, unused))
+
 // prctl and syscall are variadic in C, so Swift cannot call them.
 static inline int sluice_name_thread(const char *name) { return prctl(PR_SET_NAME, name, 0UL, 0UL, 0UL); }
 // glibc 2.35 and earlier have no function for pidfd_open; its number is the same on every architecture.
 static inline int sluice_pidfd_open(pid_t process) { return (int)syscall(434, process, 0U); }
 // glibc has no function for openat2.
-static inline int sluice_openat2(int folder, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve) {
+SLUICE_OWN_STACK int sluice_openat2(int folder, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve) {
     struct open_how how = {flags, mode, resolve};
     return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
 }
 // The type of a resource is an enumeration in C with _GNU_SOURCE, and an int elsewhere.
-static inline int sluice_set_limits(int resource, uint64_t soft, uint64_t hard) {
+SLUICE_OWN_STACK int sluice_set_limits(int resource, uint64_t soft, uint64_t hard) {
     struct rlimit both = {soft, hard};
     return setrlimit(resource, &both);
 }
-static inline uint64_t sluice_soft_limit(int resource) {
+SLUICE_OWN_STACK uint64_t sluice_soft_limit(int resource) {
     struct rlimit both = {0, 0};
     return getrlimit(resource, &both) == 0 ? both.rlim_cur : 0;
 }
-static inline uint64_t sluice_hard_limit(int resource) {
+SLUICE_OWN_STACK uint64_t sluice_hard_limit(int resource) {
     struct rlimit both = {0, 0};
     return getrlimit(resource, &both) == 0 ? both.rlim_max : 0;
 }
@@ -58,7 +62,7 @@ static const int SLUICE_RLIMIT_NPROC = RLIMIT_NPROC;
 static const int SLUICE_RLIMIT_CORE = RLIMIT_CORE;
 // The magic number of the descriptor's file system; 0 if it cannot be read. The structure's fields have other types
 // on other architectures.
-static inline int64_t sluice_file_system_magic(int descriptor) {
+SLUICE_OWN_STACK int64_t sluice_file_system_magic(int descriptor) {
     struct statfs facts;
     return fstatfs(descriptor, &facts) == 0 ? (int64_t)(uint32_t)facts.f_type : 0;
 }
