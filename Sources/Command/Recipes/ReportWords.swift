@@ -100,7 +100,7 @@ extension DamageReport {
 
     /// The places on a line as long as the source, which takes the width of `outlet`: `  ⣀⣀⣸⣀⣀⣀⣀⣿⣀⣀⣀⣀ 1:02:10`.
     ///
-    /// Empty without a place or without a length, and if nobody looks: a program has the places in numbers.
+    /// Empty without a place or without a length, and where a program reads: it has the places in numbers.
     fileprivate func drawing(frames: Int64, rate: Int, for outlet: Outlet?) -> [String] {
         guard let outlet, outlet.hasWidth, frames > 0, rate > 0, !stretches.isEmpty else { return [] }
         let marks = stretches.map { stretch in
