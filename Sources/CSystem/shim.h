@@ -28,8 +28,8 @@ int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions
 int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *actions, const char *folder);
 int wcwidth(wchar_t character);
 
-// A function that gives the kernel a structure of its own checks its stack, as long as it stays a function: the checks of C
-// that is made part of a Swift function are left out.
+// For functions that give the kernel a local structure. The compiler drops the stack check of a C function that it inlines
+// into a Swift function.
 #define SLUICE_OWN_STACK static __attribute__((noinline, unused))
 
 // prctl and syscall are variadic in C, so Swift cannot call them.

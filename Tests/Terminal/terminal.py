@@ -25,7 +25,7 @@ def environment(**more):
     """The environment of a fresh login, without the tester's own variables. `None` removes a variable."""
     variables = {
         "PATH": f"{SLUICE.parent}:/usr/local/bin:/usr/bin:/bin",
-        # No shell can create it: the folder that system users share, /nonexistent, would be root's, closed to them.
+        # Cannot be created. A shell of root would create /nonexistent, the home of system users, and close it to them.
         "HOME": "/dev/null/none",
         # Keeps the tester's own private cluster out of reach.
         "XDG_DATA_HOME": "/dev/null/none",
