@@ -64,6 +64,49 @@ actor Connection {
         }
     }
 
+    /// What became of a connection that was lent for one run.
+    enum Loan<Result: Sendable>: Sendable {
+        /// The run is over. Says whether another may begin, as far as this process knows.
+        case over(Swift.Result<Result, any Error>, isUsable: Bool)
+        /// The connection cannot be used any more, and the run has not begun.
+        case refused
+    }
+
+    /// Like `run`, for a connection pool: with `ifUsable` looks first whether a run may begin.
+    ///
+    /// One visit to the connection's thread does it all. Each visit wakes that thread, and a thread of the caller
+    /// afterwards.
+    nonisolated func lend<Result: Sendable>(
+        _ operation: String,
+        within limit: Duration,
+        opening: TransactionOpening?,
+        ifUsable: Bool,
+        _ body: @Sendable (isolated Connection) throws -> Result
+    ) async -> Loan<Result> {
+        let deadline = ContinuousClock.now + limit
+        let ticket = interruption.take()
+        defer { interruption.drop(ticket) }
+        return await withTaskCancellationHandler {
+            await performLoan(operation, ticket, deadline, opening, ifUsable: ifUsable, body)
+        } onCancel: {
+            interruption.raise(ticket)
+        }
+    }
+
+    private func performLoan<Result: Sendable>(
+        _ operation: String,
+        _ ticket: Interruption.Ticket,
+        _ deadline: ContinuousClock.Instant,
+        _ opening: TransactionOpening?,
+        ifUsable: Bool,
+        _ body: @Sendable (isolated Connection) throws -> Result
+    ) -> Loan<Result> {
+        guard !ifUsable || isUsable else { return .refused }
+        let result = Swift.Result { try perform(operation, ticket, deadline, opening, body) }
+        // The next loan asks the server's socket.
+        return .over(result, isUsable: isReady)
+    }
+
     private func perform<Result: Sendable>(
         _ operation: String,
         _ ticket: Interruption.Ticket,
@@ -94,10 +137,15 @@ actor Connection {
         _ = link.takeWarnings()
     }
 
-    /// Whether another run may begin: connected, no open transaction, and not closed by the server meanwhile.
-    var isUsable: Bool {
-        guard let link, !isSpent, !link.isBroken, link.isOutsideTransaction else { return false }
-        guard takeWhatCame(link) else { return false }
+    /// Whether the connection is open and in no transaction, as far as libpq knows.
+    private var isReady: Bool {
+        guard let link, !isSpent else { return false }
+        return !link.isBroken && link.isOutsideTransaction
+    }
+
+    /// Whether another run may begin: ready, and not closed by the server meanwhile.
+    private var isUsable: Bool {
+        guard isReady, let link, takeWhatCame(link) else { return false }
         _ = PQisBusy(link.pointer)  // parses the input, so that notices do not pile up
         return !link.isBroken
     }

@@ -50,15 +50,23 @@ actor ConnectionSource {
         let share = opening?.account.map {
             ConnectionShares.Share(account: $0, isLong: limit > configuration.operationTimeout)
         }
-        let connection = try await take(for: operation, share)
-        do {
-            let result = try await connection.run(operation, within: limit, opening: opening, body)
-            await giveBack(connection, share)
-            return result
-        } catch {
-            await giveBack(connection, share)
-            throw error
+        let deadline = ContinuousClock.now + configuration.reachTimeout
+        if case .connection(let connection) = try await place(for: operation, share, until: deadline) {
+            let loan = await connection.lend(operation, within: limit, opening: opening, ifUsable: true, body)
+            if case .over(let result, let isUsable) = loan {
+                await giveBack(connection, isUsable: isUsable, share)
+                return try result.get()
+            }
+            // The server has closed it since the last run.
+            await connection.close()
         }
+        let connection = try await open(for: operation, share, until: deadline)
+        guard
+            case .over(let result, let isUsable) =
+                await connection.lend(operation, within: limit, opening: opening, ifUsable: false, body)
+        else { preconditionFailure("a loan that asks for nothing is never refused") }
+        await giveBack(connection, isUsable: isUsable, share)
+        return try result.get()
     }
 
     /// Runs `body` in one transaction, and retries it after conflicts, `tries` times at most.
@@ -99,14 +107,12 @@ actor ConnectionSource {
 
     // MARK: - Lending
 
-    private func take(for operation: String, _ share: ConnectionShares.Share?) async throws -> Connection {
-        let deadline = ContinuousClock.now + configuration.reachTimeout
-        switch try await place(for: operation, share, until: deadline) {
-        case .connection(let connection):
-            if await connection.isUsable { return connection }
-            await connection.close()
-        case .empty: break
-        }
+    /// A new connection for a place that the caller has.
+    private func open(
+        for operation: String,
+        _ share: ConnectionShares.Share?,
+        until deadline: ContinuousClock.Instant
+    ) async throws -> Connection {
         do {
             return try await Connection.open(configuration, for: operation, until: deadline)
         } catch {
@@ -164,8 +170,8 @@ actor ConnectionSource {
         waiting.remove(at: index).place.resume(throwing: error)
     }
 
-    private func giveBack(_ connection: Connection, _ share: ConnectionShares.Share?) async {
-        if await connection.isUsable, !isClosed {
+    private func giveBack(_ connection: Connection, isUsable: Bool, _ share: ConnectionShares.Share?) async {
+        if isUsable, !isClosed {
             idle.append(connection)
         } else {
             await connection.close()
