@@ -12,8 +12,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/vfs.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -36,10 +38,19 @@ int wcwidth(wchar_t character);
 static inline int sluice_name_thread(const char *name) { return prctl(PR_SET_NAME, name, 0UL, 0UL, 0UL); }
 // glibc 2.35 and earlier have no function for pidfd_open; its number is the same on every architecture.
 static inline int sluice_pidfd_open(pid_t process) { return (int)syscall(434, process, 0U); }
+// glibc 2.33 and earlier have no function for close_range; its number is the same on every architecture.
+static inline int sluice_close_from(unsigned int first) { return (int)syscall(436, first, ~0U, 0U); }
 // glibc has no function for openat2.
 SLUICE_OWN_STACK int sluice_openat2(int folder, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve) {
     struct open_how how = {flags, mode, resolve};
     return (int)syscall(SYS_openat2, folder, path, &how, sizeof how);
+}
+// Swift's Glibc module has no timerfd. The clock is that of ContinuousClock, which also counts the time for which the machine
+// was suspended. A length of 0 stops the timer.
+static inline int sluice_open_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
+static inline int sluice_set_timer(int timer, int64_t seconds, int64_t nanoseconds) {
+    struct itimerspec once = {{0, 0}, {seconds, nanoseconds}};
+    return timerfd_settime(timer, 0, &once, NULL);
 }
 // The type of a resource is an enumeration in C with _GNU_SOURCE, and an int elsewhere.
 SLUICE_OWN_STACK int sluice_set_limits(int resource, uint64_t soft, uint64_t hard) {

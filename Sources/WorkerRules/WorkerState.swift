@@ -89,6 +89,9 @@ package struct WorkerState: Sendable {
     /// Whether the worker holds no job.
     package var isEmpty: Bool { jobs.isEmpty }
 
+    /// Whether a conversion is running.
+    package var isConverting: Bool { !running.isEmpty }
+
     /// The number of slots that work on a job.
     package var busySlots: Int { busy.count }
 

@@ -70,12 +70,40 @@ struct PulseTests {
     @Test func pokeThatCameBeforeTheWaitIsNotMissed() async {
         let pulse = PulseThread()
         defer { pulse.end() }
-        let (seen, start) = (pulse.pokes, ContinuousClock.now)
+        let (seen, start) = (pulse.calls, ContinuousClock.now)
         pulse.poke()
         await pulse.sleep(until: start + .seconds(3_600), since: seen)
         #expect(.now - start < .seconds(600))
         // There was no poke since, so it waits. This pause is what the test is about.
-        await pulse.sleep(until: .now + .milliseconds(50), since: pulse.pokes)
+        await pulse.sleep(until: .now + .milliseconds(50), since: pulse.calls)
         #expect(.now - start >= .milliseconds(50))
+    }
+
+    @Test func callToLookAgainEndsAWaitAndIsNoPoke() async {
+        let pulse = PulseThread()
+        defer { pulse.end() }
+        let (pokes, calls, start) = (pulse.pokes, pulse.calls, ContinuousClock.now)
+        pulse.lookAgain()
+        await pulse.sleep(until: start + .seconds(3_600), since: calls)
+        #expect(.now - start < .seconds(600))
+        #expect(pulse.pokes == pokes && pulse.calls != calls)
+    }
+
+    /// Each wait sets the thread's timer anew.
+    @Test func waitsOfManyLengthsEndInTheirOrder() async {
+        let pulse = PulseThread()
+        defer { pulse.end() }
+        let start = ContinuousClock.now
+        let ended = await withTaskGroup(of: (Int, Duration).self) { group in
+            for length in [300, 50, 200, 100, 250, 150] {
+                group.addTask {
+                    await pulse.sleep(until: start + .milliseconds(length))
+                    return (length, .now - start)
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(ended.count == 6)
+        #expect(ended.allSatisfy { length, took in took >= .milliseconds(length) }, "\(ended)")
     }
 }

@@ -19,7 +19,10 @@ final class ServiceReport: Sendable {
     }
 
     /// How often the service should show a sign of life: half as long as the watchdog waits.
-    var pulse: Duration { manager.watchdogInterval.map { min($0 / 2, .seconds(5)) } ?? .seconds(5) }
+    var pulse: Duration { manager.watchdogInterval.map { min($0 / 2, Self.longestPulse) } ?? Self.longestPulse }
+
+    /// So that what people see of the service is not older.
+    private static let longestPulse = Duration.seconds(15)
 
     /// `grace` is the time that a stop may take.
     func note(_ event: WorkerEvent, grace: Duration) {

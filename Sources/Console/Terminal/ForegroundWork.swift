@@ -100,8 +100,8 @@ extension ForegroundWork {
         let work = WorkThread({ TaskResult.wait(for: body) }, telling: listener)
         var count = 0
         while true {
-            // A service may take a second to stop, and an idle one should wake rarely.
-            let number = listener.wait(milliseconds: 1_000)
+            // The end of the work is a signal, too: it stays pending until it is waited for.
+            let number = listener.wait()
             if let value = work.valueIfDone() { return value }
             guard let number, number != listener.wakeUp else { continue }
             count += 1
@@ -150,6 +150,13 @@ package final class SignalListener: Sendable {
         var listened = listened
         var longest = WaitTime.milliseconds(milliseconds)
         let number = sigtimedwait(&listened, nil, &longest)
+        return number > 0 ? number : nil
+    }
+
+    /// The next signal, however long it takes; `nil` if the wait was interrupted.
+    package func wait() -> Int32? {
+        var listened = listened
+        let number = sigwaitinfo(&listened, nil)
         return number > 0 ? number : nil
     }
 

@@ -23,6 +23,9 @@ final class Beater: Sendable {
     /// Requests a heartbeat now.
     func hurry() { pulse.poke() }
 
+    /// From now on there may be progress to send.
+    func lookForProgress() { pulse.lookAgain() }
+
     /// Requests a heartbeat now, or one second after the last one requested here. News may come in floods, and the
     /// last of them may be a cancellation.
     func beatSoon() {
@@ -58,7 +61,12 @@ final class Beater: Sendable {
             // However short the jobs are, the worker sends at most four beats in the time of one.
             let pause = min(max(Self.patience, dispatcher.leaseLength / 12), .milliseconds(2_500))
             repeat {
-                await pulse.sleep(until: min(due, .now + pause), since: seen)
+                let calls = pulse.calls
+                // A poke may have come before that.
+                guard pulse.pokes == seen else { break }
+                // Without a conversion there is no progress, and the next one calls.
+                let isConverting = dispatcher.read { $0.isConverting }
+                await pulse.sleep(until: isConverting ? min(due, .now + pause) : due, since: calls)
             } while .now < due && pulse.pokes == seen && !Task.isCancelled
                 && !dispatcher.read { $0.hasChanged(after: Self.patience, at: .now) }
             // Read before the beat is sent, so that a poke during the beat counts as news.

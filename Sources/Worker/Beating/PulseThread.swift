@@ -4,8 +4,8 @@ import Synchronization
 
 /// A thread reserved for heartbeats, so that they are not delayed when the threads shared by all Swift tasks are busy.
 ///
-/// Tasks that prefer this executor run here. The thread checks the clock at least every second: `poll` does not
-/// count the time for which the machine was suspended, but leases do.
+/// Tasks that prefer this executor run here. Between their times the thread sleeps: a timer of the kernel wakes it that
+/// counts, like leases, the time for which the machine was suspended.
 final class PulseThread: TaskExecutor, Sendable {
     private struct Sleeper {
         let end: ContinuousClock.Instant
@@ -17,12 +17,18 @@ final class PulseThread: TaskExecutor, Sendable {
         var sleepers: [UInt64: Sleeper] = [:]
         var lastNumber: UInt64 = 0
         var pokes: UInt64 = 0
+        /// Pokes and calls to look again.
+        var calls: UInt64 = 0
         var isEnded = false
     }
 
     private let state = Mutex(State())
     /// Wakes the thread.
     private let pipe: Pipe
+    /// `nil` if the kernel has none. The thread then looks at the clock every second.
+    private let timer = WakeTimer()
+    /// When the timer wakes the thread.
+    private let timerEnd = Mutex<ContinuousClock.Instant?>(nil)
 
     /// `name` is the thread's.
     init(_ name: String = "heartbeat") {
@@ -48,7 +54,11 @@ final class PulseThread: TaskExecutor, Sendable {
     /// The number of pokes so far. Read it before checking the state that the poke is about.
     var pokes: UInt64 { state.withLock { $0.pokes } }
 
-    /// Waits until `end`, a poke, or the task's cancellation. Returns at once if there was a poke since `seen`.
+    /// The number of pokes and of calls to look again so far.
+    var calls: UInt64 { state.withLock { $0.calls } }
+
+    /// Waits until `end`, a poke, a call to look again, or the task's cancellation. Returns at once if `calls` has grown
+    /// since it was `seen`.
     func sleep(until end: ContinuousClock.Instant, since seen: UInt64? = nil) async {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -57,7 +67,7 @@ final class PulseThread: TaskExecutor, Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isLate = state.withLock { state in
-                    if Task.isCancelled || seen.map({ $0 != state.pokes }) ?? false { return true }
+                    if Task.isCancelled || seen.map({ $0 != state.calls }) ?? false { return true }
                     state.sleepers[number] = Sleeper(end: end, continuation: continuation)
                     return false
                 }
@@ -69,9 +79,15 @@ final class PulseThread: TaskExecutor, Sendable {
     }
 
     /// Ends all waits now.
-    func poke() {
+    func poke() { wakeSleepers { $0.pokes &+= 1 } }
+
+    /// Ends all waits, so that those who wait decide again for how long. It is not a poke.
+    func lookAgain() { wakeSleepers { _ in } }
+
+    private func wakeSleepers(_ note: (inout State) -> Void) {
         let sleepers = state.withLock { state in
-            state.pokes &+= 1
+            note(&state)
+            state.calls &+= 1
             defer { state.sleepers = [:] }
             return Array(state.sleepers.values)
         }
@@ -103,9 +119,20 @@ final class PulseThread: TaskExecutor, Sendable {
         for job in jobs { job.runSynchronously(on: asUnownedTaskExecutor()) }
         guard jobs.isEmpty, due.isEmpty else { return true }
         if isEnded { return false }
-        let left = next.map { min($0 - now, .seconds(1)) } ?? .seconds(1)
-        var waited = pollfd(fd: pipe.reading.number, events: Int16(POLLIN), revents: 0)
-        poll(&waited, 1, Int32((left / .milliseconds(1)).rounded(.up)))
+        var waited = [pollfd(fd: pipe.reading.number, events: Int16(POLLIN), revents: 0)]
+        var longest: Int32 = -1
+        if let timer {
+            timerEnd.withLock { end in
+                // Setting a time clears the one that has passed.
+                if end != next || next.map({ $0 <= now }) ?? false { timer.set(next) }
+                end = next
+            }
+            waited.append(pollfd(fd: timer.pollDescriptor, events: Int16(POLLIN), revents: 0))
+        } else {
+            let left = next.map { min($0 - now, .seconds(1)) } ?? .seconds(1)
+            longest = Int32((left / .milliseconds(1)).rounded(.up))
+        }
+        poll(&waited, nfds_t(waited.count), longest)
         var scratch = [UInt8](repeating: 0, count: 64)
         _ = read(pipe.reading.number, &scratch, scratch.count)
         return true

@@ -30,15 +30,18 @@ final class Dispatcher: Sendable {
 
     /// Reports an event. Never waits for a stage.
     func report(_ event: WorkerState.Event) {
-        let ticker = guarded.withLock { guarded -> Ticker? in
+        let (ticker, beater) = guarded.withLock { guarded -> (Ticker?, Beater?) in
             let now = ContinuousClock.now
+            let wasConverting = guarded.state.isConverting
             guarded.actions += guarded.state.handle(event, at: now)
             let (before, deadline) = (guarded.deadline, guarded.state.deadline(after: now))
             guarded.deadline = deadline
-            guard let deadline, before.map({ deadline < $0 }) ?? true else { return nil }
-            return guarded.stages?.ticker
+            let isSooner = deadline.map { new in before.map { new < $0 } ?? true } ?? false
+            let begins = guarded.state.isConverting && !wasConverting
+            return (isSooner ? guarded.stages?.ticker : nil, begins ? guarded.stages?.beater : nil)
         }
         ticker?.hurry()
+        beater?.lookForProgress()
         passOn()
     }
 

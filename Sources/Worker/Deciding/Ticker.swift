@@ -11,7 +11,7 @@ struct Ticker: Sendable {
 
     func run(_ dispatcher: Dispatcher) async {
         while !Task.isCancelled {
-            let seen = clock.pokes
+            let seen = clock.calls
             let deadline = dispatcher.deadline
             await clock.sleep(until: deadline ?? .now + .seconds(60), since: seen)
             if let deadline, .now >= deadline { dispatcher.report(.timePassed) }

@@ -4,6 +4,7 @@ import Ledger
 import Publishing
 import Storage
 import Synchronization
+import System
 
 /// Removes files that dead workers left in the folders that this worker writes to.
 final class Sweeper: Sendable {
@@ -21,6 +22,8 @@ final class Sweeper: Sendable {
         var last: ContinuousClock.Instant?
     }
 
+    /// Given when a folder is due that was not before.
+    let signal = WakeSignal()
     private let visits = Mutex<[Folder: Visit]>([:])
     private let files: FileCalls
     private let age: Duration
@@ -35,13 +38,14 @@ final class Sweeper: Sendable {
     /// Notes that an attempt writes its output to `place`, whose folder may hold files of earlier attempts.
     func use(_ place: Location, for fence: Fence) {
         let (now, ledger) = (ContinuousClock.now, AttemptName(fence).ledger)
-        visits.withLock { visits in
+        let isNews = visits.withLock { visits in
             let folder = Folder(root: place.root, path: place.folder)
             if visits.count >= Self.memory, visits[folder] == nil { visits = visits.filter { $0.value.due != nil } }
-            guard visits.count < Self.memory || visits[folder] != nil else { return }
+            guard visits.count < Self.memory || visits[folder] != nil else { return false }
             var visit = visits[folder] ?? Visit(place: place, ledger: ledger)
             // The ledger may have been replaced while the worker runs.
             visit.ledger = ledger
+            let before = visit.due
             let isTime = visit.last.map { now - $0 >= interval } ?? true
             if isTime {
                 visit.due = visit.due ?? now
@@ -50,8 +54,13 @@ final class Sweeper: Sendable {
                 visit.due = visit.due ?? now + age
             }
             visits[folder] = visit
+            return visit.due != before
         }
+        if isNews { signal.send() }
     }
+
+    /// When the first folder is due; `nil` if none is.
+    var due: ContinuousClock.Instant? { visits.withLock { $0.values.lazy.compactMap(\.due).min() } }
 
     /// Sweeps the folders that are due, except those in roots that do not answer. Returns the number of removed files for each folder.
     func sweepDue(in roots: StorageRoots, _ ledger: JobLedger) async throws -> [String: Int] {
