@@ -14,6 +14,8 @@ package final class ClusterSupervisor {
     /// When a part that died may be restarted: at once, then with growing back-off while it keeps dying.
     private var pauses: [Part: Pause] = [:]
     private var isEnding = false
+    /// The parts that this process has started: the kernel reports their ends.
+    private var children: Set<Part> = []
 
     private enum Part: String, CaseIterable { case postgres, coordinator, worker }
 
@@ -173,6 +175,7 @@ package final class ClusterSupervisor {
             // `up --slots` waits until the state has the number of slots, and so until the worker is ready.
             (state.worker, state.slots) = (started, socket == nil ? slots : nil)
         }
+        children.insert(part)
         let before = pauses[part]
         let lived = before.map { ContinuousClock.now - $0.startedAt }
         let isStable = lived.map { $0 > .seconds(30) } ?? true
@@ -200,8 +203,9 @@ package final class ClusterSupervisor {
     private func watch(_ listened: inout sigset_t) throws(ClusterError) {
         while !isEnding {
             // SIGCHLD reports the end of a child. Parts that an earlier supervisor started are not children of this
-            // process and must be polled.
-            var longest = WaitTime.milliseconds(1_000)
+            // process and must be polled. So must the logs, whose size is not urgent.
+            let isAllWell = Part.allCases.allSatisfy { children.contains($0) && isAlive($0) }
+            var longest = WaitTime.milliseconds(isAllWell ? 5_000 : 1_000)
             switch sigtimedwait(&listened, nil, &longest) {
             case SIGTERM, SIGINT: isEnding = true
             case SIGHUP:
@@ -225,8 +229,8 @@ package final class ClusterSupervisor {
         }
     }
 
-    /// Rotates logs that have grown too long. Runs about once a second, so a log may exceed its limit by the output
-    /// of one second.
+    /// Rotates logs that have grown too long. Runs every five seconds, so a log may exceed its limit by the output of
+    /// that time.
     private func rotateLogs() {
         for log in [place.supervisorLog, place.coordinatorLog, place.workerLog] { log.rotate() }
         PartLog(path: server.log, limit: place.logLimit).rotate()

@@ -33,6 +33,9 @@ final class FileShare: Sendable {
         var known: [ServedFile.Version: Fingerprint] = [:]
         /// Digests of large files that are being computed.
         var digesting = 0
+
+        /// Whether a call is under way.
+        var isAwaited: Bool { calls.values.contains { $0 > 0 } }
     }
 
     let mostBytes: Int64
@@ -42,6 +45,8 @@ final class FileShare: Sendable {
     private let questions = BlockingThreads("roots")
     private let state = Mutex(State())
     private let watch = Mutex<Task<Void, Never>?>(nil)
+    /// Given when a call begins after a time without any.
+    private let begins = WakeSignal()
 
     static let mostUploads = 128
     /// Uploads at once of one caller, so that others get their turn.
@@ -57,12 +62,26 @@ final class FileShare: Sendable {
     init(_ offer: Offer) {
         mostBytes = offer.mostBytes
         (uploads, downloads) = (offer.uploads, offer.downloads)
-        let task = Task { [weak self] in
-            // The only error is that this task is cancelled.
-            while (try? await Task.sleep(for: .seconds(2), clock: .continuous)) != nil { self?.listen() }
+        let task = Task { [weak self, begins] in
+            while !Task.isCancelled {
+                let seen = begins.count
+                guard let isNeeded = self?.needsWatch else { return }
+                guard isNeeded else {
+                    await begins.wait(since: seen)
+                    continue
+                }
+                // The only error is that this task is cancelled.
+                guard (try? await Task.sleep(for: .seconds(2), clock: .continuous)) != nil else { return }
+                self?.listen()
+            }
         }
         watch.withLock { $0 = task }
     }
+
+    deinit { watch.withLock { $0?.cancel() } }
+
+    /// Whether a call may wait for a root that does not answer, or for its return.
+    private var needsWatch: Bool { state.withLock { $0.isAwaited || !$0.silent.isEmpty } }
 
     func stop() {
         watch.withLock { $0?.cancel() }
@@ -106,7 +125,11 @@ final class FileShare: Sendable {
         late: @escaping @Sendable (Value) -> Void = { _ in },
         _ body: @escaping @Sendable () throws(StorageError) -> Value
     ) async throws -> Value {
-        state.withLock { $0.calls[root, default: 0] += 1 }
+        let isFirst = state.withLock { state in
+            defer { state.calls[root, default: 0] += 1 }
+            return !state.isAwaited
+        }
+        if isFirst { begins.send() }
         defer { state.withLock { $0.calls[root, default: 1] -= 1 } }
         let result = await calls.run(in: [root]) {
             do throws(StorageError) { return Result<Value, StorageError>.success(try body()) } catch {

@@ -101,13 +101,15 @@ final class ServerLoop {
         }
     }
 
-    /// Milliseconds until the library or the clock needs a turn. The library's own time must be honoured, because its
-    /// descriptor is edge-triggered.
+    /// Milliseconds until the library or the clock needs a turn; -1 if only events matter, because nobody is connected.
+    /// The library's own time must be honoured, because its descriptor is edge-triggered.
     private func waitTime(until tick: ContinuousClock.Instant) -> Int64 {
-        var wait = max(0, Int64((tick - .now) / .milliseconds(1)) + 1)
+        let needsClock = !visitors.isEmpty || !exchanges.isEmpty || stopsAt != nil
+        var wait = needsClock ? max(0, Int64((tick - .now) / .milliseconds(1)) + 1) : -1
         for daemon in daemons {
             var own: UInt64 = 0
-            if MHD_get_timeout(daemon, &own) == .YES { wait = min(wait, Int64(clamping: own)) }
+            guard MHD_get_timeout(daemon, &own) == .YES else { continue }
+            wait = wait < 0 ? Int64(clamping: own) : min(wait, Int64(clamping: own))
         }
         return wait
     }
