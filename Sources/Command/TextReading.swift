@@ -94,7 +94,7 @@ package enum TextReading {
 
     /// Whether `--include` with that glob takes a file.
     package static func takes(_ path: String, glob: String) -> Bool {
-        NameFilter(includes: [glob], excludes: []).answer(name: path.pathNames.last ?? "", path: path) == .taken
+        NameFilter(includes: [glob], excludes: []).answer(name: path.lastPathName ?? "", path: path) == .taken
     }
 
     /// The filter of `sluice watch`, parsed and written again; `nil` if it is invalid.

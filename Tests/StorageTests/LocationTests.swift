@@ -157,4 +157,19 @@ struct DestinationTemplateTests {
             #expect(error?.code == .invalidTemplate)
         }
     }
+
+    /// Bytes and scalars are split in the same way, also beside marks that combine with a slash.
+    @Test(arguments: [
+        "", "/", "//", "a", "/a", "a/", "/a/b.wav", "a//b/", "./a/../b", "/./a", "a/\u{301}b", "/a\u{301}/\u{301}",
+        "\u{2026}/e\u{301}.wav",
+    ])
+    func namesOfAPathAreThoseOfTheKernel(path: String) {
+        let names = path.unicodeScalars.split(separator: "/").map { String(String.UnicodeScalarView($0)) }
+        #expect(path.pathNames.map { Array($0.utf8) } == names.map { Array($0.utf8) })
+        #expect(Substring(path).pathNames == path.pathNames)
+        #expect(path.lastPathName == names.last && Substring(path).lastPathName == names.last)
+        let joined = "/" + names.joined(separator: "/")
+        let isWritten = !names.isEmpty && Array(joined.utf8) == Array(path.utf8)
+        #expect(path.isPlainAbsolutePath == (isWritten && !names.contains(".") && !names.contains("..")))
+    }
 }

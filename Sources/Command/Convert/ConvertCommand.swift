@@ -147,7 +147,7 @@ enum ConvertCommand {
     static func recipe(from input: String, to output: String, _ invocation: Invocation) throws -> Recipe {
         let isStream = output == "-"
         // A name with an extension may be meant as a file; opening it will fail if it is a folder.
-        if !isStream, !(output.pathNames.last ?? "").dropFirst().contains("."),
+        if !isStream, !(output.lastPathName ?? "").dropFirst().contains("."),
             FileFacts.of(path: output, followingLinks: true)?.kind == .folder
         {
             let name = output.hasSuffix("/") ? output : output + "/"

@@ -27,7 +27,7 @@ struct PieceNames: Sendable, Hashable {
 
     /// A name for each of `pieces`; no two are the same.
     func names(for pieces: [SplitPoints.Piece], of source: String) throws(UsageError) -> [String] {
-        let stem = (source.pathNames.last ?? source).withoutExtension
+        let stem = (source.lastPathName ?? source).withoutExtension
         let names = pieces.enumerated().map { index, piece in
             template.parts.map { part in
                 switch part {

@@ -108,6 +108,7 @@ struct PathRoots: Sendable {
         var whole = path
         if path == "~" || path.utf8.starts(with: "~/".utf8), let home { whole = home + path.dropFirst() }
         if whole.utf8.first != UInt8(ascii: "/") { whole = here + "/" + whole }
+        guard !whole.isPlainAbsolutePath else { return whole }
         var names: [String] = []
         for name in whole.pathNames where name != "." {
             if name == ".." { _ = names.popLast() } else { names.append(name) }

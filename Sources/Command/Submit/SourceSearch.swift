@@ -74,7 +74,7 @@ struct SourceSearch {
         if try isFolder(path, word) {
             try takeFolder(path, word)
         } else {
-            try add(path: path, relative: path.pathNames.last ?? "", shown: word, isNamed: true)
+            try add(path: path, relative: path.lastPathName ?? "", shown: word, isNamed: true)
         }
     }
 
@@ -85,6 +85,8 @@ struct SourceSearch {
         guard try !isFolder(path, word) else {
             throw Refusal(message: "\(word) is a folder; a list may contain only files", exitCode: .usage)
         }
+        // Most names in long lists are like this.
+        if path == word { return try add(path: path, relative: String(Substring(path.utf8.dropFirst())), shown: word) }
         // A path with `..` leaves the folder it is relative to, so its absolute path is used instead.
         let names = word.pathNames.filter { $0 != "." }
         let isRelative = word.utf8.first != UInt8(ascii: "/") && !names.contains("..")
@@ -105,7 +107,7 @@ struct SourceSearch {
         let below = String(word.unicodeScalars[word.unicodeScalars.index(after: colon)...])
         guard let root = roots.root(named: String(word.unicodeScalars[..<colon])) else {
             // The root is not on this machine; the worker checks the file. It would find no file where `-r` means a folder.
-            let name = below.pathNames.last ?? ""
+            let name = below.lastPathName ?? ""
             guard !isNamed || !isRecursive || NameFilter.isAudio(name) else { throw SourceSearch.unknownFolder(word) }
             return add(word, relative: below, shown: word, isNamed: isNamed)
         }

@@ -64,7 +64,7 @@ final class UploadPlaces: Sendable {
         for text in [machine, file.path, "\(stamp.bytes)", "\(stamp.modified)"] { fingerprint.add(text) }
         let digits = fingerprint.finish().hexDigest.prefix(24)
         // Two levels, so that no folder has a million entries.
-        let name = file.path.pathNames.last ?? file.path
+        let name = file.path.lastPathName ?? file.path
         return try Location("\(base)\(digits.prefix(2))/\(digits.dropFirst(2))/\(name)").asDestination()
     }
 

@@ -86,12 +86,14 @@ public struct Location: Sendable, Hashable {
     }
 
     /// The last path component.
-    public var name: String { path.pathNames.last ?? path }
+    public var name: String { path.lastPathName ?? path }
 
     /// The location itself, if files can be written there. Throws `invalid_location` for a name that file systems do not
     /// take. Sources are not held to this: a file that exists has a name that its file system takes.
     public func asDestination() throws(StorageError) -> Location {
-        guard let long = path.pathNames.first(where: { $0.utf8.count > Self.longestName }) else { return self }
+        guard path.hasPathName(longerThan: Self.longestName),
+            let long = path.pathNames.first(where: { $0.utf8.count > Self.longestName })
+        else { return self }
         throw Self.refusal(
             "it makes a name of \(long.utf8.count) bytes, \(long.prefix(20))...; the limit is \(Self.longestName)",
             description

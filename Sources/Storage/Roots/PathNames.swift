@@ -6,4 +6,56 @@ extension StringProtocol {
     package var pathNames: [String] {
         unicodeScalars.split(separator: "/").map { String(String.UnicodeScalarView($0)) }
     }
+
+    /// The last of `pathNames`, without the others; `nil` if there is none.
+    package var lastPathName: String? {
+        let scalars = unicodeScalars
+        var end = scalars.endIndex
+        while end > scalars.startIndex, scalars[scalars.index(before: end)] == "/" { end = scalars.index(before: end) }
+        guard end > scalars.startIndex else { return nil }
+        let start = scalars[..<end].lastIndex(of: "/").map { scalars.index(after: $0) } ?? scalars.startIndex
+        return String(String.UnicodeScalarView(scalars[start..<end]))
+    }
+}
+
+extension String {
+    /// The same as for other texts. A submission of a million files asks for each, and bytes are split faster: no other
+    /// scalar has the byte of a slash.
+    package var pathNames: [String] { utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) } }
+
+    /// As above.
+    package var lastPathName: String? {
+        let slash = UInt8(ascii: "/")
+        guard let last = utf8.lastIndex(where: { $0 != slash }) else { return nil }
+        let end = utf8.index(after: last)
+        let start = utf8[..<end].lastIndex(of: slash).map { utf8.index(after: $0) } ?? startIndex
+        return String(Substring(utf8[start..<end]))
+    }
+
+    /// Whether a name between the slashes has more bytes than `limit`.
+    func hasPathName(longerThan limit: Int) -> Bool {
+        var count = 0
+        for byte in utf8 {
+            count = byte == UInt8(ascii: "/") ? 0 : count + 1
+            if count > limit { return true }
+        }
+        return false
+    }
+
+    /// Whether the path begins with a slash, does not end with one, and has neither empty names nor `.` nor `..`.
+    package var isPlainAbsolutePath: Bool {
+        guard utf8.first == UInt8(ascii: "/") else { return false }
+        // A name that has begun, and consists of dots so far, may be empty, `.` or `..`.
+        var isUndecided = false
+        for byte in utf8 {
+            switch byte {
+            case UInt8(ascii: "/"):
+                if isUndecided { return false }
+                isUndecided = true
+            case UInt8(ascii: "."): break
+            default: isUndecided = false
+            }
+        }
+        return !isUndecided
+    }
 }
