@@ -1,8 +1,10 @@
 import Conversion
 import Glibc
 import Storage
+import System
 
-/// Starts programs in the background: in a new session, without a terminal, with their output in a log.
+/// Starts programs in the background: in a new session, without a terminal, with their output in a log and no other open
+/// file.
 enum Daemon {
     /// Starts the program that `words` name. `variables` are its whole environment.
     static func start(
@@ -28,6 +30,8 @@ enum Daemon {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        // Of whoever called the command: a pipe that stays open here keeps its reader waiting, and a lock stays locked.
+        SystemCall.closeDescriptors(from: 3, in: &actions)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

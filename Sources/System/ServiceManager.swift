@@ -30,6 +30,15 @@ package struct ServiceManager: Sendable {
         return .microseconds(microseconds)
     }
 
+    /// The number of sockets that the manager has handed over, by the protocol of sd_listen_fds(3): descriptors from 3 on,
+    /// for the process that LISTEN_PID names.
+    package static func socketCount(_ environment: [String: String]) -> Int32 {
+        guard environment["LISTEN_PID"] == "\(getpid())", let count = environment["LISTEN_FDS"].flatMap({ Int32($0) }),
+            (1...64).contains(count)
+        else { return 0 }
+        return count
+    }
+
     /// Sends the lines in one message. Never waits for the manager.
     ///
     /// Returns the error number if the message could not be sent, and `nil` if it was.

@@ -63,6 +63,24 @@ package enum SystemCall {
         )
     }
 
+    /// Closes all descriptors of this process from `first` on, apart from `kept`. Only for a process that has opened none of
+    /// them itself.
+    package static func closeDescriptors(from first: Int32, keeping kept: Set<Int32> = []) {
+        // Linux 5.8 and earlier, and some sandboxes, lack the call. /proc names the open descriptors, one by one.
+        guard !kept.isEmpty || sluice_close_from(UInt32(first)) != 0, let folder = opendir("/proc/self/fd")
+        else { return }
+        var numbers: [Int32] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+            }
+            if let number = Int32(name), number >= first, !kept.contains(number) { numbers.append(number) }
+        }
+        closedir(folder)
+        // That of the folder is among them, and closed already.
+        for number in numbers { close(number) }
+    }
+
     /// How many columns a terminal gives to a character; -1 for one that cannot be printed.
     package static func columns(of scalar: Unicode.Scalar) -> Int { Int(wcwidth(wchar_t(scalar.value))) }
 }

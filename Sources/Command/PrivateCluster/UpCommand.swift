@@ -51,6 +51,7 @@ enum UpCommand {
         isHidden: true,
         run: { invocation, _ in
             ResourceLimit.forbidCoreDumps()
+            ServiceOptions.closeFilesOfCaller(invocation.environment)
             // The user's own files on the user's own machine: run even where the kernel lacks part of the sandbox.
             let sandbox = ["--sandbox", RoomSandbox.bestEffort.rawValue]
             try ClusterSupervisor.run(ClusterPlace(environment: invocation.environment), workerOptions: sandbox)

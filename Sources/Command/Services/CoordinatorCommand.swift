@@ -37,7 +37,11 @@ enum CoordinatorCommand {
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         ResourceLimit.forbidCoreDumps()
         // The coordinator answers requests before `serve` listens for signals. A signal in between must wait for it.
-        return try SignalHold.during { try serve(ServiceFile.completing(invocation), console) }
+        return try SignalHold.during {
+            let whole = try ServiceFile.completing(invocation)
+            ServiceOptions.closeFilesOfCaller(invocation.environment)
+            return try serve(whole, console)
+        }
     }
 
     private static func serve(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {

@@ -2,6 +2,7 @@ import Console
 import Conversion
 import Ledger
 import Storage
+import System
 import Worker
 
 /// The options that `worker` and `coordinator` share.
@@ -28,6 +29,27 @@ enum ServiceOptions {
         return zip(words, places).map { word, place in
             let rules = word.utf8.dropFirst(place.name.utf8.count + 1 + place.path.utf8.count)
             return "\(place.name)=\(paths.absolute(place.path))\(String(decoding: rules, as: UTF8.self))"
+        }
+    }
+
+    /// Closes what the caller had open, except the standard streams, the sockets of a service manager, and what the words or
+    /// the variables name by its number. A pipe would keep its reader waiting for as long as the service runs, and a lock
+    /// would stay locked.
+    ///
+    /// Call it before anything is opened that stays open.
+    static func closeFilesOfCaller(_ environment: [String: String]) {
+        SystemCall.closeDescriptors(
+            from: 3 + ServiceManager.socketCount(environment),
+            keeping: Set((CommandLine.arguments + environment.values).flatMap(descriptors(namedIn:)))
+        )
+    }
+
+    /// The descriptors that a text names as `/dev/fd/9` or `/proc/self/fd/9`, as shells write them.
+    static func descriptors(namedIn text: String) -> [Int32] {
+        guard text.contains("/fd/") else { return [] }
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        return parts.indices.dropFirst().compactMap { index in
+            parts[index - 1] == "fd" ? Int32(parts[index].prefix { $0.isASCII && $0.isNumber }) : nil
         }
     }
 

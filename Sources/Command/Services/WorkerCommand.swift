@@ -209,6 +209,7 @@ enum WorkerCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let invocation = try ServiceFile.completing(invocation)
+        ServiceOptions.closeFilesOfCaller(invocation.environment)
         ResourceLimit.forbidCoreDumps()
         WorkerMemory.prepareForManyJobs()
         // A job may have 250 sources, and a slot several jobs that wait.
@@ -234,7 +235,8 @@ enum WorkerCommand {
         configuration.room.outputLimitBytes = invocation[outputLimit].bytes
         let journal = Journal(console, invocation)
         let report = ServiceReport(invocation.environment, slots: configuration.slots)
-        if let report { configuration.pulseInterval = report.pulse }
+        // Without a service manager nobody sees the signs of life.
+        configuration.pulseInterval = report?.pulse ?? .seconds(3_600)
         let grace = configuration.gracePeriod
         do {
             let worker = try AudioWorker(

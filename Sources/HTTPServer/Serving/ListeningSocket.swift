@@ -67,11 +67,9 @@ struct ListeningSocket: Sendable {
         return ListeningSocket(descriptor: descriptor, address: .network(host: host, port: actual), path: nil)
     }
 
-    /// The protocol of sd_listen_fds(3): descriptors from 3 on, for the process that LISTEN_PID names.
     private static func inherited(_ environment: [String: String]) throws(ListenError) -> [ListeningSocket] {
-        guard environment["LISTEN_PID"] == "\(getpid())", let count = environment["LISTEN_FDS"].flatMap(Int32.init),
-            (1...64).contains(count)
-        else { throw ListenError("the service manager has handed over no socket") }
+        let count = ServiceManager.socketCount(environment)
+        guard count > 0 else { throw ListenError("the service manager has handed over no socket") }
         return (3..<3 + count).map { number in
             _ = fcntl(number, F_SETFD, FD_CLOEXEC)
             _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)

@@ -38,6 +38,15 @@ struct MachineLedgerTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path("data")), "no private cluster was made")
     }
 
+    /// A shell that has read the address itself hands it over without a file that others could read.
+    @Test(arguments: ["worker --until-idle --database-file /dev/fd/9", "worker --until-idle"])
+    func servicesReadTheAddressFromADescriptorOfTheCaller(words: String) throws {
+        _ = try settings()
+        let line = "exec 7<database 9<database; exec \"$SLUICE\" \(words)"
+        let set = ["SLUICE_DATABASE_FILE": "/proc/self/fd/9"]
+        try Sluice.shell(line, in: folder, environment: words.contains("fd") ? [:] : set).checked()
+    }
+
     @Test func jobsLieInTheRootsOfTheServices() throws {
         try FileManager.default.createDirectory(atPath: folder.path("pods"), withIntermediateDirectories: true)
         _ = try write("sound", "pods/talk.wav")

@@ -101,6 +101,28 @@ struct LocalClusterTests {
         #expect(try home.run("doctor").status == .exited(0))
     }
 
+    /// A script that reads the output of `sluice up` by a pipe, or holds a lock meanwhile, must not wait for the cluster's end.
+    @Test func clusterKeepsNothingOpenOfItsCaller() throws {
+        let home = try Home()
+        let held = home.folder.path("held")
+        try Data().write(to: URL(filePath: held))
+        let line = "exec 7<\"$0\" 9<\"$0\" && exec \"$@\""
+        let run = try Run.program(
+            "/bin/sh",
+            ["-c", line, held, Sluice.path, "up", "--json"],
+            environment: Sluice.environment(["XDG_DATA_HOME": home.folder.path])
+        )
+        let facts = try JSONDecoder().decode(Home.Facts.self, from: run.checked().stdout)
+        #expect(facts.processes.count == 4)
+        for (part, process) in facts.processes {
+            let folder = "/proc/\(process)/fd"
+            let open = try FileManager.default.contentsOfDirectory(atPath: folder).compactMap { name in
+                try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)")
+            }
+            #expect(!open.isEmpty && !open.contains { $0.hasSuffix("/held") }, "\(part): \(open)")
+        }
+    }
+
     /// Each attempt says it once, and starts nothing.
     @Test func missingServerIsSaidBeforeAnythingStarts() throws {
         let home = try Home()

@@ -17,6 +17,19 @@ struct RootPlaceTests {
     }
 }
 
+struct CallerDescriptorTests {
+    @Test(
+        arguments: [
+            ("/dev/fd/9", [9]), ("--database-file=/proc/self/fd/12", [12]), ("in=/dev/fd/3/folder:ro", [3]),
+            ("postgresql://db/audio?passfile=/dev/fd/8&sslkey=/dev/fd/10", [8, 10]), ("/srv/fd/x", []), ("x/fd", []),
+            ("/dev/fd/99999999999", []), ("9", []),
+        ] as [(String, [Int32])]
+    )
+    func descriptorsAreFoundInWords(text: String, numbers: [Int32]) {
+        #expect(ServiceOptions.descriptors(namedIn: text) == numbers)
+    }
+}
+
 struct ByteSizeTests {
     @Test(
         arguments: [
