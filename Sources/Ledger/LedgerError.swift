@@ -49,6 +49,11 @@ extension LedgerError {
     }
 }
 
+extension LedgerError {
+    /// Whether the server has answered that it is starting, or recovering after a crash.
+    var isOfStartingServer: Bool { code == .ledgerCannotReach && sqlState == "57P03" }
+}
+
 extension FailureCode {
     /// Maps an SQLSTATE to a code. Its first two characters are the class.
     init(sqlState: String) {

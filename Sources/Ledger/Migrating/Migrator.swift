@@ -115,6 +115,34 @@ public struct Migrator: Sendable {
         }
     }
 
+    /// Like `check`, but waits up to `limit` while the server says that it is starting. Calls `onWait` once if it waits, and
+    /// again without an error when the wait is over.
+    ///
+    /// `goesOn` is asked before each further try; false ends the wait with the last error.
+    public func check(
+        waitingFor limit: Duration,
+        while goesOn: @Sendable () -> Bool = { true },
+        onWait: @Sendable (LedgerError?) -> Void
+    ) async throws {
+        let end = ContinuousClock.now + limit
+        var backoff = BackOff(first: .milliseconds(100), longest: .seconds(2))
+        var isWaiting = false
+        while true {
+            do {
+                try await check()
+                if isWaiting { onWait(nil) }
+                return
+            } catch let error as LedgerError
+                where error.isOfStartingServer || isWaiting && error.code == .ledgerCannotReach
+            {
+                guard .now < end, goesOn() else { throw error }
+                if !isWaiting { onWait(error) }
+                isWaiting = true
+                try await pause(backoff.next(), "check the schema")
+            }
+        }
+    }
+
     /// The number of the ledger, and whether it can change; `nil` where there is no ledger yet. Only the ledger's
     /// owner may ask.
     public func number() async throws -> LedgerNumber? {
