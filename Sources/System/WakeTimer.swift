@@ -18,7 +18,10 @@ package final class WakeTimer: Sendable {
 
     /// Sets the time; `nil` stops the timer.
     package func set(_ time: ContinuousClock.Instant?) {
-        guard let time else { return _ = sluice_set_timer(descriptor.number, 0, 0) }
+        guard let time else {
+            _ = sluice_set_timer(descriptor.number, 0, 0)
+            return
+        }
         // A length of 0 would stop the timer.
         let left = max(time - .now, Duration.nanoseconds(1)).components
         // Fails only for numbers that are no times.

@@ -79,14 +79,14 @@ final class PulseThread: TaskExecutor, Sendable {
     }
 
     /// Ends all waits now.
-    func poke() { wakeSleepers { $0.pokes &+= 1 } }
+    func poke() { wakeSleepers(isPoke: true) }
 
     /// Ends all waits, so that those who wait decide again for how long. It is not a poke.
-    func lookAgain() { wakeSleepers { _ in } }
+    func lookAgain() { wakeSleepers(isPoke: false) }
 
-    private func wakeSleepers(_ note: (inout State) -> Void) {
+    private func wakeSleepers(isPoke: Bool) {
         let sleepers = state.withLock { state in
-            note(&state)
+            if isPoke { state.pokes &+= 1 }
             state.calls &+= 1
             defer { state.sleepers = [:] }
             return Array(state.sleepers.values)
@@ -120,7 +120,8 @@ final class PulseThread: TaskExecutor, Sendable {
         guard jobs.isEmpty, due.isEmpty else { return true }
         if isEnded { return false }
         var waited = [pollfd(fd: pipe.reading.number, events: Int16(POLLIN), revents: 0)]
-        var longest: Int32 = -1
+        // While it waits, the thread holds a reference. An owner that is gone without having ended it is noticed then.
+        var longest: Int32 = 60_000
         if let timer {
             timerEnd.withLock { end in
                 // Setting a time clears the one that has passed.
