@@ -2,6 +2,8 @@ import Conversion
 public import Ledger
 import Publishing
 public import Storage
+import Synchronization
+import System
 
 /// A coordinator: does the ledger's housekeeping and finishes half-done publications. Any number may run.
 public final class HouseKeeper: Sendable {
@@ -16,6 +18,16 @@ public final class HouseKeeper: Sendable {
 
     private let migrator: Migrator
     private let checkInterval: Duration
+    private let longestRest: Duration
+    /// Given when the ledger notifies: nothing rests any longer.
+    private let notifications = WakeSignal()
+    /// How it listens for that.
+    private let pace = SignalPace()
+    /// Given when a search for unfinished publications begins.
+    private let searches = WakeSignal()
+    private let isSearching = Atomic(false)
+    /// How long to wait at the start for a server that is starting. After a crash it may have much to recover.
+    private static let startLimit: Duration = .seconds(300)
     /// How often to look for unfinished publications.
     private static let finishInterval: Duration = .seconds(15)
     /// How long a call to a file may take before its root counts as silent.
@@ -24,13 +36,15 @@ public final class HouseKeeper: Sendable {
     /// Opens no connection yet. Without roots, it can only finish publications that have no file. `roots` is asked in
     /// each round, because some may be opened late. `onEvent` must not block. `pulse` is called in each round of the housekeeping, whether or not the ledger answers. `checkInterval`:
     /// how often to look whether a migration has made this binary too old. `webhooks` runs as long as this does.
+    /// `longestRest`: how long the housekeeping may wait for a notification while there is nothing to do.
     public init(
         _ configuration: LedgerConfiguration,
         roots: @escaping @Sendable () -> StorageRoots,
         webhooks: WebhookSender? = nil,
         onEvent: @escaping @Sendable (CoordinatorEvent) -> Void = { _ in },
         pulse: @escaping @Sendable () -> Void = {},
-        checkInterval: Duration = .seconds(60)
+        checkInterval: Duration = .seconds(60),
+        longestRest: Duration = .seconds(10)
     ) throws {
         var configuration = configuration
         configuration.connectionLimit = min(configuration.connectionLimit, 2)
@@ -41,6 +55,7 @@ public final class HouseKeeper: Sendable {
         ledger = try JobLedger(configuration)
         migrator = try Migrator(configuration)
         self.checkInterval = checkInterval
+        self.longestRest = longestRest
         self.webhooks = webhooks
         finisher = PublicationFinisher(ledger, files: files)
     }
@@ -48,7 +63,10 @@ public final class HouseKeeper: Sendable {
     /// Runs until it is cancelled, or until a migration after which this binary cannot work with the ledger. Throws
     /// then, or if it cannot start; it waits through outages of the ledger.
     public func run() async throws {
-        try await migrator.check()
+        try await migrator.check(
+            waitingFor: Self.startLimit,
+            onWait: { error in self.onEvent(error.map { .ledgerAway($0.failure) } ?? .ledgerBack) }
+        )
         _ = try await ledger.time()
         onEvent(.started)
         var end: (any Error)?
@@ -64,7 +82,8 @@ public final class HouseKeeper: Sendable {
                     }
                 }
                 group.addTask { await self.watchRoots() }
-                group.addTask { await self.webhooks?.run() }
+                group.addTask { await self.webhooks?.run(notifications: self.notifications) }
+                group.addTask { await self.listen() }
             }
         } catch {
             end = error
@@ -74,12 +93,32 @@ public final class HouseKeeper: Sendable {
         if let end { throw end }
     }
 
+    /// Wakes everything that rests when the ledger notifies.
+    private func listen() async {
+        for await signal in ledger.workSignals(pace) {
+            if signal != .timePassed { notifications.send() }
+            // The housekeeping has its own clock.
+            pace.slowDown()
+        }
+    }
+
     /// Throws `schemaTooNew`.
     private func keepHouse() async throws {
         var isAway = false
         var wait: Duration = .zero
+        var seen = notifications.count
+        var rests = false
         var checkedAt = ContinuousClock.now
-        while await rest(wait) {
+        while !Task.isCancelled {
+            // While it works, it takes its time whatever is notified.
+            if rests {
+                await notifications.wait(since: seen, until: .now + wait)
+            } else {
+                _ = await rest(wait)
+            }
+            guard !Task.isCancelled else { return }
+            seen = notifications.count
+            rests = false
             pulse()
             let started = ContinuousClock.now
             do {
@@ -87,12 +126,21 @@ public final class HouseKeeper: Sendable {
                     try await migrator.check()
                     checkedAt = started
                 }
-                let report = try await ledger.keepHouse(for: .seconds(1), within: .seconds(5))
+                let report = try await ledger.keepHouse(
+                    for: .seconds(1),
+                    within: .seconds(5),
+                    rests: pace.isListening
+                )
                 if isAway { onEvent(.ledgerBack) }
                 isAway = false
                 for chore in report.chores { say(chore) }
                 // Jitter: coordinators that started together must not stay in step.
                 wait = .seconds(Double.random(in: 0.9...1.3))
+                if let rest = report.rest {
+                    let jitter = Duration.milliseconds(Int.random(in: 0...200))
+                    wait = max(wait, min(rest + jitter, longestRest))
+                    rests = true
+                }
                 // Unfinished work goes on as soon as the next tick is allowed.
                 if report.isUnfinished { wait -= ContinuousClock.now - started }
             } catch let error as LedgerError where error.code == .ledgerSchemaTooNew {
@@ -123,6 +171,9 @@ public final class HouseKeeper: Sendable {
     private func finish() async {
         var wait = Self.finishInterval * Double.random(in: 0...0.2)
         while await rest(wait) {
+            isSearching.store(true, ordering: .sequentiallyConsistent)
+            searches.send()
+            defer { isSearching.store(false, ordering: .sequentiallyConsistent) }
             do {
                 let taken = try await finisher.takeUnfinished(in: roots().without(files.silentRoots))
                 let finished = taken.count { if case .finished = $0.ending { true } else { false } }
@@ -139,7 +190,14 @@ public final class HouseKeeper: Sendable {
 
     /// Leaves roots whose file systems do not answer to other processes until they do.
     private func watchRoots() async {
-        while await rest(.seconds(2)) {
+        while !Task.isCancelled {
+            let seen = searches.count
+            // Between two searches no call waits for a root.
+            guard isSearching.load(ordering: .sequentiallyConsistent) || !files.silentRoots.isEmpty else {
+                await searches.wait(since: seen)
+                continue
+            }
+            guard await rest(.seconds(2)) else { return }
             for root in files.silenceRoots(ofCallsLongerThan: Self.silenceLimit).sorted() {
                 let path = roots()[root]?.path ?? root
                 onEvent(.trouble(StorageError.silence(of: root, at: path, for: Self.silenceLimit).failure))

@@ -55,6 +55,9 @@ public final class AudioWorker: Sendable {
         }
     }
 
+    /// How long to wait at the start for a server that is starting. After a crash it may have much to recover.
+    private static let startLimit: Duration = .seconds(300)
+
     /// Stops claiming. Jobs that run have the grace period to end, and are handed back after it.
     public func drain() { dispatcher.report(.stopAsked(deadline: .now + configuration.gracePeriod)) }
 
@@ -65,7 +68,15 @@ public final class AudioWorker: Sendable {
         let roots = try await RootKeeper.open(configuration)
         // A root that does not answer does not count as an ability of the worker.
         if !roots.absences.isEmpty { dispatcher.report(roots.changed) }
-        try await migrator.check()
+        do {
+            try await migrator.check(
+                waitingFor: Self.startLimit,
+                while: { !self.dispatcher.isStopping },
+                onWait: { error in self.onEvent(error.map { .ledgerAway($0.failure) } ?? .ledgerBack) }
+            )
+        } catch let error as LedgerError where error.isTransient && dispatcher.isStopping {
+            return
+        }
         let calls = LedgerCalls(try JobLedger(ledgerConfiguration), onEvent: onEvent)
         let heartbeat = try Heartbeat(ledgerConfiguration)
         let abilities = dispatcher.read { $0.abilities }
@@ -144,6 +155,7 @@ public final class AudioWorker: Sendable {
         let storage: StorageHealth
         let finisher: PublicationFinisher
         let sweeper: Sweeper
+        let notifications = LedgerNotifications()
     }
 
     private func startBeating(
@@ -191,7 +203,8 @@ public final class AudioWorker: Sendable {
             dispatcher: dispatcher,
             storage: parts.storage,
             beater: parts.stages.beater,
-            queues: configuration.queues
+            queues: configuration.queues,
+            notifications: parts.notifications
         )
         group.addTask { await claimer.run() }
         group.addTask { await claimer.listen() }
@@ -241,7 +254,8 @@ public final class AudioWorker: Sendable {
             storage: parts.storage,
             beater: parts.stages.beater,
             finisher: parts.finisher,
-            sweeper: parts.sweeper
+            sweeper: parts.sweeper,
+            notifications: parts.notifications
         )
         group.addTask { await caretaker.tidy() }
         group.addTask { await caretaker.watchDisks() }

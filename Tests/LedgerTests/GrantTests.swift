@@ -26,7 +26,7 @@ struct GrantTests {
             "ledger_time", "register_worker", "claim", "bar_claims", "held", "beat", "publish", "finish", "fail",
             "release", "recall",
             "set_abilities", "stop_worker", "begin_tick", "do_chore", "shrink_chore", "take_unfinished",
-            "standing_fences", "album_of", "record_track", "record_scan",
+            "standing_fences", "album_of", "record_track", "record_scan", "house_rest", "is_idle",
         ],
         "sluice_submitter": looking.union(webhooks).union([
             "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs",
@@ -44,7 +44,7 @@ struct GrantTests {
         "sluice_face": [
             "ledger_time", "begin_tick", "do_chore", "shrink_chore", "take_unfinished", "finish", "fail",
             "standing_fences", "find_tokens", "note_token_uses", "take_changes", "take_deliveries",
-            "record_delivery",
+            "record_delivery", "house_rest", "has_webhooks",
         ],
     ]
 

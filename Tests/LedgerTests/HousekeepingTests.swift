@@ -327,4 +327,94 @@ struct HousekeepingTests {
         }
         #expect(try await lab.truth() == ["waiting": 5_600])
     }
+
+    // MARK: - Rests
+
+    /// Ticks of one process, which may rest.
+    private func tick(_ lab: LedgerLab) async throws -> HousekeepingReport {
+        try await lab.lab.run {
+            try $0.execute("update \(lab.schema).chore set due_at = '-infinity'")
+            try $0.execute(
+                "update \(lab.schema).house set tick_at = least(tick_at, \(lab.schema).ledger_time() - interval '900 ms')"
+            )
+        }
+        return try await lab.ledger.keepHouse(rests: true)
+    }
+
+    /// Ticks until one has found nothing to do, and returns how long all may rest. A chore may leave something to the next
+    /// tick, and those of a new ledger make its first spans.
+    private func restOfTicks(_ lab: LedgerLab) async throws -> Duration {
+        for _ in 0..<5 {
+            let report = try await tick(lab)
+            #expect(report.chores.count == 13)
+            if let rest = report.rest { return rest }
+        }
+        throw SupportError("tick until nothing is to be done", "every tick found something")
+    }
+
+    @Test func whenNothingIsToBeDoneAllProcessesRest() async throws {
+        let lab = try await LedgerLab()
+        let rest = try await restOfTicks(lab)
+        #expect(rest > .seconds(1) && rest <= lab.lease / 6)
+        // Another process, whose tick comes in between, keeps to it.
+        let other = try await tick(lab)
+        #expect(other.chores.isEmpty)
+        #expect(try #require(other.rest) <= rest)
+        try await lab.age(by: rest)
+        #expect(try await tick(lab).chores.count == 13)
+    }
+
+    @Test func restEndsWithTheNextJob() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        _ = try await restOfTicks(lab)
+        try await lab.submit(1)
+        let report = try await tick(lab)
+        let folded = report["fold_counts"]?.affected ?? 0
+        #expect(folded > 0 && report.rest == nil)
+        // As long as a job is there, the next tick comes as usual, whatever the chores find.
+        #expect(try await tick(lab).rest == nil)
+        let claim = try #require(try await lab.claim(1, for: worker).first)
+        for _ in 0..<2 { #expect(try await tick(lab).rest == nil) }
+        try await lab.ledger.publish([LedgerLab.publication(claim.fence)])
+        try await lab.ledger.finish([claim.fence])
+        _ = try await restOfTicks(lab)
+    }
+
+    @Test func delayedJobKeepsTheHouseAwake() async throws {
+        let lab = try await LedgerLab()
+        try await lab.submit(1, Submission(runAt: try await lab.ledger.time() + 3_600))
+        for _ in 0..<3 { #expect(try await tick(lab).rest == nil) }
+    }
+
+    /// A worker must be found lost as soon as its lease is over.
+    @Test func restEndsNoLaterThanALease() async throws {
+        let lab = try await LedgerLab()
+        _ = try await restOfTicks(lab)
+        _ = try await lab.worker()
+        try await lab.age(by: lab.lease - .seconds(2))
+        #expect(try #require(try await tick(lab).rest) <= .seconds(2))
+    }
+
+    @Test func restIsNoOutage() async throws {
+        let lab = try await LedgerLab()
+        _ = try await tick(lab)
+        for _ in 0..<6 {
+            guard let rest = try await tick(lab).rest else { continue }
+            try await lab.age(by: rest + .seconds(1))
+        }
+        // The first tick of a ledger is followed by a quiet time, and no later one is.
+        let since: String = try await lab.value("select coalesce(stood_since::text, 'never') from \(lab.schema).house")
+        #expect(since == "never")
+    }
+
+    @Test func claimSaysWhetherAnythingCanComeWithoutANotification() async throws {
+        let lab = try await LedgerLab()
+        let worker = try await lab.worker()
+        #expect(try await lab.ledger.claim(1, for: worker.worker).isLedgerIdle)
+        // Delayed jobs come by the clock.
+        try await lab.submit(1, Submission(runAt: try await lab.ledger.time() + 3_600))
+        let claims = try await lab.ledger.claim(1, for: worker.worker)
+        #expect(claims.jobs.isEmpty && !claims.isLedgerIdle)
+    }
 }

@@ -80,4 +80,24 @@ struct WakeUpsTests {
             try #require(ContinuousClock.now < deadline)
         }
     }
+
+    /// A slow pace is for those who miss nothing: it ends with a notification, and never begins without a connection.
+    @Test func slowPaceEndsWithANotification() async throws {
+        let lab = try await Lab { $0.pollInterval = .seconds(1) }
+        let pace = SignalPace()
+        #expect(!pace.isListening)
+        pace.slowDown()
+        let channel = lab.name
+        var wakeUps = WakeUps(configuration: lab.configuration, channel: channel, pace: pace).makeAsyncIterator()
+        #expect(await wakeUps.next() == .timePassed)
+        #expect(pace.isListening)
+        let start = ContinuousClock.now
+        #expect(await wakeUps.next() == .timePassed)
+        #expect(.now - start > .seconds(3))
+        try await lab.run { try $0.execute("select pg_notify(\(channel), \("news"))") }
+        #expect(await wakeUps.next() == .notified(["news"]))
+        let after = ContinuousClock.now
+        #expect(await wakeUps.next() == .timePassed)
+        #expect(.now - after < .seconds(3))
+    }
 }

@@ -42,7 +42,7 @@ struct LogRotationTests {
             waves += 1
             let done = try run("submit", "-r", "in", "--to", "out/{stem}.flac", "--again", "--wait")
             #expect(done.status == .exited(3), "\(done.errorText)")
-            // The supervisor checks the sizes once a second.
+            // The supervisor checks the sizes every five seconds.
             let isRotated = try EventWait.until(.now + .seconds(60), changesOf: [logs]) {
                 (FileManager.default.contents(atPath: logs + "/worker.log")?.count ?? 0) < 20_000
             }

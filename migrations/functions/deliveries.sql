@@ -70,6 +70,11 @@ begin
     end loop;
 end $$;
 
+-- Whether there is a webhook to send anything to. create_webhook() notifies.
+create or replace function has_webhooks() returns boolean
+language sql stable security definer set search_path from current
+as $$ select exists (select from webhook w where w.removed_at is null) $$;
+
 -- Records the result of an attempt: the status of the answer, or an error. Statuses from 200 to 299 end the delivery, whichever coordinator
 -- has the lease by now. 410 means that the receiver is gone for good. After ten attempts, which take about a day, the delivery is dead.
 -- Returns `delivered`, `waiting` or `dead`; null: another has taken or ended it.

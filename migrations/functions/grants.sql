@@ -108,13 +108,13 @@ select r, o from unnest(array['sluice_operator']) r, unnest(array[
 -- Housekeeping, and publications that another process completes.
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_worker', 'sluice_face']) r, unnest(array[
-    'begin_tick', 'do_chore', 'fail', 'finish', 'shrink_chore', 'standing_fences', 'take_unfinished'
+    'begin_tick', 'do_chore', 'fail', 'finish', 'house_rest', 'shrink_chore', 'standing_fences', 'take_unfinished'
 ]) o;
 
 -- The work of workers.
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_worker']) r, unnest(array[
-    'album_of', 'bar_claims', 'beat', 'claim', 'held', 'publish', 'recall', 'record_scan', 'record_track', 'register_worker',
+    'album_of', 'bar_claims', 'beat', 'claim', 'held', 'is_idle', 'publish', 'recall', 'record_scan', 'record_track', 'register_worker',
     'release', 'set_abilities', 'stop_worker'
 ]) o;
 
@@ -122,7 +122,7 @@ select r, o from unnest(array['sluice_worker']) r, unnest(array[
 -- not be.
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_face']) r, unnest(array[
-    'find_tokens', 'note_token_uses', 'record_delivery', 'take_changes', 'take_deliveries'
+    'find_tokens', 'has_webhooks', 'note_token_uses', 'record_delivery', 'take_changes', 'take_deliveries'
 ]) o;
 
 select apply_permissions();

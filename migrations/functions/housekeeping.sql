@@ -1,7 +1,7 @@
 -- Periodic work on the ledger. Any worker or coordinator may do it, as often as it likes. begin_tick() returns the chores that are due,
 -- and do_chore() does a page of one chore, in a separate transaction. The caller repeats do_chore() as long as it reports more work. So no
 -- chore is too large for the time that a caller has, a chore that fails does not stop the others, and lost workers are found between two
--- pages of other work.
+-- pages of other work. While nothing is to be done, house_rest() lets all callers rest for some seconds.
 --
 -- One caller at a time runs a tick, and one at a time runs a page of a chore; others skip it and do not wait. There is no leader to elect,
 -- no session to hold, and nothing to clean up if a caller dies: its page is rolled back, and the next caller continues from there.
@@ -29,6 +29,9 @@ begin
     t := ledger_time();
     -- After a failover the clock may be behind that of the server of the last tick.
     if t < h.tick_at + interval '900 ms' and t > h.tick_at - interval '1 min' then
+        return;
+    end if;
+    if t < h.rest_until and t > h.tick_at and is_idle() then
         return;
     end if;
     update house set
@@ -127,6 +130,48 @@ begin
                       else t + greatest(every, make_interval(secs => c.took_ms / c.pages / 50)) end
     where name = c.name;
     return next;
+end $$;
+
+-- Whether no job is delayed, waits, runs or is published, and no webhook is to be told of one. Until a notification nothing then comes to
+-- a worker. May be false although it is so, until the counts are folded.
+create or replace function is_idle() returns boolean
+language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
+as $$
+begin
+    return not exists (select from count_delta)
+       and not exists (select from batch_news)
+       and not exists (
+           select from queue_count c where c.state in ('delayed', 'waiting', 'running', 'publishing') and c.jobs <> 0
+       );
+end $$;
+
+-- How long housekeeping rests now, in milliseconds; 0: the next tick comes as usual. Call it after a tick whose chores found nothing, or
+-- that begin_tick() has left out. A notification ends the rest: whatever makes a job run sends one.
+--
+-- A rest is so short that the ticks around it show no outage, and ends when a worker can be lost.
+create or replace function house_rest() returns integer
+language plpgsql security definer set search_path from current set jit = off
+as $$
+declare
+    t timestamptz := ledger_time();
+    h house;
+    ends timestamptz;
+begin
+    perform set_config('synchronous_commit', 'off', true);
+    select * into h from house for update skip locked;
+    -- Another process is running a tick.
+    if not found or not is_idle() then
+        return 0;
+    end if;
+    -- Whoever has just run the tick decides, and the others keep to it.
+    if t >= h.rest_until and t between h.tick_at and h.tick_at + interval '1 s' then
+        ends := least(
+            t + least((select s.lease from setting s) / 6, interval '5 s'),
+            (select min(w.lease_until) from worker w where w.ended_at is null and w.lease_until > t)
+        );
+        update house set rest_until = ends returning rest_until into h.rest_until;
+    end if;
+    return greatest(0, ceil(extract(epoch from h.rest_until - t) * 1000));
 end $$;
 
 -- Records that a page of a chore did not end in the caller's time. The next pages are smaller.

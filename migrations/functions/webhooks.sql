@@ -118,6 +118,8 @@ begin
     )
     values (address, key, wanted, whose, batch_id, the_queue, hook_name, only_notify, percent, t, caller_name(), is_tenant())
     returning id into new_id;
+    -- Coordinators look for deliveries less often while there is no webhook.
+    perform pg_notify(current_schema(), 'webhooks');
     if batch_id is not null then
         -- It may have ended already.
         insert into batch_news (batch, webhook) values (batch_id, new_id);

@@ -710,7 +710,9 @@ alter table setting add column keep_scans interval default '5 years' check (keep
 alter table house
     -- The last time that housekeeping began again after an outage, and since when it had stood still.
     add column resumed_at timestamptz,
-    add column stood_since timestamptz;
+    add column stood_since timestamptz,
+    -- Until then no process needs to tick, unless there are jobs again: see house_rest().
+    add column rest_until timestamptz not null default '-infinity';
 
 insert into chore (name, place, every, page, largest_page) values
     ('trim_audit', 10, '5 min', 5000, 20000), ('find_events', 11, '1 s', 1000, 5000), ('trim_webhooks', 12, '5 min', 5000, 20000),

@@ -25,7 +25,8 @@ package final class CoordinatorService: Sendable {
             roots: { roots.opened },
             webhooks: WebhookOptions.sender(invocation, onEvent),
             onEvent: onEvent,
-            pulse: { report?.beat() }
+            pulse: { report?.beat() },
+            longestRest: report?.pulse ?? .seconds(10)
         )
         api = try APIOptions.open(invocation, places) { onEvent(.trouble($0)) }
         if let api { onEvent(.listens(at: api.addresses)) }

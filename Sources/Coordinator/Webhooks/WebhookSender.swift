@@ -25,6 +25,8 @@ public final class WebhookSender: Sendable {
     private static let timeLimit: Duration = .seconds(15)
     /// Longer than an exchange and the record of its result, so that others rarely send it as well.
     private static let lease: Duration = .seconds(60)
+    /// Between two looks for webhooks.
+    private static let longRest: Duration = .seconds(8)
     /// Nothing of an answer counts but its status. What is longer than this is not read to its end.
     private static let answerLimit = 64 << 10
 
@@ -53,11 +55,25 @@ public final class WebhookSender: Sendable {
     }
 
     /// Runs until it is cancelled. What is on its way then is left to other coordinators.
-    func run() async {
+    ///
+    /// Looks every second for deliveries. While there is no webhook, it looks more rarely and when `notifications` is given.
+    func run(notifications: WakeSignal) async {
         await withDiscardingTaskGroup { group in
             var isForbidden = false
             var wait: Duration = .zero
-            while await Self.rest(wait) {
+            var seen = notifications.count
+            var hasWebhooks = true
+            var lookedAt = ContinuousClock.now - Self.longRest
+            while !Task.isCancelled {
+                if hasWebhooks {
+                    _ = await Self.rest(wait)
+                } else {
+                    await notifications.wait(since: seen, until: .now + Self.longRest)
+                    // Notifications may come in floods.
+                    _ = await Self.rest(.seconds(1))
+                }
+                guard !Task.isCancelled else { break }
+                seen = notifications.count
                 // Jitter: coordinators that started together must not stay in step.
                 wait = .seconds(Double.random(in: 0.9...1.3))
                 let free = busy.withLock { (Self.most.healthy - $0.healthy, Self.most.failing - $0.failing) }
@@ -66,6 +82,12 @@ public final class WebhookSender: Sendable {
                     continue
                 }
                 do {
+                    let now = ContinuousClock.now
+                    if !hasWebhooks || now - lookedAt >= Self.longRest {
+                        hasWebhooks = try await ledger.hasWebhooks(within: .seconds(5))
+                        lookedAt = now
+                    }
+                    guard hasWebhooks else { continue }
                     let taken = try await ledger.takeDeliveries(
                         healthy: free.0,
                         failing: free.1,

@@ -28,6 +28,8 @@ public struct Claims: Sendable, Hashable {
     public internal(set) var jobs: [Claim] = []
     /// Claimed jobs that this build cannot work on. The claim has already failed them or handed them back.
     public internal(set) var refused: [RefusedClaim] = []
+    /// Whether the ledger had no job at all that could come without a notification.
+    public internal(set) var isLedgerIdle = false
 }
 
 /// A job whose recipe this build cannot read.

@@ -52,23 +52,29 @@ extension JobLedger {
         inHand: some Collection<Fence> & Sendable = [],
         within limit: Duration? = nil
     ) async throws -> Claims {
-        let rows = try await settle("claim jobs", within: limit) { connection, mayHaveHappened in
+        let (rows, isIdle): ([ClaimedRow], Bool) = try await settle("claim jobs", within: limit) {
+            connection,
+            mayHaveHappened in
             if mayHaveHappened {
                 // From here on no earlier try can take jobs, wherever it hangs, so `held` returns all that it took.
                 try connection.execute(
                     "select \(schema).bar_claims(\(worker), \(WorkerSecrets[worker]), \(ClaimNumber.last))"
                 )
                 let forgotten = try connection.held(by: worker, schema).filter { !inHand.contains($0.fence) }
-                if !forgotten.isEmpty { return forgotten }
+                if !forgotten.isEmpty { return (forgotten, false) }
             }
-            return try connection.claimedRows(
+            let rows = try connection.claimedRows(
                 """
                 select * from \(schema).claim(
                     \(worker), \(WorkerSecrets[worker]), \(wanted), \(queues), \(ClaimNumber.next()))
                 """
             )
+            guard rows.isEmpty else { return (rows, false) }
+            return (rows, try connection.value("select \(schema).is_idle()"))
         }
-        return try await sorted(rows)
+        var claims = try await sorted(rows)
+        claims.isLedgerIdle = isIdle
+        return claims
     }
 
     /// All jobs that a worker holds according to the ledger.

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Signals to look for work: when the ledger sends a notification, and at intervals.
 ///
 /// Never ends and never throws. While it cannot listen to the database, only the clock triggers it. Signals that
@@ -11,6 +13,8 @@ public struct WorkSignals: AsyncSequence, Sendable {
         case work
         /// Running jobs were cancelled, perhaps this worker's: send a beat, and look for work.
         case cancellation
+        /// A webhook was created. It does not concern workers.
+        case webhook
         /// The interval has passed.
         case timePassed
     }
@@ -22,8 +26,7 @@ public struct WorkSignals: AsyncSequence, Sendable {
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Signal? {
             switch await wakeUps.next(isolation: actor) {
-            // A notification that this build does not know may be as urgent as a cancellation.
-            case .notified(let texts): texts == ["jobs"] ? .work : .cancellation
+            case .notified(let texts): Signal(texts)
             case .timePassed: .timePassed
             case nil: nil
             }
@@ -33,11 +36,47 @@ public struct WorkSignals: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(wakeUps: wakeUps.makeAsyncIterator()) }
 }
 
+extension WorkSignals.Signal {
+    fileprivate init(_ texts: Set<String>) {
+        let forWorkers = texts.subtracting(["webhooks"])
+        // A notification that this build does not know may be as urgent as a cancellation.
+        self = forWorkers.isEmpty ? .webhook : forWorkers == ["jobs"] ? .work : .cancellation
+    }
+}
+
+/// How often `WorkSignals` has a process look for work while the server sends it notifications.
+public final class SignalPace: Sendable {
+    private struct State {
+        var isListening = false
+        var isSlow = false
+    }
+
+    private let state = Mutex(State())
+    /// How many times longer a slow interval is.
+    static let slowness = 5
+
+    public init() {}
+
+    /// Whether the server sends notifications now.
+    public var isListening: Bool { state.withLock { $0.isListening } }
+
+    /// Nothing can come without a notification: until the next one, the interval is longer.
+    public func slowDown() { state.withLock { $0.isSlow = true } }
+
+    /// Something may come without a notification.
+    public func goOn() { state.withLock { $0.isSlow = false } }
+
+    func note(isListening: Bool) { state.withLock { $0.isListening = isListening } }
+
+    /// The next interval while it listens.
+    func next(_ interval: Duration) -> Duration { state.withLock { $0.isSlow ? interval * Self.slowness : interval } }
+}
+
 extension JobLedger {
     /// Signals to look for work, over a separate connection where the server can send notifications.
     ///
-    /// See `pollInterval` and `listens` in `LedgerConfiguration`.
-    public func workSignals() -> WorkSignals {
-        WorkSignals(wakeUps: WakeUps(configuration: configuration, channel: schema.text))
+    /// See `pollInterval` and `listens` in `LedgerConfiguration`. The caller may slow the `pace` down.
+    public func workSignals(_ pace: SignalPace = SignalPace()) -> WorkSignals {
+        WorkSignals(wakeUps: WakeUps(configuration: configuration, channel: schema.text, pace: pace))
     }
 }

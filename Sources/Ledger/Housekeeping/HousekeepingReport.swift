@@ -3,6 +3,8 @@ public struct HousekeepingReport: Sendable, Hashable {
     public var chores: [Chore] = []
     /// Whether time ran out while chores were unfinished. The rest is due at the next tick.
     public var isUnfinished = false
+    /// How long all processes may rest now, if no notification comes; `nil` if the next tick is needed as usual.
+    public var rest: Duration?
 
     /// One chore that was due, with all its pages.
     public struct Chore: Sendable, Hashable {

@@ -18,6 +18,7 @@ struct WakeUps: AsyncSequence, Sendable {
 
     let configuration: LedgerConfiguration
     let channel: String
+    var pace = SignalPace()
 
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var stream: AsyncStream<Void>.AsyncIterator
@@ -36,7 +37,7 @@ struct WakeUps: AsyncSequence, Sendable {
     func makeAsyncIterator() -> AsyncIterator {
         let untaken = UntakenWakeUps()
         let stream = AsyncStream(Void.self, bufferingPolicy: .bufferingNewest(1)) { continuation in
-            let listener = Listener(configuration: configuration, channel: channel) { element in
+            let listener = Listener(configuration: configuration, channel: channel, pace: pace) { element in
                 untaken.add(element)
                 continuation.yield()
             }
@@ -73,6 +74,7 @@ private final class UntakenWakeUps: Sendable {
 private struct Listener: Sendable {
     let configuration: LedgerConfiguration
     let channel: String
+    let pace: SignalPace
     let wake: @Sendable (WakeUps.Element) -> Void
 
     /// Returns when the task is cancelled.
@@ -83,6 +85,7 @@ private struct Listener: Sendable {
             if listens {
                 // However listening ended, the clock goes on and the next look tries again.
                 do { listens = try await listen(until: look) } catch {}
+                pace.note(isListening: false)
             }
             do { try await pause(max(look - .now, .zero), "wait for notifications") } catch { return }
             wake(.timePassed)
@@ -105,13 +108,16 @@ private struct Listener: Sendable {
             return true
         }
         guard isDirect else { return false }
+        pace.note(isListening: true)
         wake(.timePassed)  // covers notifications from before we listened
         while true {
-            let look = nextLook()
+            let look = pace.next(nextLook())
             // The run's own limit is far away, so the end of the wait is not an error.
             let texts = try await connection.run("listen", within: look + .seconds(60)) { connection in
                 try connection.notifications(within: look)
             }
+            // What follows may need a look at the usual time.
+            if !texts.isEmpty { pace.goOn() }
             wake(texts.isEmpty ? .timePassed : .notified(Set(texts)))
         }
     }

@@ -131,6 +131,13 @@ extension JobLedger {
         }
     }
 
+    /// Whether there is a webhook to send anything to. `WorkSignals` tells of the next one.
+    public func hasWebhooks(within limit: Duration? = nil) async throws -> Bool {
+        try await settle("take deliveries of webhooks", within: limit) { connection, _ in
+            try connection.value("select \(schema).has_webhooks()")
+        }
+    }
+
     /// Records the result of an attempt: the status of the answer, or why there is none. Returns the state of the
     /// delivery since then; `nil` if another has taken or ended it meanwhile.
     @discardableResult

@@ -12,6 +12,7 @@ struct Claimer: Sendable {
     let beater: Beater
     /// The queues to take jobs from; all if empty.
     let queues: [String]
+    let notifications: LedgerNotifications
 
     func run() async {
         var patience = BackOff(first: .milliseconds(100), longest: .seconds(5))
@@ -47,6 +48,7 @@ struct Claimer: Sendable {
                 within: .seconds(20)
             )
             calls.noteLedger(nil)
+            if claims.isLedgerIdle { notifications.pace.slowDown() } else { notifications.pace.goOn() }
             return .claimed(claims.jobs, worker: worker, isEmpty: claims.jobs.isEmpty && claims.refused.isEmpty)
         case .compare(let worker): return .compared(try await ledger.held(by: worker).jobs.map(\.fence), worker: worker)
         case .releaseStrays(let fences):
@@ -63,7 +65,8 @@ struct Claimer: Sendable {
 
     /// Listens for signals of new work. The worker also polls now and then.
     func listen() async {
-        for await signal in calls.ledger.workSignals() {
+        for await signal in calls.ledger.workSignals(notifications.pace) where signal != .webhook {
+            if signal != .timePassed { notifications.signal.send() }
             dispatcher.report(.workSignalled)
             // Not for new jobs: a fleet whose workers all beat at every submission would overload the ledger.
             if signal == .cancellation { beater.beatSoon() }

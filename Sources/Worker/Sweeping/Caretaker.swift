@@ -13,6 +13,7 @@ struct Caretaker: Sendable {
     let beater: Beater
     let finisher: PublicationFinisher
     let sweeper: Sweeper
+    let notifications: LedgerNotifications
 
     /// Finishes half-finished publications of other processes, and sweeps folders.
     func tidy() async {
@@ -27,11 +28,14 @@ struct Caretaker: Sendable {
             // swept soon after its first use.
             let next = ContinuousClock.now + dispatcher.leaseLength * Double.random(in: 0.8...1.2)
             while .now < next, !Task.isCancelled {
+                let seen = sweeper.signal.count
                 await care {
                     for (folder, count) in try await sweeper.sweepDue(in: storage.roots.roots, calls.ledger) {
                         calls.onEvent(.swept(folder: folder, files: count))
                     }
                 }
+                await sweeper.signal.wait(since: seen, until: min(next, sweeper.due ?? next))
+                // Many folders become due together.
                 await rest(min(.seconds(1), next - .now))
             }
         }
@@ -140,19 +144,37 @@ struct Caretaker: Sendable {
         }
     }
 
-    /// Does the ledger's housekeeping about every second while no other process does it. Otherwise checks at
-    /// intervals whether another process still does.
+    /// Does the ledger's housekeeping about every second while no other process does it, or more rarely while there is
+    /// nothing to do. Otherwise checks at intervals whether another process still does.
     func keepHouse() async {
         while !Task.isCancelled {
             let lease = dispatcher.leaseLength
             // The ledger takes a third of a lease without a tick for an outage, after which it declares no
             // worker lost for a whole lease.
             var wait = lease * Double.random(in: 0.15...0.25)
+            let seen = notifications.signal.count
+            var rests = false
             await care {
-                let report = try await calls.ledger.keepHouse(for: .seconds(1), within: .seconds(5))
-                if !report.chores.isEmpty { wait = min(lease / 6, .seconds(Double.random(in: 1...1.5))) }
+                let report = try await calls.ledger.keepHouse(
+                    for: .seconds(1),
+                    within: .seconds(5),
+                    rests: notifications.pace.isListening
+                )
+                if let rest = report.rest {
+                    // Later than a coordinator, so that it goes on.
+                    let delay = Duration.seconds(Double.random(in: 0.5...1.5))
+                    wait = min(wait, rest + delay)
+                    rests = !report.chores.isEmpty
+                } else if !report.chores.isEmpty {
+                    wait = min(lease / 6, .seconds(Double.random(in: 1...1.5)))
+                }
             }
-            await rest(wait)
+            // Only the process that keeps house hurries, or a whole fleet would.
+            if rests {
+                await notifications.signal.wait(since: seen, until: .now + wait)
+            } else {
+                await rest(wait)
+            }
         }
     }
 

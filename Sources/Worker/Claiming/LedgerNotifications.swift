@@ -1,0 +1,10 @@
+import Ledger
+import System
+
+/// What the worker knows of the ledger's notifications.
+struct LedgerNotifications: Sendable {
+    /// How often it looks for work without one.
+    let pace = SignalPace()
+    /// Given when one comes.
+    let signal = WakeSignal()
+}
