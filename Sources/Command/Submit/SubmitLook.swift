@@ -70,7 +70,12 @@ struct SubmitLook: Sendable {
     private func presences(_ earlier: [EarlierJob?]) -> [[SubmitSurvey.Presence]] {
         let items = plan.items
         func destination(_ spot: Spot) -> Location { items[spot.place].destinations[spot.output] }
-        var presences = items.map { [SubmitSurvey.Presence](repeating: .unseen, count: $0.destinations.count) }
+        // Jobs with one output share these arrays until something is found.
+        let (unseen, absent): ([SubmitSurvey.Presence], [SubmitSurvey.Presence]) = ([.unseen], [.absent])
+        var presences = items.map { item in
+            let count = item.destinations.count
+            return count == 1 ? unseen : [SubmitSurvey.Presence](repeating: .unseen, count: count)
+        }
         // Keyed by bytes: folders whose names only look the same are different.
         var folders: [[UInt8]: [Spot]] = [:]
         for (place, item) in items.enumerated() {
@@ -87,7 +92,11 @@ struct SubmitLook: Sendable {
             let found = Self.names(in: folder, among: members.map { destination($0).name })
             for spot in members {
                 guard found.contains(destination(spot).name) else {
-                    presences[spot.place][spot.output] = .absent
+                    if presences[spot.place].count == 1 {
+                        presences[spot.place] = absent
+                    } else {
+                        presences[spot.place][spot.output] = .absent
+                    }
                     continue
                 }
                 presences[spot.place][spot.output] = .there

@@ -13,6 +13,8 @@ struct SubmitPlan: Sendable {
         var pieces: [SplitPoints.Piece] = []
         /// The values of tags that differ between sources.
         var tags: [String: String] = [:]
+        /// The number of its kind, of which there are few.
+        fileprivate(set) var kind = 0
 
         /// The first output's.
         var destination: Location { destinations[0] }
@@ -26,8 +28,8 @@ struct SubmitPlan: Sendable {
     let onAltered: SubmitAltered?
     /// The version of libavcodec that the workers must have; `nil` if any will do.
     private let libav: Int?
-    /// The codecs of a job's outputs, by the extensions of their names.
-    private var codecs: [String: [Codec]] = [:]
+    /// What jobs of each kind need.
+    private var needsOfKinds: [[String]] = []
     private(set) var items: [Item]
     /// Items that would all have the same destinations, and were given numbers.
     private var numbered: [[Int]] = []
@@ -145,7 +147,7 @@ struct SubmitPlan: Sendable {
             let item = items[choice.place]
             var recipe = recipe(item)
             for index in recipe.outputs.indices { recipe.outputs[index].onConflict = choice.policy(of: index) }
-            return JobRequest(recipe, needs: needs(item), stamp: choice.stamp)
+            return JobRequest(recipe, needs: needsOfKinds[item.kind], stamp: choice.stamp)
         }
     }
 
@@ -158,28 +160,42 @@ struct SubmitPlan: Sendable {
     /// The different needs of the jobs to submit.
     func needs(_ chosen: [SubmitSurvey.Chosen]) -> [[String]] {
         var (all, known): ([[String]], Set<[String]>) = ([], [])
+        var kinds: Set<Int> = []
         for choice in chosen {
-            let needs = needs(items[choice.place])
-            if known.insert(needs).inserted { all.append(needs) }
+            let kind = items[choice.place].kind
+            guard kinds.insert(kind).inserted, known.insert(needsOfKinds[kind]).inserted else { continue }
+            all.append(needsOfKinds[kind])
         }
         return all
     }
 
-    private func needs(_ item: Item) -> [String] {
-        let roots = Set([item.source.root] + (item.destinations + commonSources).map(\.root))
-        let codecs = Set((codecs[Self.endings(item)] ?? []).filter { $0 != .copy })
-        return codecs.map { AbilityWord.codec($0) }.sorted() + roots.map { AbilityWord.root($0) }.sorted()
-            + [libav].compactMap(\.self).map(AbilityWord.libav)
+    /// What decides about a job's formats and needs. A million jobs are of a few kinds.
+    private struct Kind: Hashable {
+        /// `.mp3`, or `.flac .mp3` for two outputs; nothing for a name without an extension.
+        let endings: String
+        /// Of the source and the destinations.
+        let roots: [String]
+
+        init(_ item: Item) {
+            endings = item.destinations.map { Self.ending(of: $0.path) }.joined(separator: " ")
+            roots = [item.source.root] + item.destinations.map(\.root)
+        }
+
+        private static func ending(of path: String) -> Substring {
+            let (dot, slash) = (UInt8(ascii: "."), UInt8(ascii: "/"))
+            // A dot before the last slash belongs to a folder.
+            guard let mark = path.utf8.lastIndex(where: { $0 == dot || $0 == slash }), path.utf8[mark] == dot else {
+                return ""
+            }
+            return path[mark...]
+        }
     }
 
-    /// `.mp3`, or `.flac .mp3` for two outputs; nothing for a name without an extension.
-    private static func endings(_ item: Item) -> String {
-        item.destinations.map { place in
-            let name = place.path
-            let ending = name.lastIndex(of: ".").map { name[$0...] } ?? ""
-            // A dot before the last slash belongs to a folder.
-            return ending.contains("/") ? "" : String(ending)
-        }.joined(separator: " ")
+    private func needs(of kind: Kind, _ codecs: [Codec]) -> [String] {
+        let roots = Set(kind.roots + commonSources.map(\.root))
+        let wanted = Set(codecs.filter { $0 != .copy })
+        return wanted.map { AbilityWord.codec($0) }.sorted() + roots.map { AbilityWord.root($0) }.sorted()
+            + [libav].compactMap(\.self).map(AbilityWord.libav)
     }
 
     /// Identifies the request: equal for the same sources, destinations and wishes, so that a repetition is
@@ -215,8 +231,20 @@ struct SubmitPlan: Sendable {
     /// Validates one recipe per extension, because an extension determines the format.
     private mutating func checkFormats() throws {
         var checked: Set<String> = []
-        for item in items {
-            let endings = Self.endings(item)
+        // The codecs of the outputs, by the extensions of their names.
+        var codecs: [String: [Codec]] = [:]
+        var kinds: [Kind] = []
+        var numbers: [Kind: Int] = [:]
+        for place in items.indices {
+            let item = items[place]
+            let kind = Kind(item)
+            let number = numbers[kind] ?? kinds.count
+            if number == kinds.count {
+                numbers[kind] = number
+                kinds.append(kind)
+            }
+            items[place].kind = number
+            let endings = kind.endings
             let isNew = checked.insert(endings).inserted
             // The names of pieces depend on their titles, and so on the source.
             guard isNew || !item.pieces.isEmpty else { continue }
@@ -241,6 +269,7 @@ struct SubmitPlan: Sendable {
                 throw UsageError(ofEdit: error) ?? UsageError(error, in: recipe)
             }
         }
+        needsOfKinds = kinds.map { needs(of: $0, codecs[$0.endings] ?? []) }
     }
 
     // MARK: - Conflicts

@@ -47,6 +47,8 @@ struct SubmitSurvey: Sendable {
     /// What to do about outputs that have changed since they were written; `nil`: what `conflict` says.
     let onAltered: SubmitAltered?
     private(set) var chosen: [Chosen] = []
+    /// The policy of `conflict`. Almost all jobs have it, and they share the array.
+    private let usualPolicies: [Recipe.ConflictPolicy]
     /// Parts of `chosen`: items without an earlier job, items whose outputs are gone, and items whose sources have
     /// changed.
     private(set) var fresh = 0
@@ -76,6 +78,7 @@ struct SubmitSurvey: Sendable {
     /// One output that a person has edited must not stop a nightly run, nor be replaced without being asked.
     init(_ conflict: SubmitConflict, onAltered: SubmitAltered? = nil) {
         self.conflict = conflict
+        usualPolicies = [conflict.policy]
         self.onAltered = onAltered ?? (conflict == .fail ? .skip : nil)
     }
 
@@ -159,7 +162,7 @@ struct SubmitSurvey: Sendable {
             case .asNew: break
             }
         }
-        var policies = [conflict.policy]
+        var policies = usualPolicies
         if presence.isTaken, isAltered, let onAltered {
             altered.add(found)
             guard onAltered == .replace else { return }
