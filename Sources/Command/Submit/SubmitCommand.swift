@@ -100,7 +100,8 @@ enum SubmitCommand {
             base.sources[index].location = try roots.location(ofNamed: base.sources[index].location).description
         }
 
-        let search = try SourceSearch(invocation.words(paths), roots, invocation)
+        try reachLedger(invocation)
+        var search = try SourceSearch(invocation.words(paths), roots, invocation)
         guard !search.sources.isEmpty || !search.misfits.isEmpty else {
             let others =
                 search.otherKinds > 0
@@ -112,11 +113,12 @@ enum SubmitCommand {
             )
             return .nothingMatched
         }
+        let found = search.takeSources()
         let cuts = try invocation[SourceCuts.option].map {
-            try SourceCuts.look(into: search.sources, at: $0, roots, invocation, console)
+            try SourceCuts.look(into: found, at: $0, roots, invocation, console)
         }
         var plan = try SubmitPlan(
-            search.sources,
+            found,
             cuts: cuts,
             misfits: search.misfits,
             outputs: outputs,
@@ -152,6 +154,13 @@ enum SubmitCommand {
         // Before hours of work whose outputs would stay where they are.
         try fetching?.check(roots: Set(plan.items.flatMap(\.destinations).map(\.root)), invocation)
         return try submit(sending, fetching)
+    }
+
+    /// Throws at once if the ledger does not answer: the search for a million files and their plan take a while. The private
+    /// cluster is on this machine, and may have to be started, which nothing but a submission is worth.
+    private static func reachLedger(_ invocation: Invocation) throws {
+        guard !invocation[Question.dryRun], try LedgerOptions.readablePlace(invocation) != .cluster else { return }
+        _ = try LedgerWork.run(invocation) { try await $0.time() }
     }
 
     /// The sources that all jobs have, as the user named them.

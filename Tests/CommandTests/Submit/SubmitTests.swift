@@ -236,4 +236,11 @@ struct SubmitTests {
         try running.ends(with: .exited(3))
         #expect(running.outputText == "batch 1  2 jobs\nbatch 1  1 completed, 1 failed\n")
     }
+
+    @Test func ledgerThatDoesNotAnswerIsNoticedBeforeTheSearch() throws {
+        let away = ["SLUICE_DATABASE_URL": "postgresql:///x?host=/nowhere"]
+        // This file is missing, so the search would fail.
+        let run = try bench.run(["submit", "missing.wav", "--to", "{stem}.mp3"], environment: away)
+        #expect(run.status == .exited(5), "\(run.errorText)")
+    }
 }
