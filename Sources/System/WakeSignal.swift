@@ -25,40 +25,46 @@ package final class WakeSignal: Sendable {
     }
 
     /// Returns when the signal was given since `seen`, or the task is cancelled.
-    package func wait(since seen: UInt64) async { await wait(since: seen, as: nextNumber(), until: nil) }
+    package func wait(since seen: UInt64) async { await wait(since: seen, limit: nil) }
 
     /// Like `wait(since:)`, but returns at `deadline` at the latest. Others that wait go on waiting.
     package func wait(since seen: UInt64, until deadline: ContinuousClock.Instant) async {
-        let number = nextNumber()
-        let timer = Task {
-            do { try await Task.sleep(until: deadline, clock: .continuous) } catch { return }
-            self.end(number)
-        }
-        defer { timer.cancel() }
-        await wait(since: seen, as: number, until: deadline)
+        await wait(since: seen, limit: deadline)
     }
 
-    private func nextNumber() -> UInt64 {
-        state.withLock { state in
+    private func wait(since seen: UInt64, limit: ContinuousClock.Instant?) async {
+        let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
         }
-    }
-
-    private func wait(since seen: UInt64, as number: UInt64, until deadline: ContinuousClock.Instant?) async {
+        var timer: Task<Void, Never>?
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isLate = state.withLock { state in
-                    // If the task was cancelled before, or its time is over, there was no continuation to resume.
+                    // If the task was cancelled before, the handler found no continuation to resume.
                     if state.count != seen || Task.isCancelled { return true }
-                    if let deadline, deadline <= .now { return true }
+                    if let limit, limit <= .now { return true }
                     state.waiting[number] = continuation
                     return false
                 }
-                if isLate { continuation.resume() }
+                if isLate {
+                    continuation.resume()
+                } else if let limit {
+                    // Begins only now, so that its end finds the continuation.
+                    timer = timeout(of: number, at: limit)
+                }
             }
         } onCancel: {
             end(number)
+        }
+        timer?.cancel()
+    }
+
+    private func timeout(of number: UInt64, at end: ContinuousClock.Instant) -> Task<Void, Never> {
+        Task {
+            // Throws only when the wait is over.
+            do { try await Task.sleep(until: end, clock: .continuous) } catch { return }
+            self.end(number)
         }
     }
 

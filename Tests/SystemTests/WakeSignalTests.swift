@@ -1,3 +1,4 @@
+import Synchronization
 import System
 import Testing
 
@@ -5,15 +6,20 @@ struct WakeSignalTests {
     @Test func timeThatPassesIsNoSignal() async {
         let signal = WakeSignal()
         let seen = signal.count
-        // What waits without a limit goes on waiting.
-        let other = Task { await signal.wait(since: seen) }
+        let isOver = Mutex(false)
+        let other = Task {
+            await signal.wait(since: seen)
+            isOver.withLock { $0 = true }
+        }
         let start = ContinuousClock.now
         await signal.wait(since: seen, until: start + .milliseconds(50))
         #expect(.now - start >= .milliseconds(50))
         #expect(signal.count == seen)
+        // What waits without a limit goes on waiting.
+        let isOtherOver = isOver.withLock { $0 }
+        #expect(!isOtherOver)
         signal.send()
         await other.value
-        #expect(signal.count != seen)
     }
 
     @Test func waitWhoseTimeIsOverEndsAtOnce() async {
@@ -21,6 +27,19 @@ struct WakeSignalTests {
         let start = ContinuousClock.now
         for _ in 0..<1_000 { await signal.wait(since: signal.count, until: start) }
         #expect(.now - start < .seconds(60))
+    }
+
+    /// Whichever of the two comes first, the wait or its end, the wait ends.
+    @Test func waitsOfNoLengthAllEnd() async {
+        let signal = WakeSignal()
+        await withDiscardingTaskGroup { group in
+            for number in 0..<2_000 {
+                group.addTask {
+                    await signal.wait(since: 0, until: .now + .microseconds(number % 20))
+                }
+            }
+        }
+        #expect(signal.count == 0)
     }
 
     @Test func signalBeforeTheWaitIsNotMissed() async {
