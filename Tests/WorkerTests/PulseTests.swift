@@ -90,7 +90,7 @@ struct PulseTests {
     }
 
     /// Each wait sets the thread's timer anew.
-    @Test func waitsOfManyLengthsEndInTheirOrder() async {
+    @Test func waitsOfManyLengthsEndInTime() async {
         let pulse = PulseThread()
         defer { pulse.end() }
         let start = ContinuousClock.now
@@ -106,7 +106,8 @@ struct PulseTests {
             return ended
         }
         #expect(ended.count == 6)
-        let areLongEnough = ended.allSatisfy { length, took in took >= .milliseconds(length) }
-        #expect(areLongEnough, "\(ended)")
+        // Without the timer, the thread would look after a minute.
+        let areInTime = ended.allSatisfy { length, took in took >= .milliseconds(length) && took < .seconds(30) }
+        #expect(areInTime, "\(ended)")
     }
 }
