@@ -158,18 +158,18 @@ struct DestinationTemplateTests {
         }
     }
 
-    /// Bytes and scalars are split in the same way, also beside marks that combine with a slash.
+    /// Bytes are split in the same way as scalars, also beside marks that combine with a slash.
     @Test(arguments: [
-        "", "/", "//", "a", "/a", "a/", "/a/b.wav", "a//b/", "./a/../b", "/./a", "a/\u{301}b", "/a\u{301}/\u{301}",
-        "\u{2026}/e\u{301}.wav",
+        "", "/", "//", "a", "/a", "a/", "/a/b.wav", "a//b/", "./a/../b", "/./a", "/a/..", "a/\u{301}b",
+        "/a\u{301}/\u{301}", "\u{2026}/e\u{301}.wav",
     ])
     func namesOfAPathAreThoseOfTheKernel(path: String) {
         let names = path.unicodeScalars.split(separator: "/").map { String(String.UnicodeScalarView($0)) }
         // Texts are equal, too, if only their marks are written in other ways.
         let (found, wanted) = (path.pathNames.map { Array($0.utf8) }, names.map { Array($0.utf8) })
         #expect(found == wanted)
-        #expect(Substring(path).pathNames == path.pathNames)
-        #expect(path.lastPathName == names.last && Substring(path).lastPathName == names.last)
+        let last = path.lastPathName.map { Array($0.utf8) }
+        #expect(last == wanted.last)
         let joined = "/" + names.joined(separator: "/")
         let isWritten = !names.isEmpty && Array(joined.utf8) == Array(path.utf8)
         #expect(path.isPlainAbsolutePath == (isWritten && !names.contains(".") && !names.contains("..")))

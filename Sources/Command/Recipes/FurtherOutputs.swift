@@ -27,7 +27,7 @@ extension ValueType where Value == OutputWish {
             throw Misfit(why: "is standard output, which can only be the only output", hint: "name a file")
         }
         // A colon may also be part of a name: only what stands behind an extension is meant as a preset.
-        guard let colon = text.lastIndex(of: ":"), let last = text[..<colon].pathNames.last,
+        guard let colon = text.lastIndex(of: ":"), let last = String(text[..<colon]).lastPathName,
             let point = last.lastIndex(of: "."), isExtension(String(last[last.index(after: point)...]))
         else { return OutputWish(location: text, preset: nil) }
         let name = String(text[text.index(after: colon)...])

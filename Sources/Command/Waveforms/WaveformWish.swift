@@ -36,7 +36,7 @@ struct WaveformWish: Sendable, Hashable {
                 hint: "write the name without fields"
             )
         }
-        let file = source?.pathNames.last ?? ""
+        let file = source?.lastPathName ?? ""
         return name.parts.map { part in
             switch part {
             case .text(let text): text

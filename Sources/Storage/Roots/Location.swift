@@ -82,7 +82,7 @@ public struct Location: Sendable, Hashable {
 
     /// The folder's path below the root; empty for the root itself.
     public var folder: String {
-        path.unicodeScalars.lastIndex(of: "/").map { String(path.unicodeScalars[..<$0]) } ?? ""
+        path.utf8.lastIndex(of: Self.slash).map { String(Substring(path.utf8[..<$0])) } ?? ""
     }
 
     /// The last path component.

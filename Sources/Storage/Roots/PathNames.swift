@@ -1,29 +1,11 @@
-extension StringProtocol {
+extension String {
     /// The names between the slashes, as the kernel splits them.
     ///
     /// To Swift, a slash and a combining mark after it form one character that is not a slash. A file's name may
-    /// begin with such a mark.
-    package var pathNames: [String] {
-        unicodeScalars.split(separator: "/").map { String(String.UnicodeScalarView($0)) }
-    }
-
-    /// The last of `pathNames`, without the others; `nil` if there is none.
-    package var lastPathName: String? {
-        let scalars = unicodeScalars
-        var end = scalars.endIndex
-        while end > scalars.startIndex, scalars[scalars.index(before: end)] == "/" { end = scalars.index(before: end) }
-        guard end > scalars.startIndex else { return nil }
-        let start = scalars[..<end].lastIndex(of: "/").map { scalars.index(after: $0) } ?? scalars.startIndex
-        return String(String.UnicodeScalarView(scalars[start..<end]))
-    }
-}
-
-extension String {
-    /// The same as for other texts. A submission of a million files asks for each, and bytes are split faster: no other
-    /// scalar has the byte of a slash.
+    /// begin with such a mark. So bytes are split: no other scalar has the byte of a slash.
     package var pathNames: [String] { utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) } }
 
-    /// As above.
+    /// The last of `pathNames`, without the others; `nil` if there is none.
     package var lastPathName: String? {
         let slash = UInt8(ascii: "/")
         guard let last = utf8.lastIndex(where: { $0 != slash }) else { return nil }
@@ -42,7 +24,7 @@ extension String {
         return false
     }
 
-    /// Whether the path begins with a slash, does not end with one, and has neither empty names nor `.` nor `..`.
+    /// Whether the path begins with a slash, does not end with one, and has neither empty names nor names of dots alone.
     package var isPlainAbsolutePath: Bool {
         guard utf8.first == UInt8(ascii: "/") else { return false }
         // A name that has begun, and consists of dots so far, may be empty, `.` or `..`.
