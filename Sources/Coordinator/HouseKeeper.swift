@@ -19,7 +19,7 @@ public final class HouseKeeper: Sendable {
     private let migrator: Migrator
     private let checkInterval: Duration
     private let longestRest: Duration
-    /// Given when the ledger notifies: nothing rests any longer.
+    /// Given when the ledger notifies, and at intervals: nothing rests any longer.
     private let notifications = WakeSignal()
     /// How it listens for that.
     private let pace = SignalPace()
@@ -95,10 +95,11 @@ public final class HouseKeeper: Sendable {
 
     /// Wakes everything that rests when the ledger notifies.
     private func listen() async {
-        for await signal in ledger.workSignals(pace) {
-            if signal != .timePassed { notifications.send() }
+        for await _ in ledger.workSignals(pace) {
+            // A signal of the clock may stand for notifications that came before it listened.
+            notifications.send()
             // The housekeeping has its own clock.
-            pace.slowDown()
+            pace.slowDown(since: pace.count)
         }
     }
 

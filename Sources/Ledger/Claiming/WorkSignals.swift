@@ -47,6 +47,7 @@ extension WorkSignals.Signal {
 /// How often `WorkSignals` has a process look for work while the server sends it notifications.
 public final class SignalPace: Sendable {
     private struct State {
+        var count: UInt64 = 0
         var isListening = false
         var isSlow = false
     }
@@ -60,13 +61,28 @@ public final class SignalPace: Sendable {
     /// Whether the server sends notifications now.
     public var isListening: Bool { state.withLock { $0.isListening } }
 
-    /// Nothing can come without a notification: until the next one, the interval is longer.
-    public func slowDown() { state.withLock { $0.isSlow = true } }
+    /// The number of notifications so far. Read it before asking whether anything can come without one.
+    public var count: UInt64 { state.withLock { $0.count } }
+
+    /// Nothing can come without a notification: until the next one, the interval is longer. Does nothing if there was one
+    /// since `seen`.
+    public func slowDown(since seen: UInt64) { state.withLock { $0.isSlow = $0.isSlow || $0.count == seen } }
 
     /// Something may come without a notification.
     public func goOn() { state.withLock { $0.isSlow = false } }
 
-    func note(isListening: Bool) { state.withLock { $0.isListening = isListening } }
+    func noteNotification() {
+        state.withLock { state in
+            state.count &+= 1
+            state.isSlow = false
+        }
+    }
+
+    func note(isListening: Bool) {
+        state.withLock { $0.isListening = isListening }
+        // Some may have been missed before.
+        if isListening { noteNotification() }
+    }
 
     /// The next interval while it listens.
     func next(_ interval: Duration) -> Duration { state.withLock { $0.isSlow ? interval * Self.slowness : interval } }

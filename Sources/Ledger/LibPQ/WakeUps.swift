@@ -116,8 +116,7 @@ private struct Listener: Sendable {
             let texts = try await connection.run("listen", within: look + .seconds(60)) { connection in
                 try connection.notifications(within: look)
             }
-            // What follows may need a look at the usual time.
-            if !texts.isEmpty { pace.goOn() }
+            if !texts.isEmpty { pace.noteNotification() }
             wake(texts.isEmpty ? .timePassed : .notified(Set(texts)))
         }
     }

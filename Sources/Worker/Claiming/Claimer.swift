@@ -40,6 +40,7 @@ struct Claimer: Sendable {
         let ledger = calls.ledger
         switch question {
         case .claim(let wanted, let worker, let inHand):
+            let seen = notifications.pace.count
             let claims = try await ledger.claim(
                 Int32(clamping: wanted),
                 for: worker,
@@ -48,7 +49,7 @@ struct Claimer: Sendable {
                 within: .seconds(20)
             )
             calls.noteLedger(nil)
-            if claims.isLedgerIdle { notifications.pace.slowDown() } else { notifications.pace.goOn() }
+            if claims.isLedgerIdle { notifications.pace.slowDown(since: seen) } else { notifications.pace.goOn() }
             return .claimed(claims.jobs, worker: worker, isEmpty: claims.jobs.isEmpty && claims.refused.isEmpty)
         case .compare(let worker): return .compared(try await ledger.held(by: worker).jobs.map(\.fence), worker: worker)
         case .releaseStrays(let fences):
@@ -66,7 +67,8 @@ struct Claimer: Sendable {
     /// Listens for signals of new work. The worker also polls now and then.
     func listen() async {
         for await signal in calls.ledger.workSignals(notifications.pace) where signal != .webhook {
-            if signal != .timePassed { notifications.signal.send() }
+            // A signal of the clock may stand for notifications that came before it listened.
+            notifications.signal.send()
             dispatcher.report(.workSignalled)
             // Not for new jobs: a fleet whose workers all beat at every submission would overload the ledger.
             if signal == .cancellation { beater.beatSoon() }

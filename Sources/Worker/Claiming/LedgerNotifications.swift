@@ -5,6 +5,6 @@ import System
 struct LedgerNotifications: Sendable {
     /// How often it looks for work without one.
     let pace = SignalPace()
-    /// Given when one comes.
+    /// Given when one comes, and at intervals.
     let signal = WakeSignal()
 }
