@@ -213,6 +213,19 @@ struct ClaimingTests {
         #expect(await signals.next() == .work)
     }
 
+    /// In a ledger without jobs, housekeeping and workers rest until they are notified.
+    @Test func delayedJobsOfAPersonWithPsqlWakeThoseWhoWait() async throws {
+        let lab = try await LedgerLab { $0.pollInterval = .seconds(3_600) }
+        var signals = lab.ledger.workSignals().makeAsyncIterator()
+        #expect(await signals.next() == .timePassed)
+        let recipe: String = try LedgerLab.recipe("a").json()
+        let (list, schema) = (JSON(text: "[{\"recipe\": \(recipe)}]"), lab.schema)
+        try await lab.lab.run { connection in
+            try connection.execute("select * from \(schema).submit(\(list), run_at => now() + interval '1 h')")
+        }
+        #expect(await signals.next() == .work)
+    }
+
     /// At a cancellation every worker sends a beat, at a submission none: a fleet has thousands of workers.
     @Test func aCancellationIsToldFromASubmission() async throws {
         let lab = try await LedgerLab { $0.pollInterval = .seconds(3_600) }

@@ -232,8 +232,9 @@ begin
     end loop;
 
     update batch b set first_job = entered.first_id, last_job = entered.last_id, jobs = asked where b.id = the_batch;
-    if submit.wake and entered.ready > 0 then
-        -- One notification per submission, sent at the commit. For many small submissions see tell_workers().
+    if submit.wake then
+        -- One notification per submission, sent at the commit. For many small submissions see tell_workers(). Delayed jobs end the rest of
+        -- housekeeping and of workers, too: see house_rest().
         perform pg_notify(current_schema(), 'jobs');
     end if;
     return query select the_batch, entered.first_id, entered.last_id, asked, true, true;
