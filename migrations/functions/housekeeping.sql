@@ -31,11 +31,13 @@ begin
     if t < h.tick_at + interval '900 ms' and t > h.tick_at - interval '1 min' then
         return;
     end if;
-    if t < h.rest_until and t > h.tick_at and is_idle() then
+    -- All processes rest, unless there are jobs again.
+    if t < h.rest_until and t >= h.tick_at and is_idle() then
         return;
     end if;
     update house set
         tick_at = t,
+        rest_until = '-infinity',
         postmaster_at = pg_postmaster_start_time(),
         -- After an outage, a failover or a time without housekeeping, the ledger cannot know which workers are alive before they
         -- have had time to return. They try the ledger every second, and a connection that hangs costs them five. They beat every
@@ -145,17 +147,17 @@ begin
        );
 end $$;
 
--- How long housekeeping rests now, in milliseconds; 0: the next tick comes as usual. Call it after a tick whose chores found nothing, or
--- that begin_tick() has left out. A notification ends the rest: whatever makes a job run sends one.
+-- How long housekeeping rests now, in milliseconds; 0: the next tick comes as usual. `is_quiet`: the chores of the caller's tick found
+-- nothing to do, so a rest may begin. A caller without a tick of its own keeps to the rest that another has begun. A notification ends the
+-- rest: whatever makes a job run sends one.
 --
--- A rest is so short that the ticks around it show no outage, and ends when a worker can be lost.
-create or replace function house_rest() returns integer
+-- A rest is counted from the tick. It is so short that the next tick shows no outage, and ends when a worker can be lost.
+create or replace function house_rest(is_quiet boolean) returns integer
 language plpgsql security definer set search_path from current set jit = off
 as $$
 declare
     t timestamptz := ledger_time();
     h house;
-    ends timestamptz;
 begin
     perform set_config('synchronous_commit', 'off', true);
     select * into h from house for update skip locked;
@@ -163,15 +165,17 @@ begin
     if not found or not is_idle() then
         return 0;
     end if;
-    -- Whoever has just run the tick decides, and the others keep to it.
-    if t >= h.rest_until and t between h.tick_at and h.tick_at + interval '1 s' then
-        ends := least(
-            t + least((select s.lease from setting s) / 6, interval '5 s'),
+    if is_quiet then
+        update house set rest_until = least(
+            h.tick_at + least((select s.lease from setting s) / 6, interval '5 s'),
             (select min(w.lease_until) from worker w where w.ended_at is null and w.lease_until > t)
-        );
-        update house set rest_until = ends returning rest_until into h.rest_until;
+        ) returning rest_until into h.rest_until;
     end if;
-    return greatest(0, ceil(extract(epoch from h.rest_until - t) * 1000));
+    -- After a failover the clock may be behind that of the server of the last tick.
+    if t < h.tick_at or t >= h.rest_until then
+        return 0;
+    end if;
+    return ceil(extract(epoch from h.rest_until - t) * 1000);
 end $$;
 
 -- Records that a page of a chore did not end in the caller's time. The next pages are smaller.

@@ -10,30 +10,31 @@ extension JobLedger {
     /// left or `slice` is over. `limit` applies to each call to the ledger. A page that takes longer is rolled
     /// back, and the next ones are smaller.
     ///
-    /// A caller that gets notifications may `rest` when nothing is to be done: the report then says for how long. Until
-    /// then no tick begins, unless there are jobs.
+    /// A caller that gets notifications sets `rests`. If nothing is to be done, the report then says for how long all
+    /// callers rest: until then no tick begins, unless there are jobs.
     public func keepHouse(
         for slice: Duration? = nil,
         within limit: Duration? = nil,
         rests: Bool = false
     ) async throws -> HousekeepingReport {
         let end = slice.map { ContinuousClock.now + $0 }
-        let first = try await firstRound(within: limit, rests: rests)
+        var first = try await firstRound(within: limit, rests: rests)
+        var tickedAt = ContinuousClock.now
+        let isWhole = first.isWhole
+        for chore in first.due.dropFirst(first.pages.count) {
+            first.pages.append(try await doPage(of: chore, within: limit))
+        }
+        if rests, !isWhole { first.rest = try await rest(after: first, within: limit) }
         var report = HousekeepingReport()
         report.rest = first.rest
-        var (due, tickedAt) = (first.due, ContinuousClock.now)
         // The chores that were due at first. Chores that become due later are done too, but do not keep this loop
         // running.
-        var open = Set(due)
+        var open = Set(first.due)
         for page in first.pages {
             if let done = page.done { report.add(done) }
             if !page.hasMore { open.remove(page.chore) }
         }
-        for chore in due.dropFirst(first.pages.count) {
-            let hasMore = try await doPage(of: chore, &report, within: limit)
-            if !hasMore { open.remove(chore) }
-        }
-        due = due.filter(open.contains)
+        var due = first.due.filter { open.contains($0) }
         while !open.isEmpty {
             if let end, end <= .now { break }
             // Look for lost workers every second, however long the other chores take.
@@ -44,11 +45,9 @@ extension JobLedger {
             }
             var unfinished: [String] = []
             for chore in due {
-                if try await doPage(of: chore, &report, within: limit) {
-                    unfinished.append(chore)
-                } else {
-                    open.remove(chore)
-                }
+                let page = try await doPage(of: chore, within: limit)
+                if let done = page.done { report.add(done) }
+                if page.hasMore { unfinished.append(chore) } else { open.remove(chore) }
             }
             due = unfinished
         }
@@ -70,15 +69,20 @@ extension JobLedger {
             for chore in round.due {
                 do {
                     round.pages.append(try connection.doPage(of: chore, schema))
-                } catch let error as LedgerError where error.code == .ledgerTimedOut || error.isTransient {
+                } catch let error as LedgerError where error.isTransient {
                     break
                 }
                 guard .now < end else { break }
             }
-            guard rests, round.isQuiet else { return round }
-            let rest: Int32 = try connection.value("select \(schema).house_rest()")
-            if rest > 0 { round.rest = .milliseconds(Int(rest)) }
+            if rests, round.isWhole { round.rest = try connection.rest(after: round, schema) }
             return round
+        }
+    }
+
+    /// How long all callers rest after a round with all its pages; `nil` if the next tick is needed as usual.
+    private func rest(after round: FirstRound, within limit: Duration?) async throws -> Duration? {
+        try await settle("run housekeeping", within: limit) { connection, _ in
+            try connection.rest(after: round, schema)
         }
     }
 
@@ -90,25 +94,22 @@ extension JobLedger {
         }
     }
 
-    /// Does a page of a chore, unless another process works on it. Returns whether the next page should follow at once.
-    private func doPage(of chore: String, _ report: inout HousekeepingReport, within limit: Duration?) async throws
-        -> Bool
-    {
+    /// Does a page of a chore, unless another process works on it. After a page that takes too long, the next ones are
+    /// smaller.
+    private func doPage(of chore: String, within limit: Duration?) async throws -> ChorePage {
         let started = ContinuousClock.now
         do {
             // If the answer of a page was lost, the next page follows.
-            let page = try await settle("run housekeeping", within: limit) { connection, _ in
+            return try await settle("run housekeeping", within: limit) { connection, _ in
                 try connection.doPage(of: chore, schema)
             }
-            if let done = page.done { report.add(done) }
-            return page.hasMore
         } catch let error as LedgerError where error.code == .ledgerTimedOut {
             _ = try await settle("run housekeeping", within: limit) { connection, _ in
                 try connection.execute("select \(schema).shrink_chore(\(chore))")
             }
             let took = ContinuousClock.now - started
-            report.add(HousekeepingReport.Chore(name: chore, took: took, pages: 1, error: error.detail))
-            return false
+            let done = HousekeepingReport.Chore(name: chore, took: took, pages: 1, error: error.detail)
+            return ChorePage(chore: chore, done: done)
         }
     }
 
@@ -167,16 +168,16 @@ extension JobLedger {
 private struct FirstRound: Sendable {
     /// The chores that are due, the most urgent first; empty if another process ticks or has just ticked, or all rest.
     var due: [String] = []
-    /// Of these chores, in their order. The last ones are missing if a call failed.
+    /// Of these chores, in their order. The last ones are missing if a call failed or took long.
     var pages: [ChorePage] = []
     /// As in the report.
     var rest: Duration?
 
-    /// Whether nothing was to be done.
-    var isQuiet: Bool {
-        pages.count == due.count
-            && pages.allSatisfy { page in page.done.map { $0.affected == 0 && $0.error == nil } ?? false }
-    }
+    /// Whether each chore has had its page.
+    var isWhole: Bool { pages.count == due.count }
+
+    /// Whether no page found anything to do.
+    var isQuiet: Bool { pages.allSatisfy(\.isQuiet) }
 }
 
 /// A page of a chore.
@@ -186,11 +187,16 @@ private struct ChorePage: Sendable {
     var done: HousekeepingReport.Chore?
     /// Whether the next page should follow at once.
     var hasMore = false
+
+    var isQuiet: Bool {
+        guard let done else { return false }
+        return done.affected == 0 && done.error == nil && !hasMore
+    }
 }
 
 extension Connection {
     fileprivate func doPage(of chore: String, _ schema: SchemaName) throws -> ChorePage {
-        try first("select * from \(schema).do_chore(\(chore))") { row in
+        let page = try first("select * from \(schema).do_chore(\(chore))") { row in
             let done = HousekeepingReport.Chore(
                 name: chore,
                 affected: try row["affected"],
@@ -199,6 +205,16 @@ extension Connection {
                 error: try row["error"]
             )
             return ChorePage(chore: chore, done: done, hasMore: try row["more"])
-        } ?? ChorePage(chore: chore)
+        }
+        return page ?? ChorePage(chore: chore)
+    }
+
+    /// How long all callers rest after a round with all its pages; `nil` if the next tick is needed as usual.
+    fileprivate func rest(after round: FirstRound, _ schema: SchemaName) throws -> Duration? {
+        guard round.isQuiet else { return nil }
+        // Only a tick of this caller can show that nothing is to be done.
+        let hasTicked = !round.due.isEmpty
+        let milliseconds: Int32 = try value("select \(schema).house_rest(\(hasTicked))")
+        return milliseconds > 0 ? .milliseconds(Int(milliseconds)) : nil
     }
 }

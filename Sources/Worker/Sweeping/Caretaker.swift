@@ -147,6 +147,8 @@ struct Caretaker: Sendable {
     /// Does the ledger's housekeeping about every second while no other process does it, or more rarely while there is
     /// nothing to do. Otherwise checks at intervals whether another process still does.
     func keepHouse() async {
+        // Whether a notification has ended a rest of this process.
+        var isHurried = false
         while !Task.isCancelled {
             let lease = dispatcher.leaseLength
             // The ledger takes a third of a lease without a tick for an outage, after which it declares no
@@ -160,12 +162,13 @@ struct Caretaker: Sendable {
                     within: .seconds(5),
                     rests: notifications.pace.isListening
                 )
+                // A notification soon after a tick comes too early for the next one, which is still this process's.
+                guard !report.chores.isEmpty || isHurried else { return }
                 if let rest = report.rest {
-                    // Later than a coordinator, so that it goes on.
-                    let delay = Duration.seconds(Double.random(in: 0.5...1.5))
-                    wait = min(wait, rest + delay)
-                    rests = !report.chores.isEmpty
-                } else if !report.chores.isEmpty {
+                    // Later than a coordinator, so that a coordinator that has started meanwhile takes over.
+                    wait = min(wait, rest + .seconds(Double.random(in: 0.5...1.5)))
+                    rests = true
+                } else {
                     wait = min(lease / 6, .seconds(Double.random(in: 1...1.5)))
                 }
             }
@@ -175,6 +178,7 @@ struct Caretaker: Sendable {
             } else {
                 await rest(wait)
             }
+            isHurried = rests && notifications.signal.count != seen
         }
     }
 
