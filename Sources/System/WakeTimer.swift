@@ -1,5 +1,4 @@
 import CSystem
-import Glibc
 
 /// A timer that a thread waits for in `poll`. Its clock is that of `ContinuousClock`: unlike the time limit of `poll`, it
 /// counts the time for which the machine was suspended.

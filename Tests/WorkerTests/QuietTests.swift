@@ -29,12 +29,13 @@ struct QuietTests {
         }
     }
 
-    /// Wake-ups a second of a process over `seconds` seconds. Nothing but time can show how often it wakes.
+    /// Wake-ups a second of a process over `seconds` seconds.
     private func wakeUps(of process: pid_t, seconds: Int) async throws -> Double {
         var switches = Switches()
         let start = ContinuousClock.now
         try switches.look(at: process)
         for _ in 0..<4 * seconds {
+            // The time in which wake-ups are counted.
             try await Task.sleep(for: .milliseconds(250))
             try switches.look(at: process)
         }
@@ -52,7 +53,6 @@ struct QuietTests {
         try lab.addSource()
         try await lab.submit(4)
         try await lab.wait(for: 4, "completed")
-        // Counts are folded, and the housekeeping rests.
         try await lab.wait("the housekeeping rests") {
             try lab.sql("select rest_until > now() from \(lab.schema).house") == "t"
         }
@@ -65,7 +65,7 @@ struct QuietTests {
         try await coordinator.stopsWell()
     }
 
-    /// A rest ends when a job comes: it is taken, counted and told as soon as ever.
+    /// A rest ends when a job comes: the job is converted and counted at once.
     @Test func jobThatComesInARestIsNotKeptWaiting() async throws {
         let lab = try await WorkerLab()
         try lab.addSource()
