@@ -30,7 +30,7 @@ enum Daemon {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        // Of whoever called the command: a pipe that stays open here keeps its reader waiting, and a lock stays locked.
+        // The command's caller may have files open. A pipe that stays open here keeps its reader waiting, and a lock locked.
         SystemCall.closeDescriptors(from: 3, in: &actions)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

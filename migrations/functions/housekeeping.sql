@@ -134,8 +134,8 @@ begin
     return next;
 end $$;
 
--- Whether no job is delayed, waits, runs or is published, and no webhook is to be told of one. Until a notification nothing then comes to
--- a worker. May be false although it is so, until the counts are folded.
+-- Whether no job is delayed, waits, runs or is being published, and no end of a batch waits for its webhooks. Nothing comes to a worker
+-- then before a notification. False until the counts are folded.
 create or replace function is_idle() returns boolean
 language plpgsql stable security definer set search_path from current set enable_seqscan = off set jit = off
 as $$

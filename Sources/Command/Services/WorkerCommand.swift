@@ -235,7 +235,7 @@ enum WorkerCommand {
         configuration.room.outputLimitBytes = invocation[outputLimit].bytes
         let journal = Journal(console, invocation)
         let report = ServiceReport(invocation.environment, slots: configuration.slots)
-        // Without a service manager nobody sees the signs of life.
+        // Without a service manager, nothing receives the signs of life.
         configuration.pulseInterval = report?.pulse ?? .seconds(3_600)
         let grace = configuration.gracePeriod
         do {

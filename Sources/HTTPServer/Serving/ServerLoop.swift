@@ -101,7 +101,7 @@ final class ServerLoop {
         }
     }
 
-    /// Milliseconds until the library or the clock needs a turn; -1 if only events matter, because nobody is connected.
+    /// Milliseconds until the library or the clock needs a turn; -1 if only events matter, because nothing is connected.
     /// The library's own time must be honoured, because its descriptor is edge-triggered.
     private func waitTime(until tick: ContinuousClock.Instant) -> Int64 {
         let needsClock = !visitors.isEmpty || !exchanges.isEmpty || stopsAt != nil

@@ -64,7 +64,7 @@ actor Connection {
         }
     }
 
-    /// What became of a connection that was lent for one run.
+    /// The result of lending the connection for one run.
     enum Loan<Result: Sendable>: Sendable {
         /// The run is over. Says whether another may begin, as far as this process knows.
         case over(Swift.Result<Result, any Error>, isUsable: Bool)
@@ -74,8 +74,7 @@ actor Connection {
 
     /// Like `run`, for a connection pool: with `ifUsable` looks first whether a run may begin.
     ///
-    /// One visit to the connection's thread does it all. Each visit wakes that thread, and a thread of the caller
-    /// afterwards.
+    /// Goes to the connection's thread once, because each time wakes that thread, and a thread of the caller afterwards.
     nonisolated func lend<Result: Sendable>(
         _ operation: String,
         within limit: Duration,

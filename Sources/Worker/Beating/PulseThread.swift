@@ -124,8 +124,8 @@ final class PulseThread: TaskExecutor, Sendable {
         var longest: Int32 = 60_000
         if let timer {
             timerEnd.withLock { end in
-                // Setting a time clears the one that has passed.
-                if end != next || next.map({ $0 <= now }) ?? false { timer.set(next) }
+                // A time that has passed is no longer the next one. Setting another ends that of the timer.
+                if end != next { timer.set(next) }
                 end = next
             }
             waited.append(pollfd(fd: timer.pollDescriptor, events: Int16(POLLIN), revents: 0))

@@ -172,7 +172,7 @@ struct Caretaker: Sendable {
                     wait = min(lease / 6, .seconds(Double.random(in: 1...1.5)))
                 }
             }
-            // Only the process that keeps house hurries, or a whole fleet would.
+            // Only the worker that does the housekeeping wakes at a notification. Otherwise all workers would.
             if rests {
                 await notifications.signal.wait(since: seen, until: .now + wait)
             } else {
