@@ -22,6 +22,16 @@ struct ServiceManagerTests {
         #expect(manager(["WATCHDOG_USEC": "soon"])?.watchdogInterval == nil)
     }
 
+    /// A service closes all other descriptors that it has inherited.
+    @Test func socketsAreForTheProcessThatTheManagerNames() {
+        #expect(ServiceManager.socketCount([:]) == 0)
+        #expect(ServiceManager.socketCount(["LISTEN_FDS": "2"]) == 0)
+        #expect(ServiceManager.socketCount(["LISTEN_FDS": "2", "LISTEN_PID": "1"]) == 0)
+        for (word, count): (String, Int32) in [("2", 2), ("0", 0), ("-1", 0), ("all", 0), ("2147483647", 0)] {
+            #expect(ServiceManager.socketCount(["LISTEN_FDS": word, "LISTEN_PID": "\(getpid())"]) == count, "\(word)")
+        }
+    }
+
     @Test func aManagerThatDoesNotListenIsAnErrorNumber() {
         let manager = ServiceManager(environment: ["NOTIFY_SOCKET": "/nowhere/notify"])
         #expect(manager?.notify(["READY=1"]) == ENOENT)
