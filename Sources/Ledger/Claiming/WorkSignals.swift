@@ -13,7 +13,7 @@ public struct WorkSignals: AsyncSequence, Sendable {
         case work
         /// Running jobs were cancelled, perhaps this worker's: send a beat, and look for work.
         case cancellation
-        /// A webhook was created. It does not concern workers.
+        /// A webhook was created. Perhaps the interval has passed as well.
         case webhook
         /// The interval has passed.
         case timePassed

@@ -66,8 +66,9 @@ struct Claimer: Sendable {
 
     /// Listens for signals of new work. The worker also polls now and then.
     func listen() async {
-        for await signal in calls.ledger.workSignals(notifications.pace) where signal != .webhook {
-            // A signal of the clock may stand for notifications that came before it listened.
+        for await signal in calls.ledger.workSignals(notifications.pace) {
+            // A signal of the clock may stand for notifications that came before it listened, and be merged with one of a
+            // webhook.
             notifications.signal.send()
             dispatcher.report(.workSignalled)
             // Not for new jobs: a fleet whose workers all beat at every submission would overload the ledger.
