@@ -242,6 +242,18 @@ struct ClaimingTests {
         }
     }
 
+    /// At a new webhook no worker sends a beat, and coordinators begin to look for deliveries.
+    @Test func aWebhookIsToldFromACancellation() async throws {
+        let lab = try await LedgerLab { $0.pollInterval = .seconds(3_600) }
+        let before = try await lab.ledger.hasWebhooks()
+        var signals = lab.ledger.workSignals().makeAsyncIterator()
+        #expect(await signals.next() == .timePassed)
+        _ = try await lab.ledger.createWebhook(NewWebhook(at: "https://example.com/hook", for: .all))
+        #expect(await signals.next() == .webhook)
+        let after = try await lab.ledger.hasWebhooks()
+        #expect(!before && after)
+    }
+
     /// Submissions notify workers once for many, outside their transactions.
     @Test func aBurstOfSubmissionsIsPickedUpWithoutWaitingForALook() async throws {
         let lab = try await LedgerLab {
