@@ -1,0 +1,73 @@
+extension TagTable {
+    /// The tag that `format` calls `native`. Case does not matter.
+    ///
+    /// A name that somebody made up is that of the row with the same name, if there is one: many programs write
+    /// `TXXX:ISRC`. A native name has a prefix where `TagFormat` has one, as in `TXXX:MYFIELD` and `----:MYFIELD`.
+    public static func name(of native: String, in format: TagFormat) -> TagName {
+        let folded = native.lowercased()
+        if let row = places[format]?[folded] { return .common(row) }
+        guard let prefix = format.customPrefix, folded.hasPrefix(prefix.lowercased()) else {
+            return .native(native, format)
+        }
+        let own = String(native.dropFirst(prefix.count))
+        return known[own.lowercased()] != nil ? .common(own.lowercased()) : .custom(own)
+    }
+
+    /// The name under which `format` holds `name`; `nil` if it cannot.
+    public static func native(for name: TagName, in format: TagFormat) -> String? {
+        switch name {
+        case .common(let name):
+            if let native = known[name]?.names[format]?.first { return native }
+            return format.customPrefix.map { $0 + name.uppercased() }
+        case .custom(let name): return format.customPrefix.map { $0 + name }
+        case .native(let name, let own): return own == format ? name : nil
+        }
+    }
+
+    /// The row of a name; `nil` for a name that is not in the table.
+    public static func row(_ name: String) -> TagRow? { known[name] }
+
+    /// What states a total behind the number in `native`, as in `3/12`; `nil` if nothing does.
+    static func total(behind native: String, in format: TagFormat) -> TagName? {
+        guard let number = places[format]?[native.lowercased()], let total = totals[number] else { return nil }
+        return .common(total)
+    }
+
+    /// What libav may call a tag of a file, the likeliest first, in lower case.
+    public static func libavNames(of text: Tags.Text) -> [String] {
+        var native = text.native.lowercased()
+        if let prefix = text.format.customPrefix?.lowercased(), native.hasPrefix(prefix) {
+            native = String(native.dropFirst(prefix.count))
+        }
+        guard case .common(let name) = text.name else { return [native] }
+        return [native, name] + (known[name]?.libav ?? [])
+    }
+
+    /// What libav would call a tag that it has left out, as it leaves out those of an ID3 tag in WAV; `nil` if it keeps the
+    /// tag in another one, or if the tag is not in the table.
+    public static func libavName(ofMissing text: Tags.Text) -> String? {
+        guard case .common(let name) = text.name, let row = known[name], row.totalOf == nil else { return nil }
+        return row.libav.first ?? name
+    }
+
+    /// The rows by their names.
+    private static let known: [String: TagRow] = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
+
+    /// The names of the rows by those in each format, in lower case.
+    private static let places: [TagFormat: [String: String]] = {
+        var places: [TagFormat: [String: String]] = [:]
+        for row in rows {
+            for (format, names) in row.names {
+                for name in names { places[format, default: [:]][name.lowercased()] = row.name }
+            }
+        }
+        return places
+    }()
+
+    /// The totals by the numbers that they are behind.
+    private static let totals: [String: String] = {
+        var totals: [String: String] = [:]
+        for row in rows { if let number = row.totalOf { totals[number] = row.name } }
+        return totals
+    }()
+}
