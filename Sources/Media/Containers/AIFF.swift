@@ -57,8 +57,8 @@ struct AIFF: ContainerRules {
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capChunks(isBig: true) }
 
-    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
-        ID3Frames.countInChunks(of: source, size, isBig: true, into: &values)
+    func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
+        ID3Frames.collectInChunks(of: source, size, isBig: true, into: &collector)
     }
 
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {

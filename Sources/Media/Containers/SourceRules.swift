@@ -60,8 +60,8 @@ protocol SourceRules: Sendable {
     /// end at `start`.
     func capTags(_ cap: inout TagCap, from start: Int64)
 
-    /// Counts the values of the tags in a source of `size` bytes.
-    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues)
+    /// Collects the tags in a source of `size` bytes, with all values.
+    func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector)
 
     // MARK: Facts
 
@@ -133,9 +133,9 @@ extension SourceRules {
     func packetsThatTellTheCodec(in source: ByteSource) -> Int { 4 }
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capAPE() }
-    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
-        ID3Frames.count(in: source, at: 0, into: &values)
-        if values.isEmpty { APEItems.count(in: source, size, into: &values) }
+    func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
+        ID3Frames.collect(in: source, at: 0, into: &collector)
+        if collector.tags.texts.isEmpty { APEItems.collect(in: source, size, into: &collector) }
     }
 
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? { nil }

@@ -71,8 +71,8 @@ struct W64: ContainerRules {
         HiddenFrames.packetsThatTellTheCodec(of: dataChunk(in: source).map { $0.place + Self.headBytes }, in: source)
     }
 
-    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
-        ID3Frames.countInChunks(of: source, size, isBig: false, into: &values)
+    func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
+        ID3Frames.collectInChunks(of: source, size, isBig: false, into: &collector)
     }
 
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {

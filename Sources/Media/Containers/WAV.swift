@@ -65,8 +65,9 @@ struct WAV: ContainerRules {
         if WAVHeader(cap.source)?.isBigEndian != true { cap.capChunks(isBig: false) }
     }
 
-    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
-        ID3Frames.countInChunks(of: source, size, isBig: WAVHeader(source)?.isBigEndian == true, into: &values)
+    func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
+        let isBig = WAVHeader(source)?.isBigEndian == true
+        ID3Frames.collectInChunks(of: source, size, isBig: isBig, into: &collector)
     }
 
     /// The length that the header claims. libav trusts the file size instead, so it does not notice a truncated file.

@@ -55,6 +55,8 @@ public final class Reader {
     }
 
     public let description: SourceDescription
+    /// The names of tags with several values, which are one text in the description.
+    let repeatedTags: [KnownTags.Repeated]
     let options: Options
     let demuxer: Demuxer
     private var isInUse = false
@@ -75,6 +77,9 @@ public final class Reader {
         if let first = streams.first(where: \.isAudio), demuxer.rules.paged != nil || tags.isEmpty {
             tags += first.tags
         }
+        let own = options.raw == nil ? demuxer.ownTags : Tags()
+        let known = KnownTags(tags.map(Tag.init(key:value:)), completedBy: own)
+        repeatedTags = known.repeated
         let tracks = streams.filter(\.isAudio).map { stream in
             Track(stream, in: demuxer, facts: ContainerFacts.read(demuxer, stream))
         }
@@ -84,7 +89,7 @@ public final class Reader {
         description = SourceDescription(
             container: demuxer.shortName,
             tracks: tracks,
-            tags: tags.map(Tag.init),
+            tags: known.tags,
             chapters: demuxer.chapters(upTo: end.flatMap { $0.isNumeric ? $0 : nil }).map(Chapter.init),
             cover: streams.lazy.compactMap(\.attachedPicture).compactMap(Picture.init).first
         )
@@ -335,6 +340,6 @@ extension Track {
         paddingFrames = facts?.paddingFrames
         isProtected = MP4Protection.marks(stream.fourCC)
         undroppedPriming = facts?.primingFrames ?? 0
-        tags = stream.tags.map(Tag.init)
+        tags = stream.tags.map(Tag.init(key:value:))
     }
 }

@@ -8,7 +8,7 @@ enum SourceLoss {
         let source = reader.description
         return [
             reader.demuxer.hidesTags ? TagCap.remark : nil, chapters(source, in: ranges),
-            values(reader.demuxer, without: settingTags), pictures(reader.demuxer, source),
+            values(reader.repeatedTags, without: settingTags), pictures(reader.demuxer, source),
         ]
         .compactMap { $0 }
     }
@@ -31,13 +31,13 @@ enum SourceLoss {
         return Remark(.chapters, "\(chapters) not carried over", count: Int64(count))
     }
 
-    private static func values(_ demuxer: Demuxer, without settingTags: Set<String>) -> Remark? {
-        let repeated = TagValues(demuxer).repeated.filter { tag in
+    private static func values(_ repeated: [KnownTags.Repeated], without settingTags: Set<String>) -> Remark? {
+        let repeated = repeated.filter { tag in
             !settingTags.contains(tag.name) && !Tag(key: tag.name, value: "").isTechnical
         }
         guard !repeated.isEmpty else { return nil }
-        let names = repeated.map { "\($0.name) (\($0.values))" }.joined(separator: ", ")
-        let lost = repeated.reduce(0) { $0 + $1.values - 1 }
+        let names = repeated.map { "\($0.name) (\($0.count))" }.joined(separator: ", ")
+        let lost = repeated.reduce(0) { $0 + $1.count - 1 }
         return Remark(.tagValues, "tags with several values are carried over as one: \(names)", count: Int64(lost))
     }
 

@@ -8,8 +8,8 @@ struct ASF: SourceRules {
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capASF() }
 
-    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
-        ASFAttributes.count(in: source, into: &values)
+    func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
+        ASFAttributes.collect(in: source, into: &collector)
     }
 
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {

@@ -13,8 +13,8 @@ struct FLAC: ContainerRules, NumberedRules {
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capFLAC(from: start) }
 
-    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
-        if let comments = VorbisComments.inFLAC(source, size) { VorbisComments.count(in: comments, into: &values) }
+    func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
+        if let comments = VorbisComments.inFLAC(source, size) { VorbisComments.collect(in: comments, into: &collector) }
     }
 
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {

@@ -42,8 +42,8 @@ struct MP4: ContainerRules, MovieRules {
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capMP4() }
 
-    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
-        MP4Items.count(in: source, size, into: &values)
+    func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
+        MP4Items.collect(in: source, size, into: &collector)
     }
 
     // MARK: Facts

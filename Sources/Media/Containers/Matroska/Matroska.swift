@@ -11,8 +11,8 @@ struct Matroska: ContainerRules {
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capMatroska() }
 
-    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
-        MatroskaTags.count(in: source, size, into: &values)
+    func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
+        MatroskaTags.collect(in: source, size, into: &collector)
     }
 
     // MARK: Facts and packets

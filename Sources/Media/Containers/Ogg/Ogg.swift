@@ -12,8 +12,8 @@ struct Ogg: ContainerRules, PagedRules {
 
     func capTags(_ cap: inout TagCap, from start: Int64) { cap.capOgg() }
 
-    func countTags(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
-        if let comments = VorbisComments.inOgg(source, size) { VorbisComments.count(in: comments, into: &values) }
+    func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
+        if let comments = VorbisComments.inOgg(source, size) { VorbisComments.collect(in: comments, into: &collector) }
     }
 
     // MARK: Facts

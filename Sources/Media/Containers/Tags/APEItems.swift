@@ -1,18 +1,24 @@
+import Conversion
+
 /// The items of the APE tag at the end of a file. A text item may hold several values.
 enum APEItems {
-    static func count(in source: ByteSource, _ size: Int64, into values: inout TagValues) {
+    static func collect(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
         guard let (items, number, _) = items(in: source, size) else { return }
         var place = items.lowerBound
-        for _ in 0..<min(number, Int64(TagValues.mostValues)) {
-            guard let head = source.bytes(at: place, count: 8 + TagValues.longestName), head.count > 8 else { return }
+        for _ in 0..<min(number, Int64(TagCollector.mostValues)) {
+            guard let head = source.bytes(at: place, count: 8 + TagCollector.longestName), head.count > 8 else {
+                return
+            }
             let length = littleEndian(head[0..<4])
             let name = head.dropFirst(8).prefix { $0 != 0 }
             let start = place + 8 + Int64(name.count) + 1
-            guard name.count < TagValues.longestName, length <= items.upperBound - start else { return }
+            guard name.count < TagCollector.longestName, length <= items.upperBound - start else { return }
             // Two bits state the kind of the item; 0 is text.
-            if head[4] & 6 == 0, length > 0, length <= 1 << 20, let text = source.bytes(at: start, count: Int(length)) {
-                let parts = text.split(separator: 0, omittingEmptySubsequences: true)
-                values.add(String(decoding: name, as: UTF8.self), values: parts.count)
+            if head[4] & 6 == 0, length > 0, collector.takes(length),
+                let text = source.bytes(at: start, count: Int(length))
+            {
+                let values = text.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+                collector.add(values, native: String(decoding: name, as: UTF8.self), in: .ape)
             }
             place = start + length
         }

@@ -58,7 +58,9 @@ extension TagCap {
         guard let (items, number, footer) = APEItems.items(in: source, size) else { return }
         var (place, count) = (items.lowerBound, Int64(0))
         while count < number, count <= Int64(TagBudget.mostTags) {
-            guard let head = source.bytes(at: place, count: 8 + TagValues.longestName), head.count > 8 else { return }
+            guard let head = source.bytes(at: place, count: 8 + TagCollector.longestName), head.count > 8 else {
+                return
+            }
             let name = head.dropFirst(8).prefix { $0 != 0 }
             guard budget.takes() else { return patch(footer + 16, bigEndianBytes(count, count: 4).reversed()) }
             place += 8 + Int64(name.count) + 1 + littleEndian(head[0..<4])

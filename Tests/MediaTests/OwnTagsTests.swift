@@ -1,0 +1,169 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// The tags that `Media` reads from the bytes of a file: all values, and those that libav leaves out.
+@Suite struct OwnTagsTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    private func tags(_ path: String) throws -> Tags {
+        let input = try OpenFile.reading(path)
+        return try Reader(descriptor: input.descriptor, options: .init(nameHint: path)).demuxer.ownTags
+    }
+
+    private func wav() throws -> String {
+        let path = folder.path("sound.wav")
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4410).pcm(.s16), to: path)
+        return path
+    }
+
+    // MARK: All values
+
+    @Test(arguments: ["flac", "oga"]) func commentsHaveAllTheirValues(ext: String) throws {
+        let path = folder.path("a." + ext)
+        let comments = ["ARTIST=One", "Artist=Two", "TRACKNUMBER=3/12", "MyField=Own", "ISRC=DEA061200001"]
+        let ogg = ext == "oga" ? ["--ogg"] : []
+        try Run.program("flac", ogg + ["-s", wav(), "-o", path] + comments.flatMap { ["-T", $0] }).checked()
+        let tags = try tags(path)
+        #expect(tags[.common("artist")] == ["One", "Two"])
+        #expect(tags[.common("tracknumber")] == ["3"])
+        #expect(tags[.common("totaltracks")] == ["12"])
+        #expect(tags[.common("isrc")] == ["DEA061200001"])
+        #expect(tags[.custom("MYFIELD")] == ["Own"])
+        #expect(!tags.isCut)
+    }
+
+    @Test func textsOfID3AreReadInAllEncodings() {
+        #expect(ID3Text.values([0xC4, 0x62, 0, 0x63], encoding: 0) == ["Äb", "c"])
+        #expect(ID3Text.values([0xFF, 0xFE, 0xC4, 0, 0, 0, 0x63, 0], encoding: 1) == ["Ä", "c"])
+        #expect(ID3Text.values([0xFE, 0xFF, 0, 0xC4, 0, 0, 0xFF, 0xFE, 0x63, 0], encoding: 1) == ["Ä", "c"])
+        #expect(ID3Text.values([0, 0xC4, 0, 0, 0, 0x63], encoding: 2) == ["Ä", "c"])
+        #expect(ID3Text.values([0xC3, 0x84, 0, 0x63], encoding: 3) == ["Ä", "c"])
+    }
+
+    @Test func brokenTextsOfID3AreReadAsFarAsTheyGo() {
+        #expect(ID3Text.values([0xFF, 0xFE, 0x41, 0, 0x42], encoding: 1) == ["A"])
+        #expect(ID3Text.values([0x41, 0xFF, 0x42], encoding: 3) == ["A\u{FFFD}B"])
+        #expect(ID3Text.values([], encoding: 1) == [""])
+        #expect(ID3Text.values([0x41], encoding: 9) == [])
+    }
+
+    /// Of two zeros behind FF, unsynchronisation has put in one.
+    @Test func unsynchronisedTextsAreRestored() throws {
+        let path = folder.path("a.mp3")
+        try Run.program("lame", ["--quiet", wav(), path]).checked()
+        let stored: [UInt8] = [1, 0xFF, 0, 0xFE, 0xFF, 0, 0, 0x42, 0]
+        let frame = Array("TPE1".utf8) + [0, 0, 0, UInt8(stored.count), 0, 2] + stored
+        let head = Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, UInt8(frame.count)]
+        try Bytes.write(head + frame + Bytes.read(path), to: path)
+        let tags = try tags(path)
+        #expect(tags[.common("artist")] == ["\u{FF}B"])
+    }
+
+    /// As mutagen writes them: the first value in one list, the others in a second one, which may come before it.
+    @Test func valuesOfASFAreCollectedFromAllLists() throws {
+        func number(_ value: Int, _ count: Int) -> [UInt8] { bigEndianBytes(Int64(value), count: count).reversed() }
+        func wide(_ text: String) -> [UInt8] { text.utf16.flatMap { number(Int($0), 2) } + [0, 0] }
+        func object(_ id: String, _ body: [UInt8]) -> [UInt8] {
+            let digits = Array(id.filter { $0 != "-" })
+            let bytes = stride(from: 0, to: 32, by: 2).compactMap { UInt8(String(digits[$0...($0 + 1)]), radix: 16) }
+            var object: [UInt8] = []
+            // The first three parts of an id are written backwards.
+            for part in [0..<4, 4..<6, 6..<8] { object += bytes[part].reversed() }
+            object += bytes[8...]
+            object += number(24 + body.count, 8)
+            return object + body
+        }
+        var record = number(0, 4)
+        record += number(wide("Author").count, 2)
+        record += number(0, 2)
+        record += number(wide("Two").count, 4)
+        record += wide("Author") + wide("Two")
+        let library = object("44231C94-9498-49D1-A141-1D134E457054", number(1, 2) + record)
+        let reserved = [UInt8](repeating: 0, count: 18) + number(library.count, 4)
+        let texts: [[UInt8]] = [wide("Song"), wide("One"), [], [], []]
+        var content = texts.flatMap { number($0.count, 2) }
+        for text in texts { content += text }
+        var objects = object("5FBF03B5-A92E-11CF-8EE3-00C00C205365", reserved + library)
+        objects += object("75B22633-668E-11CF-A6D9-00AA0062CE6C", content)
+        let head = number(2, 4) + [1, 2]
+        let path = folder.path("a.wma")
+        try Bytes.write(object("75B22630-668E-11CF-A6D9-00AA0062CE6C", head + objects), to: path)
+        let input = try OpenFile.reading(path)
+        var collector = TagCollector()
+        try ASFAttributes.collect(in: ByteSource(descriptor: input.descriptor, stop: StopSignal()), into: &collector)
+        #expect(collector.tags[.common("artist")] == ["One", "Two"])
+        #expect(collector.tags[.common("title")] == ["Song"])
+    }
+
+    // MARK: What libav leaves out
+
+    /// libav drops the ID3 tag of a WAV file that also has an INFO list.
+    @Test func tagsOfWAVAreThoseOfBothOfItsLists() throws {
+        let path = folder.path("both.wav")
+        try FFmpeg.encode(wav(), to: path, ["-metadata", "title=Song"])
+        func frame(_ name: String, _ text: String) -> [UInt8] {
+            Array(name.utf8) + [0, 0, 0, UInt8(text.utf8.count + 1), 0, 0, 3] + Array(text.utf8)
+        }
+        let frames = frame("TPE1", "One\0Two") + frame("TSRC", "DEA061200001") + frame("TIT2", "Other")
+        var tag = Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, UInt8(frames.count)] + frames
+        if tag.count % 2 == 1 { tag.append(0) }
+        func little(_ value: Int) -> [UInt8] { bigEndianBytes(Int64(value), count: 4).reversed() }
+        var bytes = try Bytes.read(path)
+        bytes += Array("id3 ".utf8)
+        bytes += little(tag.count)
+        bytes += tag
+        bytes.replaceSubrange(4..<8, with: little(bytes.count - 8))
+        try Bytes.write(bytes, to: path)
+        let out = folder.path("out.flac")
+        try Converted.file(path, to: out, as: AudioFormat(container: .flac))
+        let written = try FFmpeg.probe(out).tags
+        let tags = Dictionary(written.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
+        #expect(tags["artist"] == "One;Two")
+        #expect(tags["isrc"] == "DEA061200001")
+        #expect(tags["title"] == "Song")
+    }
+
+    // MARK: Hostile files
+
+    @Test(arguments: ManyTags.allCases) func tagsAreReadWithinLimits(_ many: ManyTags) throws {
+        let path = folder.path(many.kind.fileName)
+        try Bytes.write(many.bytes(20_000), to: path)
+        let tags = try tags(path)
+        #expect(tags.texts.count <= 1_000)
+        #expect(tags.texts.reduce(0) { $0 + $1.values.count } <= TagCollector.mostValues)
+    }
+
+    /// No damage makes reading trap, or read more than the file has.
+    @Test(arguments: ["mp3", "flac", "ogg", "m4a", "mka", "wma", "wv", "aiff"]) func damagedTagsAreRead(ext: String)
+        throws
+    {
+        let path = folder.path("a." + ext)
+        let aiff = ext == "aiff" ? ["-write_id3v2", "1"] : []
+        try FFmpeg.encode(wav(), to: path, aiff + ["-metadata", "artist=Somebody", "-metadata", "mine=Else"])
+        let clean = try Bytes.read(path)
+        let letters: [UInt8] = ext == "wma" ? "Somebody".utf8.flatMap { [$0, 0] } : Array("Somebody".utf8)
+        let spot = try #require(Bytes.find(letters, in: clean))
+        let input = try OpenFile.reading(path)
+        let rules = try Reader(descriptor: input.descriptor, options: .init(nameHint: path)).demuxer.rules
+        var generator = SeededGenerator(seed: 44)
+        for _ in 0..<200 {
+            var bytes = clean
+            for _ in 0..<generator.whole(in: 1..<4) {
+                let place = min(max(0, spot + generator.whole(in: -48..<24)), bytes.count - 1)
+                bytes[place] = UInt8(truncatingIfNeeded: generator.next())
+            }
+            try Bytes.write(bytes, to: path)
+            let damaged = try OpenFile.reading(path)
+            let source = try ByteSource(descriptor: damaged.descriptor, stop: StopSignal())
+            var collector = TagCollector()
+            rules.collectTags(in: source, Int64(bytes.count), into: &collector)
+            let read = collector.tags.texts.flatMap(\.values).reduce(0) { $0 + $1.utf8.count }
+            #expect(read <= 3 * bytes.count)
+        }
+    }
+}
