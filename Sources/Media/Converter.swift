@@ -144,6 +144,7 @@ public struct Converter: Sendable {
         let lostByUs = formats.indices.map { index in
             SourceLoss.remarks(
                 reader,
+                as: formats[index].rules,
                 ranges: ranges(ofOutput: index),
                 settingTags: Set(tags(ofOutput: index).keys.map { $0.lowercased() })
             )

@@ -27,6 +27,9 @@ extension TagTable {
     /// The row of a name; `nil` for a name that is not in the table.
     public static func row(_ name: String) -> TagRow? { known[name] }
 
+    /// The row of the tag that libav calls `name`; `nil` for a tag that is not in the table.
+    public static func row(libavName name: String) -> TagRow? { libavRows[name.lowercased()] }
+
     /// What states a total behind the number in `native`, as in `3/12`; `nil` if nothing does.
     static func total(behind native: String, in format: TagFormat) -> TagName? {
         guard let number = places[format]?[native.lowercased()], let total = totals[number] else { return nil }
@@ -52,6 +55,13 @@ extension TagTable {
 
     /// The rows by their names.
     private static let known: [String: TagRow] = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
+
+    /// The rows by the names of libav. Where libav calls one tag what another one is, the other one has the name.
+    private static let libavRows: [String: TagRow] = {
+        var found: [String: TagRow] = [:]
+        for row in rows { for name in row.libav { found[name] = row } }
+        return found.merging(known) { $1 }
+    }()
 
     /// The names of the rows by those in each format, in lower case.
     private static let places: [TagFormat: [String: String]] = {

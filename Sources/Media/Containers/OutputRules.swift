@@ -52,6 +52,13 @@ protocol OutputRules: Sendable {
     /// Whether `patch` writes `tag`, because libav cannot.
     func patches(_ tag: Tag) -> Bool
 
+    /// Whether several values of a tag that libav calls `name` stay apart. Otherwise they are one text, with `;` between
+    /// them.
+    func keepsValues(of name: String) -> Bool
+
+    /// The tags as libav must have them, so that `patch` can complete them.
+    func prepared(_ tags: [Tag]) -> [Tag]
+
     /// Whether libav must have the tags on the stream, and not on the file.
     var putsTagsOnStream: Bool { get }
 }
@@ -72,6 +79,8 @@ extension OutputRules {
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {}
 
     func patches(_ tag: Tag) -> Bool { false }
+    func keepsValues(of name: String) -> Bool { false }
+    func prepared(_ tags: [Tag]) -> [Tag] { tags }
     var putsTagsOnStream: Bool { false }
 }
 

@@ -129,9 +129,9 @@ public final class CompositionReader {
     /// The first source, whose tags the output has.
     var main: (reader: Reader, track: Track) { (sources.sources[0].reader, sources.sources[0].track) }
 
-    /// What no output carries of the sources' chapters, tags and pictures. The output has those of the first source.
-    func remarksOfSources(settingTags: Set<String>) -> [Remark] {
-        SourceLoss.remarks(main.reader, settingTags: settingTags)
+    /// What an output lacks of the sources' chapters, tags and pictures. It has those of the first source.
+    func remarksOfSources(as rules: any OutputRules, settingTags: Set<String>) -> [Remark] {
+        SourceLoss.remarks(main.reader, as: rules, settingTags: settingTags)
     }
 
     /// The remark that one-bit sound of a source became PCM with all of its noise.

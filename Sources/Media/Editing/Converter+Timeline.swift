@@ -147,8 +147,9 @@ extension Converter {
         let (destinations, drawn) = split(all)
         let formats = try resolved(for: composition.shape, stream: nil)
         let finest = formats.finest
-        let lostByUs = composition.remarksOfSources(settingTags: Set(request.tags.keys.map { $0.lowercased() }))
-        if request.refusesLoss, !request.drawsOnly { try lostByUs.refuseLoss(at: .open) }
+        let settingTags = Set(request.tags.keys.map { $0.lowercased() })
+        let lostByUs = formats.map { composition.remarksOfSources(as: $0.rules, settingTags: settingTags) }
+        if request.refusesLoss, !request.drawsOnly { for lost in lostByUs { try lost.refuseLoss(at: .open) } }
         let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))
         let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)
         let main = composition.main.reader.description
@@ -205,7 +206,7 @@ extension Converter {
         let heard: [Outcome] = outputs.indices.map { index in
             let told = change?.encoded(findings[index])
             let own =
-                summaries[index].remarks + lostByUs + composition.remarks + depths[index]
+                summaries[index].remarks + lostByUs[index] + composition.remarks + depths[index]
                 + composition.oneBitRemarks(in: formats[index])
             return Outcome(
                 source: track,

@@ -2,7 +2,6 @@ import Conversion
 
 /// The tags of a source as libav names them, completed by those that its bytes hold beside them.
 struct KnownTags {
-    /// A tag with several values is one text here, with `;` between them, as libav makes it of Vorbis comments.
     private(set) var tags: [Tag]
     /// The tags with several values.
     private(set) var repeated: [Repeated] = []
@@ -12,6 +11,8 @@ struct KnownTags {
         /// In lower case.
         let name: String
         let count: Int
+        /// Whether `tags` has the values apart. If not, it has one text, as libav tells it.
+        let isApart: Bool
     }
 
     init(_ tags: [Tag], completedBy own: Tags) {
@@ -20,23 +21,25 @@ struct KnownTags {
         var places = Dictionary(tags.indices.map { (tags[$0].key.lowercased(), $0) }) { first, _ in first }
         for text in own.texts {
             let names = TagTable.libavNames(of: text)
-            let joined = text.values.joined(separator: ";")
             if let place = names.compactMap({ places[$0] }).first {
-                let tag = tags[place]
-                // What libav has joined or translated itself stays.
-                if text.values.contains(tag.value) { self.tags[place] = Tag(key: tag.key, value: joined) }
-                note(tag.key, text)
+                let tag = self.tags[place]
+                let all = Tag(key: tag.key, values: text.values)
+                // What libav has translated, such as a number of a genre, stays.
+                let isSame = text.values.contains(tag.value) || tag.value == all.value
+                if isSame { self.tags[place] = all }
+                note(tag.key, text, isApart: isSame)
             } else if let name = TagTable.libavName(ofMissing: text) {
                 places[name] = self.tags.count
-                self.tags.append(Tag(key: name, value: joined))
-                note(name, text)
+                self.tags.append(Tag(key: name, values: text.values))
+                note(name, text, isApart: true)
             } else {
-                note(names[0], text)
+                note(names[0], text, isApart: false)
             }
         }
     }
 
-    private mutating func note(_ name: String, _ text: Tags.Text) {
-        if text.values.count > 1 { repeated.append(Repeated(name: name.lowercased(), count: text.values.count)) }
+    private mutating func note(_ name: String, _ text: Tags.Text, isApart: Bool) {
+        guard text.values.count > 1 else { return }
+        repeated.append(Repeated(name: name.lowercased(), count: text.values.count, isApart: isApart))
     }
 }

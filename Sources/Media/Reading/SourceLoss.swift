@@ -1,14 +1,19 @@
 import Conversion
 
-/// Parts of a source that no output format carries: chapters, additional values of a tag, additional pictures.
+/// Parts of a source that an output lacks: chapters, additional values of a tag, additional pictures.
 enum SourceLoss {
     /// `ranges` are the parts of the source that the output has; none for all of it. `settingTags`, in lower case, are
     /// the tags that the caller sets. Their old values do not count as lost.
-    static func remarks(_ reader: Reader, ranges: [MediaTimeRange] = [], settingTags: Set<String>) -> [Remark] {
+    static func remarks(
+        _ reader: Reader,
+        as rules: any OutputRules,
+        ranges: [MediaTimeRange] = [],
+        settingTags: Set<String>
+    ) -> [Remark] {
         let source = reader.description
         return [
             reader.demuxer.hidesTags ? TagCap.remark : nil, chapters(source, in: ranges),
-            values(reader.repeatedTags, without: settingTags), pictures(reader.demuxer, source),
+            values(reader.repeatedTags, as: rules, without: settingTags), pictures(reader.demuxer, source),
         ]
         .compactMap { $0 }
     }
@@ -31,9 +36,14 @@ enum SourceLoss {
         return Remark(.chapters, "\(chapters) not carried over", count: Int64(count))
     }
 
-    private static func values(_ repeated: [KnownTags.Repeated], without settingTags: Set<String>) -> Remark? {
+    private static func values(
+        _ repeated: [KnownTags.Repeated],
+        as rules: any OutputRules,
+        without settingTags: Set<String>
+    ) -> Remark? {
         let repeated = repeated.filter { tag in
             !settingTags.contains(tag.name) && !Tag(key: tag.name, value: "").isTechnical
+                && !(tag.isApart && rules.keepsValues(of: tag.name))
         }
         guard !repeated.isEmpty else { return nil }
         let names = repeated.map { "\($0.name) (\($0.count))" }.joined(separator: ", ")

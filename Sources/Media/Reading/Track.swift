@@ -77,11 +77,22 @@ public struct Track: Sendable, Hashable {
 /// A name and a value from a source's tags. A name may occur more than once.
 public struct Tag: Sendable, Hashable {
     public let key: String
+    /// Several values are one text here, with `;` between them.
     public let value: String
+    /// The values, each for itself, if the source keeps them apart; otherwise `value` alone.
+    public let values: [String]
 
     public init(key: String, value: String) {
         self.key = key
         self.value = value
+        values = [value]
+    }
+
+    /// A tag with several values.
+    public init(key: String, values: [String]) {
+        self.key = key
+        self.values = values
+        value = values.joined(separator: ";")
     }
 
     /// Whether a container describes itself with this tag. Such tags are not copied.

@@ -34,7 +34,7 @@ struct TagPlan {
                 remarks.append(Remark(.cover, "\(format.container.title) cannot store a cover"))
             }
         }
-        self.tags = carried.filter { !rules.patches($0) }
+        self.tags = rules.prepared(carried.filter { !rules.patches($0) })
         self.lost = lost
         self.remarks = remarks
         belongsToStream = rules.putsTagsOnStream

@@ -49,4 +49,12 @@ struct FLAC: ContainerRules, NumberedRules {
 /// As an output.
 extension FLAC {
     func muxerName(_ format: ResolvedFormat) -> String { "flac" }
+
+    func keepsValues(of name: String) -> Bool { true }
+
+    func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(tags) }
+
+    func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        try CommentValues.divide(facts.tags, in: sink) { VorbisComments.inFLAC($0, sink.size) }
+    }
 }

@@ -114,8 +114,27 @@ extension MP4 {
 
     // MARK: Tags for outputs
 
-    /// A tag for which the item list has no name of its own is a freeform item.
-    func patches(_ tag: Tag) -> Bool { !tag.isTechnical && !Self.namedItems.contains(tag.key.lowercased()) }
+    /// A tag for which the item list has no name of its own is a freeform item. Of an item, libav writes one value.
+    func patches(_ tag: Tag) -> Bool {
+        guard !tag.isTechnical else { return false }
+        return !Self.namedItems.contains(tag.key.lowercased())
+            || tag.values.count > 1 && Self.textItem(of: tag.key) != nil
+    }
+
+    /// Items of numbers hold one value.
+    func keepsValues(of name: String) -> Bool {
+        !Self.namedItems.contains(name.lowercased()) || Self.textItem(of: name) != nil
+    }
+
+    /// The item for the text of a tag that libav calls `name`; `nil` for a tag without an item of its own, and for numbers.
+    static func textItem(of name: String) -> String? {
+        guard namedItems.contains(name.lowercased()), let row = TagTable.row(libavName: name),
+            let item = row.names[.mp4]?.first, !numbers.contains(item)
+        else { return nil }
+        return item
+    }
+
+    private static let numbers: Set<String> = ["trkn", "disk", "cpil", "pgap"]
 
     private static let namedItems: Set<String> = [
         "title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",

@@ -4,8 +4,11 @@ import Conversion
 enum MP4Patch {
     static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         var items: [UInt8] = []
-        if format.codec == .aac { items += freeform("iTunSMPB", gaplessText(facts)) }
-        for tag in facts.tags where MP4().patches(tag) { items += freeform(tag.key, tag.value) }
+        if format.codec == .aac { items += freeform("iTunSMPB", [gaplessText(facts)]) }
+        for tag in facts.tags where MP4().patches(tag) {
+            let item = MP4.textItem(of: tag.key)
+            items += item.map { box($0, data(tag.values)) } ?? freeform(tag.key, tag.values)
+        }
         if items.isEmpty { return }
         try append(items, toItemListOf: sink)
     }
@@ -19,15 +22,18 @@ enum MP4Patch {
         return " " + (fields + Array(repeating: hex(0, 8), count: 8)).joined(separator: " ")
     }
 
-    /// A `----` item: the namespace, the name, and the text.
-    private static func freeform(_ name: String, _ text: String) -> [UInt8] {
-        let none: [UInt8] = [0, 0, 0, 0]
+    private static let none: [UInt8] = [0, 0, 0, 0]
+
+    /// A `----` item: the namespace, the name, and the texts.
+    private static func freeform(_ name: String, _ texts: [String]) -> [UInt8] {
+        let names = box("mean", none + Array("com.apple.iTunes".utf8)) + box("name", none + Array(name.utf8))
+        return box("----", names + data(texts))
+    }
+
+    /// The texts of an item, each in a box.
+    private static func data(_ texts: [String]) -> [UInt8] {
         let utf8: [UInt8] = [0, 0, 0, 1]
-        return box(
-            "----",
-            box("mean", none + Array("com.apple.iTunes".utf8)) + box("name", none + Array(name.utf8))
-                + box("data", utf8 + none + Array(text.utf8))
-        )
+        return texts.flatMap { box("data", utf8 + none + Array($0.utf8)) }
     }
 
     /// libav writes `moov` last, with its item list at the very end, so nothing that an offset points at moves.
@@ -45,7 +51,9 @@ enum MP4Patch {
     }
 
     private static func box(_ name: String, _ body: [UInt8]) -> [UInt8] {
-        bigEndianBytes(Int64(body.count + 8), count: 4) + Array(name.utf8) + body
+        // The first letter of some names is not ASCII, and takes one byte.
+        let letters: [UInt8] = name.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
+        return bigEndianBytes(Int64(body.count + 8), count: 4) + letters + body
     }
 
     private static func hex(_ value: Int64, _ digits: Int) -> String {

@@ -66,4 +66,13 @@ extension Ogg {
     }
 
     var putsTagsOnStream: Bool { true }
+
+    func keepsValues(of name: String) -> Bool { true }
+
+    func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(tags) }
+
+    func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        let places = try CommentValues.divide(facts.tags, in: sink) { VorbisComments.inOgg($0, sink.size) }
+        try OggPages.restateChecksums(at: places, in: sink)
+    }
 }

@@ -31,9 +31,9 @@ struct TagCollector {
         return true
     }
 
-    /// Adds the values of a tag that `format` calls `native`. Empty ones do not count.
+    /// Adds the values of a tag that `format` calls `native`. Values end at a NUL, and empty ones do not count.
     mutating func add(_ values: [String], native: String, in format: TagFormat) {
-        let values = values.filter { !$0.isEmpty }
+        let values = values.map { String($0.unicodeScalars.prefix { $0 != "\0" }) }.filter { !$0.isEmpty }
         guard !native.isEmpty, !values.isEmpty else { return }
         guard values.count <= valuesLeft, tags.texts.count < Self.mostNames else {
             tags.isCut = true
