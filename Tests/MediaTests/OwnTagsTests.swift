@@ -100,6 +100,53 @@ import Testing
         #expect(collector.tags[.common("title")] == ["Song"])
     }
 
+    /// Tags of an album (50) and of a piece (30) may have the same names.
+    @Test func tagsOfAnAlbumAreToldFromThoseOfThePieceInMatroska() throws {
+        func element(_ id: [UInt8], _ body: [UInt8]) -> [UInt8] {
+            // The size takes eight bytes, of which the first states that.
+            id + [1] + bigEndianBytes(Int64(body.count), count: 7) + body
+        }
+        func tag(_ level: UInt8, _ texts: [(String, String)]) -> [UInt8] {
+            var body = element([0x63, 0xC0], element([0x68, 0xCA], [level]))
+            for (name, text) in texts {
+                let pair = element([0x45, 0xA3], Array(name.utf8)) + element([0x44, 0x87], Array(text.utf8))
+                body += element([0x67, 0xC8], pair)
+            }
+            return element([0x73, 0x73], body)
+        }
+        var tags = tag(50, [("TITLE", "Record"), ("ARTIST", "All"), ("PART_NUMBER", "9"), ("GENRE", "Jazz")])
+        tags += tag(30, [("TITLE", "Song"), ("ARTIST", "One"), ("ARTIST", "Two"), ("PART_NUMBER", "3")])
+        tags += tag(20, [("TITLE", "Verse")])
+        tags += tag(70, [("TITLE", "Box")])
+        let segment = element([0x18, 0x53, 0x80, 0x67], element([0x12, 0x54, 0xC3, 0x67], tags))
+        let path = folder.path("a.mka")
+        try Bytes.write(element([0x1A, 0x45, 0xDF, 0xA3], []) + segment, to: path)
+        let input = try OpenFile.reading(path)
+        let source = try ByteSource(descriptor: input.descriptor, stop: StopSignal())
+        var collector = TagCollector()
+        MatroskaTags.collect(in: source, try #require(source.size), into: &collector)
+        let read = collector.tags
+        #expect(read[.common("title")] == ["Song"])
+        #expect(read[.common("album")] == ["Record"])
+        #expect(read[.common("artist")] == ["One", "Two"])
+        #expect(read[.common("albumartist")] == ["All"])
+        #expect(read[.common("tracknumber")] == ["3"])
+        #expect(read[.common("genre")] == ["Jazz"])
+    }
+
+    /// A byte that numbers a group lies in front of the text.
+    @Test(arguments: [(UInt8(3), UInt8(0x20)), (4, 0x40)])
+    func groupedFramesAreRead(version: UInt8, flag: UInt8) throws {
+        let path = folder.path("a.mp3")
+        try Run.program("lame", ["--quiet", wav(), path]).checked()
+        let stored: [UInt8] = [0x81, 3, 0x41]
+        let frame = Array("TPE1".utf8) + [0, 0, 0, UInt8(stored.count), 0, flag] + stored
+        let head = Array("ID3".utf8) + [version, 0, 0, 0, 0, 0, UInt8(frame.count)]
+        try Bytes.write(head + frame + Bytes.read(path), to: path)
+        let tags = try tags(path)
+        #expect(tags[.common("artist")] == ["A"])
+    }
+
     // MARK: What libav leaves out
 
     /// libav drops the ID3 tag of a WAV file that also has an INFO list.

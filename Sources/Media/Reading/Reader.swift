@@ -57,6 +57,8 @@ public final class Reader {
     public let description: SourceDescription
     /// The names of tags with several values, which are one text in the description.
     let repeatedTags: [KnownTags.Repeated]
+    /// Whether the source has more tags than are read.
+    let tagsAreCut: Bool
     let options: Options
     let demuxer: Demuxer
     private var isInUse = false
@@ -79,7 +81,7 @@ public final class Reader {
         }
         let own = options.raw == nil ? demuxer.ownTags : Tags()
         let known = KnownTags(tags.map(Tag.init(key:value:)), completedBy: own)
-        repeatedTags = known.repeated
+        (repeatedTags, tagsAreCut) = (known.repeated, own.isCut)
         let tracks = streams.filter(\.isAudio).map { stream in
             Track(stream, in: demuxer, facts: ContainerFacts.read(demuxer, stream))
         }

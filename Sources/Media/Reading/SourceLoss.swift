@@ -12,7 +12,8 @@ enum SourceLoss {
     ) -> [Remark] {
         let source = reader.description
         return [
-            reader.demuxer.hidesTags ? TagCap.remark : nil, chapters(source, in: ranges),
+            reader.demuxer.hidesTags ? TagCap.remark : reader.tagsAreCut ? TagCollector.remark : nil,
+            chapters(source, in: ranges),
             values(reader.repeatedTags, as: rules, without: settingTags), pictures(reader.demuxer, source),
         ]
         .compactMap { $0 }

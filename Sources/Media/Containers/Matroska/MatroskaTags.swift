@@ -8,11 +8,11 @@ enum MatroskaTags {
 
     /// Collects the tags of the file, or if it has none, those of its tracks.
     ///
-    /// A file may state tags of an album and of a piece under the same name. The first of them counts.
+    /// A file may state tags of an album and of a piece under the same name. Of several tags for the same, the first counts.
     static func collect(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
         guard let segment = MatroskaElement.segment(of: source) else { return }
         var left = TagCollector.mostValues
-        var found: [(isOfPart: Bool, values: [(name: String, text: String)])] = []
+        var found: [(target: Target, values: [(name: String, text: String)])] = []
         var budget = collector
         for place in places(of: source, segment, size).sorted() {
             guard let element = MatroskaElement(source, at: place), element.id == tags, let end = element.end,
@@ -20,40 +20,67 @@ enum MatroskaTags {
             else { continue }
             MatroskaElement.each(in: element.body..<max(element.body, min(end, size)), of: source, atMost: left) {
                 tag in
-                var isOfPart = false
+                var target = Target()
                 var values: [(name: String, text: String)] = []
                 guard tag.id == 0x7373, let tagEnd = tag.end else { return true }
                 left -= 1
                 MatroskaElement.each(in: tag.body..<tagEnd, of: source, atMost: max(0, left)) { part in
                     left -= 1
-                    if part.id == 0x63C0 { isOfPart = namesPart(source, part) }
+                    if part.id == 0x63C0 { target = Target(source, part) }
                     if part.id == 0x67C8, let value = value(source, part, &budget) { values.append(value) }
                     return true
                 }
-                found.append((isOfPart, values))
+                found.append((target, values))
                 return left > 0
             }
         }
-        let isOfPart = !found.contains { !$0.isOfPart && !$0.values.isEmpty }
+        let isOfPart = !found.contains { !$0.target.isPart && !$0.values.isEmpty }
         var known: Set<String> = []
-        for tag in found where tag.isOfPart == isOfPart {
-            for value in tag.values where !known.contains(value.name.lowercased()) {
+        for tag in found where tag.target.isPart == isOfPart {
+            let values: [(name: String, text: String)] = tag.values.compactMap { value in
+                tag.target.name(of: value.name).map { (name: $0, text: value.text) }
+            }
+            for value in values where !known.contains(value.name.lowercased()) {
                 budget.add([value.text], native: value.name, in: .matroska)
             }
-            known.formUnion(tag.values.map { $0.name.lowercased() })
+            known.formUnion(values.map { $0.name.lowercased() })
         }
         collector = budget
     }
 
-    /// Whether a tag's target is a track, a chapter, an edition or an attachment, and not the file.
-    private static func namesPart(_ source: ByteSource, _ target: MatroskaElement) -> Bool {
-        var isPart = false
-        guard let end = target.end else { return false }
-        MatroskaElement.each(in: target.body..<end, of: source, atMost: 16) { part in
-            if [0x63C5, 0x63C4, 0x63C9, 0x63C6].contains(part.id) { isPart = true }
-            return true
+    /// What a tag describes.
+    private struct Target {
+        /// Whether that is a track, a chapter, an edition or an attachment, and not the file.
+        private(set) var isPart = false
+        /// 50 for an album, 30 for a piece, others for what is greater or smaller; `nil` if the file does not tell.
+        private var level: Int64?
+
+        init() {}
+
+        init(_ source: ByteSource, _ element: MatroskaElement) {
+            guard let end = element.end else { return }
+            var (isPart, level): (Bool, Int64?) = (false, nil)
+            MatroskaElement.each(in: element.body..<end, of: source, atMost: 16) { part in
+                if [0x63C5, 0x63C4, 0x63C9, 0x63C6].contains(part.id) { isPart = true }
+                if part.id == 0x68CA, let partEnd = part.end, (1...8).contains(partEnd - part.body) {
+                    level = source.bytes(at: part.body, count: Int(partEnd - part.body)).map { bigEndian($0) }
+                }
+                return true
+            }
+            (self.isPart, self.level) = (isPart, level)
         }
-        return isPart
+
+        /// What a tag of a piece is called that tells the same as the tag `name` here; `nil` if there is none.
+        func name(of name: String) -> String? {
+            guard let level else { return name }
+            guard level >= 50 else { return level >= 30 ? name : nil }
+            switch name.uppercased() {
+            case "TITLE": return level == 50 ? "ALBUM" : nil
+            case "ARTIST": return level == 50 ? "ALBUM_ARTIST" : nil
+            case "PART_NUMBER": return nil
+            default: return level == 50 ? name : nil
+            }
+        }
     }
 
     /// The places of tags: before the sound, or where the seek head points.

@@ -33,7 +33,7 @@ enum ID3Frames {
                 var text = source.bytes(at: next + headBytes, count: Int(size)), text.count == Int(size)
             {
                 if isUnsynchronised || version == 4 && frame[9] & 2 != 0 { text = resynchronised(text) }
-                if version == 4, frame[9] & 1 != 0 { text = Array(text.dropFirst(4)) }
+                text = Array(text.dropFirst(addedBytes(frame, version)))
                 add(text, of: name, version == 4 ? .id3 : .id3v23, to: &collector)
             }
             next += headBytes + size
@@ -64,6 +64,15 @@ enum ID3Frames {
         case 2: false
         case 3: frame[9] & 0xC0 != 0
         default: frame[9] & 0x0C != 0
+        }
+    }
+
+    /// The bytes in front of a frame's content: the number of its group, and the length of its data.
+    private static func addedBytes(_ frame: [UInt8], _ version: UInt8) -> Int {
+        switch version {
+        case 2: 0
+        case 3: frame[9] & 0x20 != 0 ? 1 : 0
+        default: (frame[9] & 0x40 != 0 ? 1 : 0) + (frame[9] & 1 != 0 ? 4 : 0)
         }
     }
 

@@ -14,12 +14,18 @@ struct TagCollector {
     static let mostValues = 10_000
     /// The same limit if values consist of parts.
     static let mostParts = 10 * mostValues
-    /// Limit on the bytes of text.
-    static let mostTextBytes: Int64 = 16 << 20
+    /// Limit on the bytes of text. A FLAC file holds 16 MiB of comments.
+    static let mostTextBytes: Int64 = 8 << 20
     /// Limit on the bytes of one value. Longer ones are pictures or garbage.
     static let longestValue: Int64 = 1 << 20
     /// Limit on the bytes of a tag's name.
     static let longestName = 256
+
+    /// The remark of a conversion of a source with more than that.
+    static let remark = Remark(
+        .tagValues,
+        "the source has more or longer tags than are read in full; of those beyond the limit, one value is kept"
+    )
 
     /// Whether a text of so many bytes may be read. If not, the tags are marked as cut.
     mutating func takes(_ bytes: Int64) -> Bool {
@@ -33,7 +39,7 @@ struct TagCollector {
 
     /// Adds the values of a tag that `format` calls `native`. Values end at a NUL, and empty ones do not count.
     mutating func add(_ values: [String], native: String, in format: TagFormat) {
-        let values = values.map { String($0.unicodeScalars.prefix { $0 != "\0" }) }.filter { !$0.isEmpty }
+        let values = values.map(Self.untilNUL).filter { !$0.isEmpty }
         guard !native.isEmpty, !values.isEmpty else { return }
         guard values.count <= valuesLeft, tags.texts.count < Self.mostNames else {
             tags.isCut = true
@@ -42,6 +48,8 @@ struct TagCollector {
         valuesLeft -= values.count
         tags.add(values, native: native, in: format)
     }
+
+    private static func untilNUL(_ text: String) -> String { String(text.prefix { $0 != "\0" }) }
 
     init() {}
 }
