@@ -350,10 +350,11 @@ public struct Converter: Sendable {
     ) -> [Tag] {
         let tags = tags(ofOutput: index)
         let wished = Set(tags.keys.map { $0.lowercased() })
+        let named = Set(tags.keys.compactMap { TagTable.row(key: $0)?.name })
         // A timeline may change the level, and mixes or joins what no tag of one source describes.
         let isStale = request.loudness != nil || request.replayGain != nil || request.timeline != nil
         let kept = (description.tags.filter { !isStale || !$0.statesLoudness } + measured)
-            .filter { !wished.contains($0.key.lowercased()) }
+            .filter { !wished.contains($0.key.lowercased()) && !named.contains($0.name ?? "") }
         let set = tags.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
         return kept + set.map { Tag(key: $0.key, value: $0.value) }
     }

@@ -32,8 +32,8 @@ import Testing
         )
         let ours = try Decoded.file(path, raw: row.rule.container == .raw ? raw : nil).description
         var failures: [String] = []
-        for (name, text) in Covered.tags {
-            let key = row.written(name)
+        for (name, given) in Covered.tags {
+            let (key, text) = row.written(name, given)
             let theirs = found[key]
             let mine = ours.tags.first { $0.key.lowercased() == key }?.value
             if lost.contains(name.lowercased()) {
@@ -90,7 +90,9 @@ import Testing
         #expect(try copy.bytes == Decoded.file(Covered.flac()).bytes)
         #expect(try copy.description.cover?.bytes == Covered.picture())
         let found = Set(copy.description.tags.map(\.value))
-        #expect(found.isSuperset(of: Covered.tags.map(\.text)))
+        // Numbers and totals may stand apart.
+        let texts = Covered.tags.map(\.text).filter { !$0.contains("/") }
+        #expect(found.isSuperset(of: texts + ["3", "12"]))
     }
 
     // MARK: How, in each container
@@ -190,9 +192,17 @@ import Testing
 }
 
 extension FormatRow {
-    /// A tag's name in lower case, as a file stores it: Matroska's names have no spaces.
-    fileprivate func written(_ name: String) -> String {
-        let isMatroska = rule.container == .mka || rule.container == .webm
-        return String(name.lowercased().map { isMatroska && $0 == " " ? "_" : $0 })
+    /// The name of a tag in lower case and its text, as ffprobe finds them. Matroska's names have no spaces, and where totals
+    /// have names of their own, numbers do not state them.
+    fileprivate func written(_ name: String, _ text: String) -> (name: String, text: String) {
+        let name = name.lowercased()
+        switch rule.container {
+        case .mka, .webm:
+            let spaceless = String(name.map { $0 == " " ? "_" : $0 })
+            return (spaceless, name == "track" ? "3" : text)
+        case .flac, .ogg: return (name, name == "track" ? "3" : name == "disc" ? "1" : text)
+        case .m4a, .mp4: return (name == "musicbrainz_trackid" ? "musicbrainz track id" : name, text)
+        default: return (name, text)
+        }
     }
 }

@@ -110,7 +110,7 @@ import Testing
     @Test func tagsOfTheCallerReplaceAllValues() throws {
         let out = try convert(try source(["ARTIST=One", "ARTIST=Two"]), to: "mine.flac", tags: ["artist": "Mine"])
         let artists = try comments(out).filter { $0.lowercased().hasPrefix("artist=") }
-        #expect(artists == ["artist=Mine"])
+        #expect(artists == ["ARTIST=Mine"])
     }
 
     /// libav keeps the last of two tags that become one comment. So do several values.

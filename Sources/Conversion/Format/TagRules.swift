@@ -3,7 +3,7 @@ extension Container {
     /// Whether the container can store a tag of this name.
     public func stores(tag name: String) -> Bool {
         switch self {
-        case .wav: Self.infoTags.contains(name.lowercased())
+        case .wav: Self.infoTags.contains(Self.infoName(of: name))
         case .w64, .au, .raw: false
         case .aiff, .aifc, .caf, .flac, .m4a, .mp4, .adts, .mp3, .ogg, .webm, .mka, .wavpack: true
         }
@@ -13,6 +13,12 @@ extension Container {
     private static let infoTags: Set<String> = [
         "title", "artist", "album", "comment", "copyright", "date", "genre", "track", "language", "encoded_by",
     ]
+
+    /// What libav calls the tag `name`, or the number that states it.
+    private static func infoName(of name: String) -> String {
+        guard let row = TagTable.row(key: name) else { return name.lowercased() }
+        return (row.totalOf.flatMap { TagTable.row($0) } ?? row).libavName.lowercased()
+    }
 
     /// Where the container stores a cover.
     public enum CoverPlace: Sendable {
@@ -40,7 +46,7 @@ extension Container {
 
     private static let technicalTags: Set<String> = [
         "encoder", "major_brand", "minor_version", "compatible_brands", "itunsmpb", "itunnorm", "duration",
-        "metadata_block_picture", "encoded_by_library", "creation_time", "vendor_id", "handler_name",
+        "metadata_block_picture", "encoded_by_library", "creation_time", "vendor_id", "handler_name", "encodersettings",
     ]
 }
 

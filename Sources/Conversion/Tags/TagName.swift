@@ -6,6 +6,12 @@ public enum TagName: Sendable, Hashable {
     case custom(String)
     /// A name that only `format` knows and that the table does not have, such as ID3's `RVA2`.
     case native(String, TagFormat)
+
+    /// The name in `TagTable`; `nil` for others.
+    public var rowName: String? {
+        guard case .common(let name) = self else { return nil }
+        return name
+    }
 }
 
 /// A format of tags. A container may hold more than one: WAV has RIFF's list and may have an ID3 tag.

@@ -7,7 +7,23 @@ public struct TagRow: Sendable, Hashable {
     /// The tag that states this one behind a slash, as in `3/12`, where this one has no name.
     public let totalOf: String?
     /// What libav calls it in some format, where that is not `name`.
-    let libav: [String]
+    public let libav: [String]
+
+    /// Its name in formats that take any name and have none of their own for it: that in Vorbis comments.
+    public var key: String { names[.vorbis]?.first ?? name }
+
+    /// What libav calls it where it converts names to those of a format.
+    public var libavName: String {
+        // libav may call another tag so.
+        if let known = libav.first(where: { TagTable.row(key: $0)?.name == name }) { return known }
+        return Self.namesOfLibAV.contains(name) ? name : key
+    }
+
+    /// The names that libav's own are.
+    private static let namesOfLibAV: Set<String> = [
+        "title", "artist", "album", "composer", "genre", "date", "comment", "copyright", "grouping", "language",
+        "lyrics", "compilation", "show",
+    ]
 
     /// A text may hold several names, divided by `|`. Left out, the name in ID3v2.3 is that in ID3v2.4, and those in Vorbis
     /// comments and APEv2 are `name` in capitals.

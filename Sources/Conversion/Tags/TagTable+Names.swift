@@ -10,15 +10,15 @@ extension TagTable {
             return .native(native, format)
         }
         let own = String(native.dropFirst(prefix.count))
-        return known[own.lowercased()] != nil ? .common(own.lowercased()) : .custom(own)
+        return row(key: own).map { TagName.common($0.name) } ?? .custom(own)
     }
 
     /// The name under which `format` holds `name`; `nil` if it cannot.
     public static func native(for name: TagName, in format: TagFormat) -> String? {
         switch name {
         case .common(let name):
-            if let native = known[name]?.names[format]?.first { return native }
-            return format.customPrefix.map { $0 + name.uppercased() }
+            guard let row = known[name] else { return nil }
+            return row.names[format]?.first ?? format.customPrefix.map { $0 + row.key }
         case .custom(let name): return format.customPrefix.map { $0 + name }
         case .native(let name, let own): return own == format ? name : nil
         }
@@ -27,8 +27,17 @@ extension TagTable {
     /// The row of a name; `nil` for a name that is not in the table.
     public static func row(_ name: String) -> TagRow? { known[name] }
 
-    /// The row of the tag that libav calls `name`; `nil` for a tag that is not in the table.
-    public static func row(libavName name: String) -> TagRow? { libavRows[name.lowercased()] }
+    /// The row of a tag that somebody calls `key`: by its name in Vorbis comments, in libav, or in the table. `nil` for a
+    /// tag that is not in the table.
+    public static func row(key: String) -> TagRow? {
+        let folded = key.lowercased()
+        // libav adds the language of lyrics in ID3.
+        return keyRows[folded] ?? (folded.hasPrefix("lyrics-") ? known["lyrics"] : nil)
+    }
+
+    /// The row of the tag that states the total of the number `name`, as `totaltracks` does that of `tracknumber`; `nil` for
+    /// tags without a total.
+    public static func total(of name: String) -> TagRow? { totals[name].flatMap { known[$0] } }
 
     /// What states a total behind the number in `native`, as in `3/12`; `nil` if nothing does.
     static func total(behind native: String, in format: TagFormat) -> TagName? {
@@ -49,18 +58,22 @@ extension TagTable {
     /// What libav would call a tag that it has left out, as it leaves out those of an ID3 tag in WAV; `nil` if it keeps the
     /// tag in another one, or if the tag is not in the table.
     public static func libavName(ofMissing text: Tags.Text) -> String? {
-        guard case .common(let name) = text.name, let row = known[name], row.totalOf == nil else { return nil }
-        return row.libav.first ?? name
+        guard let row = text.name.rowName.flatMap({ known[$0] }), row.totalOf == nil else { return nil }
+        return row.libavName
     }
 
     /// The rows by their names.
     private static let known: [String: TagRow] = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
 
-    /// The rows by the names of libav. Where libav calls one tag what another one is, the other one has the name.
-    private static let libavRows: [String: TagRow] = {
+    /// The rows by what somebody may call them. Where two tags have one name, that in Vorbis comments counts: there,
+    /// `MUSICBRAINZ_TRACKID` is the table's `musicbrainz_recordingid`.
+    private static let keyRows: [String: TagRow] = {
         var found: [String: TagRow] = [:]
-        for row in rows { for name in row.libav { found[name] = row } }
-        return found.merging(known) { $1 }
+        for row in rows { found[row.key.lowercased()] = row }
+        for row in rows {
+            for name in row.libav + [row.name] where found[name] == nil { found[name] = row }
+        }
+        return found
     }()
 
     /// The names of the rows by those in each format, in lower case.

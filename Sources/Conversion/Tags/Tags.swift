@@ -20,6 +20,9 @@ public struct Tags: Sendable, Hashable {
         public let native: String
         public let format: TagFormat
         public fileprivate(set) var values: [String]
+
+        /// Whether it is the total that a number states behind a slash.
+        public var isBehindNumber: Bool { TagTable.total(behind: native, in: format) == name }
     }
 
     /// A named stretch of the sound.

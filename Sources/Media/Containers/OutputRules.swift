@@ -49,14 +49,14 @@ protocol OutputRules: Sendable {
 
     // MARK: Tags
 
-    /// Whether `patch` writes `tag`, because libav cannot.
-    func patches(_ tag: Tag) -> Bool
+    /// The format of the tags; `nil` if libav converts its own names to those of the container.
+    var tagFormat: TagFormat? { get }
 
     /// Whether several values of a tag that libav calls `name` stay apart. Otherwise they are one text, with `;` between
     /// them.
     func keepsValues(of name: String) -> Bool
 
-    /// The tags as libav must have them, so that `patch` can complete them.
+    /// The tags that libav must have, as it must have them, so that `patch` can complete them.
     func prepared(_ tags: [Tag]) -> [Tag]
 
     /// Whether libav must have the tags on the stream, and not on the file.
@@ -78,9 +78,9 @@ extension OutputRules {
     func decodedFrames(of frames: Int64) -> Int64 { frames }
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {}
 
-    func patches(_ tag: Tag) -> Bool { false }
+    var tagFormat: TagFormat? { nil }
     func keepsValues(of name: String) -> Bool { false }
-    func prepared(_ tags: [Tag]) -> [Tag] { tags }
+    func prepared(_ tags: [Tag]) -> [Tag] { NativeTags(tags, in: tagFormat).tags }
     var putsTagsOnStream: Bool { false }
 }
 

@@ -19,18 +19,22 @@ struct KnownTags {
         self.tags = tags
         // Of two tags with the same name, the first one is what libav has of the file.
         var places = Dictionary(tags.indices.map { (tags[$0].key.lowercased(), $0) }) { first, _ in first }
-        for text in own.texts {
+        for text in own.texts where !text.isBehindNumber {
             let names = TagTable.libavNames(of: text)
-            if let place = names.compactMap({ places[$0] }).first {
+            let row = text.name.rowName
+            let place =
+                names.compactMap { places[$0] }.first
+                ?? row.flatMap { row in self.tags.firstIndex { $0.name == row } }
+            if let place {
                 let tag = self.tags[place]
-                let all = Tag(key: tag.key, values: text.values)
+                let all = Tag(key: tag.key, values: text.values, name: row)
                 // What libav has translated, such as a number of a genre, stays.
                 let isSame = text.values.contains(tag.value) || tag.value == all.value
-                if isSame { self.tags[place] = all }
+                self.tags[place] = isSame ? all : Tag(key: tag.key, values: tag.values, name: row)
                 note(tag.key, text, isApart: isSame)
             } else if let name = TagTable.libavName(ofMissing: text) {
-                places[name] = self.tags.count
-                self.tags.append(Tag(key: name, values: text.values))
+                places[name.lowercased()] = self.tags.count
+                self.tags.append(Tag(key: name, values: text.values, name: row))
                 note(name, text, isApart: true)
             } else {
                 note(names[0], text, isApart: false)

@@ -42,8 +42,9 @@ enum SourceLoss {
         as rules: any OutputRules,
         without settingTags: Set<String>
     ) -> Remark? {
+        let set = Set(settingTags.map(tableName))
         let repeated = repeated.filter { tag in
-            !settingTags.contains(tag.name) && !Tag(key: tag.name, value: "").isTechnical
+            !set.contains(tableName(of: tag.name)) && !Tag(key: tag.name, value: "").isTechnical
                 && !(tag.isApart && rules.keepsValues(of: tag.name))
         }
         guard !repeated.isEmpty else { return nil }
@@ -51,6 +52,9 @@ enum SourceLoss {
         let lost = repeated.reduce(0) { $0 + $1.count - 1 }
         return Remark(.tagValues, "tags with several values are carried over as one: \(names)", count: Int64(lost))
     }
+
+    /// The name of a tag in the table, or its own, in lower case.
+    private static func tableName(of name: String) -> String { TagTable.row(key: name)?.name ?? name.lowercased() }
 
     /// Outputs hold one picture, and only of the kinds that all players show.
     private static func pictures(_ demuxer: Demuxer, _ source: SourceDescription) -> Remark? {

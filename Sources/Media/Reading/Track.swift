@@ -81,18 +81,26 @@ public struct Tag: Sendable, Hashable {
     public let value: String
     /// The values, each for itself, if the source keeps them apart; otherwise `value` alone.
     public let values: [String]
+    /// Its name in `TagTable`; `nil` for a tag that the table does not have.
+    let name: String?
 
     public init(key: String, value: String) {
-        self.key = key
-        self.value = value
-        values = [value]
+        self.init(key: key, value: value, values: [value], name: TagTable.row(key: key)?.name)
     }
 
     /// A tag with several values.
     public init(key: String, values: [String]) {
-        self.key = key
-        self.values = values
-        value = values.joined(separator: ";")
+        self.init(key: key, values: values, name: TagTable.row(key: key)?.name)
+    }
+
+    /// A tag of a source, whose format tells what the tag is called in the table.
+    init(key: String, values: [String], name: String?) {
+        self.init(key: key, value: values.joined(separator: ";"), values: values, name: name)
+    }
+
+    private init(key: String, value: String, values: [String], name: String?) {
+        (self.key, self.value) = (key, value)
+        (self.values, self.name) = (values, name)
     }
 
     /// Whether a container describes itself with this tag. Such tags are not copied.

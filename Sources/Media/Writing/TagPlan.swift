@@ -17,7 +17,8 @@ struct TagPlan {
         var remarks: [Remark] = []
         let rules = format.rules
         for tag in tags where !tag.isTechnical {
-            if format.container.stores(tag: tag.key) { carried.append(tag) } else { lost.append(tag.key) }
+            let isStored = format.container.stores(tag: tag.name ?? tag.key)
+            if isStored { carried.append(tag) } else { lost.append(tag.key) }
         }
         if !lost.isEmpty {
             let names = lost.joined(separator: ", ")
@@ -34,7 +35,7 @@ struct TagPlan {
                 remarks.append(Remark(.cover, "\(format.container.title) cannot store a cover"))
             }
         }
-        self.tags = rules.prepared(carried.filter { !rules.patches($0) })
+        self.tags = rules.prepared(carried)
         self.lost = lost
         self.remarks = remarks
         belongsToStream = rules.putsTagsOnStream

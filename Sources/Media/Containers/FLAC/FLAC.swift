@@ -50,9 +50,11 @@ struct FLAC: ContainerRules, NumberedRules {
 extension FLAC {
     func muxerName(_ format: ResolvedFormat) -> String { "flac" }
 
+    var tagFormat: TagFormat? { .vorbis }
+
     func keepsValues(of name: String) -> Bool { true }
 
-    func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(tags) }
+    func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(NativeTags(tags, in: .vorbis).tags) }
 
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         try CommentValues.divide(facts.tags, in: sink) { VorbisComments.inFLAC($0, sink.size) }

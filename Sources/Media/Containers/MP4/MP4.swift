@@ -114,32 +114,8 @@ extension MP4 {
 
     // MARK: Tags for outputs
 
-    /// A tag for which the item list has no name of its own is a freeform item. Of an item, libav writes one value.
-    func patches(_ tag: Tag) -> Bool {
-        guard !tag.isTechnical else { return false }
-        return !Self.namedItems.contains(tag.key.lowercased())
-            || tag.values.count > 1 && Self.textItem(of: tag.key) != nil
-    }
+    /// libav writes some tags. `patch` writes the others.
+    func prepared(_ tags: [Tag]) -> [Tag] { MP4TagItems(tags).forLibAV }
 
-    /// Items of numbers hold one value.
-    func keepsValues(of name: String) -> Bool {
-        !Self.namedItems.contains(name.lowercased()) || Self.textItem(of: name) != nil
-    }
-
-    /// The item for the text of a tag that libav calls `name`; `nil` for a tag without an item of its own, and for numbers.
-    static func textItem(of name: String) -> String? {
-        guard namedItems.contains(name.lowercased()), let row = TagTable.row(libavName: name),
-            let item = row.names[.mp4]?.first, !numbers.contains(item)
-        else { return nil }
-        return item
-    }
-
-    private static let numbers: Set<String> = ["trkn", "disk", "cpil", "pgap"]
-
-    private static let namedItems: Set<String> = [
-        "title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
-        "lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "track", "disc",
-        "compilation", "episode_sort", "season_number", "media_type", "hd_video", "gapless_playback", "sort_name",
-        "sort_artist", "sort_album", "sort_album_artist", "sort_composer", "sort_show",
-    ]
+    func keepsValues(of name: String) -> Bool { MP4TagItems.keepsValues(of: name) }
 }

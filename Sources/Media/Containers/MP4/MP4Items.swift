@@ -17,7 +17,7 @@ enum MP4Items {
             let _: Void? = source.eachBox(in: item) { part, content in
                 left -= 1
                 if left < 0 { return () }
-                if part == "data", let text = text(source, content, &found) { values.append(text) }
+                if part == "data", let text = text(source, content, of: name, &found) { values.append(text) }
                 if part == "name", let own = own(source, content) { native = "----:" + own }
                 return nil
             }
@@ -28,17 +28,36 @@ enum MP4Items {
         collector = found
     }
 
-    /// The text of a value, whose kind and language are before it; `nil` if it is a number or a picture.
+    /// The text of a value, whose kind and language are before it; `nil` if it is a picture.
     private static func text(
         _ source: ByteSource,
         _ content: Range<Int64>,
+        of item: String,
         _ collector: inout TagCollector
     ) -> String? {
         let length = content.upperBound - content.lowerBound - 8
-        guard length > 0, let kind = source.bytes(at: content.lowerBound, count: 4), kind == [0, 0, 0, 1],
-            collector.takes(length)
+        guard length > 0, let kind = source.bytes(at: content.lowerBound, count: 4) else { return nil }
+        let isText = kind == [0, 0, 0, 1]
+        guard isText || length <= 8, collector.takes(length),
+            let bytes = source.bytes(at: content.lowerBound + 8, count: Int(length)), bytes.count == Int(length)
         else { return nil }
-        return source.bytes(at: content.lowerBound + 8, count: Int(length)).map { String(decoding: $0, as: UTF8.self) }
+        if isText { return String(decoding: bytes, as: UTF8.self) }
+        if item == "trkn" || item == "disk" { return place(bytes) }
+        // Kind 21 is a whole number. Old files leave the kind of such items out.
+        let isNumber = kind == [0, 0, 0, 21] || kind == [0, 0, 0, 0] && numbers.contains(item)
+        let number = bigEndian(bytes)
+        // No piece has no beats: iTunes writes that where it knows none.
+        return isNumber && !(item == "tmpo" && number == 0) ? "\(number)" : nil
+    }
+
+    private static let numbers: Set<String> = ["tmpo", "cpil", "pgap", "pcst", "shwm"]
+
+    /// A number and its total, each in two bytes behind two others.
+    private static func place(_ bytes: [UInt8]) -> String? {
+        guard bytes.count >= 6 else { return nil }
+        let (number, total) = (bigEndian(bytes[2..<4]), bigEndian(bytes[4..<6]))
+        if number == 0 { return total == 0 ? nil : "/\(total)" }
+        return total == 0 ? "\(number)" : "\(number)/\(total)"
     }
 
     /// The name of a custom item, behind version and flags.

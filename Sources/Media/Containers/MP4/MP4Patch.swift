@@ -4,11 +4,8 @@ import Conversion
 enum MP4Patch {
     static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         var items: [UInt8] = []
-        if format.codec == .aac { items += freeform("iTunSMPB", [gaplessText(facts)]) }
-        for tag in facts.tags where MP4().patches(tag) {
-            let item = MP4.textItem(of: tag.key)
-            items += item.map { box($0, data(tag.values)) } ?? freeform(tag.key, tag.values)
-        }
+        if format.codec == .aac { items += MP4TagItems.freeform("iTunSMPB", [gaplessText(facts)]) }
+        items += MP4TagItems(facts.tags.filter { !$0.isTechnical }).items
         if items.isEmpty { return }
         try append(items, toItemListOf: sink)
     }
@@ -20,20 +17,6 @@ enum MP4Patch {
         let padding = blocks * 1024 - Int64(facts.delay) - facts.frames
         let fields = [hex(0, 8), hex(Int64(facts.delay), 8), hex(padding, 8), hex(facts.frames, 16)]
         return " " + (fields + Array(repeating: hex(0, 8), count: 8)).joined(separator: " ")
-    }
-
-    private static let none: [UInt8] = [0, 0, 0, 0]
-
-    /// A `----` item: the namespace, the name, and the texts.
-    private static func freeform(_ name: String, _ texts: [String]) -> [UInt8] {
-        let names = box("mean", none + Array("com.apple.iTunes".utf8)) + box("name", none + Array(name.utf8))
-        return box("----", names + data(texts))
-    }
-
-    /// The texts of an item, each in a box.
-    private static func data(_ texts: [String]) -> [UInt8] {
-        let utf8: [UInt8] = [0, 0, 0, 1]
-        return texts.flatMap { box("data", utf8 + none + Array($0.utf8)) }
     }
 
     /// libav writes `moov` last, with its item list at the very end, so nothing that an offset points at moves.
@@ -50,7 +33,8 @@ enum MP4Patch {
         }
     }
 
-    private static func box(_ name: String, _ body: [UInt8]) -> [UInt8] {
+    /// A box with this content.
+    static func box(_ name: String, _ body: [UInt8]) -> [UInt8] {
         // The first letter of some names is not ASCII, and takes one byte.
         let letters: [UInt8] = name.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }
         return bigEndianBytes(Int64(body.count + 8), count: 4) + letters + body

@@ -84,4 +84,6 @@ extension Matroska {
     }
 
     // MARK: Tags for outputs
+
+    var tagFormat: TagFormat? { .matroska }
 }

@@ -67,9 +67,11 @@ extension Ogg {
 
     var putsTagsOnStream: Bool { true }
 
+    var tagFormat: TagFormat? { .vorbis }
+
     func keepsValues(of name: String) -> Bool { true }
 
-    func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(tags) }
+    func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(NativeTags(tags, in: .vorbis).tags) }
 
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         let places = try CommentValues.divide(facts.tags, in: sink) { VorbisComments.inOgg($0, sink.size) }
