@@ -147,6 +147,63 @@ import Testing
         #expect(tags[.common("artist")] == ["A"])
     }
 
+    // MARK: Frames of ID3
+
+    /// An MP3 file with these frames in a tag of `version`.
+    private func mp3(_ version: UInt8, _ frames: [(String, [UInt8])]) throws -> String {
+        let path = folder.path("framed\(version).mp3")
+        try Run.program("lame", ["--quiet", wav(), path]).checked()
+        var body: [UInt8] = []
+        for (name, content) in frames {
+            body += Array(name.utf8) + [0, 0, 0, UInt8(content.count), 0, 0]
+            body += content
+        }
+        let head = Array("ID3".utf8) + [version, 0, 0, 0, 0, UInt8(body.count >> 7), UInt8(body.count & 0x7F)]
+        try Bytes.write(head + body + Bytes.read(path), to: path)
+        return path
+    }
+
+    @Test(arguments: [UInt8(3), 4]) func commentsLyricsLinksAndIdentifiersAreRead(version: UInt8) throws {
+        func content(_ encoding: UInt8?, _ text: String) -> [UInt8] { (encoding.map { [$0] } ?? []) + Array(text.utf8) }
+        let wide: [UInt8] = [0xFF, 0xFE, 0, 0, 0xFF, 0xFE, 0x4C, 0, 0x61, 0]
+        let frames: [(String, [UInt8])] = [
+            ("COMM", content(0, "engiTunNORM\0 0001")), ("COMM", content(3, "deu\0Schön")),
+            ("USLT", content(1, "eng") + wide), ("WCOP", content(nil, "https://example.org/by")),
+            ("WXXX", content(0, "more\0https://example.org")),
+            ("UFID", content(nil, "http://musicbrainz.org\0abc-1")), ("UFID", content(nil, "http://other\0x")),
+            ("MVIN", content(0, "2/5")), ("PCST", [0, 0, 0, 0]),
+        ]
+        let path = try mp3(version, frames)
+        let tags = try tags(path)
+        #expect(tags[.common("comment")] == ["Schön"])
+        #expect(tags[.common("lyrics")] == ["La"])
+        #expect(tags[.common("license")] == ["https://example.org/by"])
+        #expect(tags[.common("musicbrainz_recordingid")] == ["abc-1"])
+        #expect(tags[.common("movementnumber")] == ["2"])
+        #expect(tags[.common("movementtotal")] == ["5"])
+        #expect(tags[.common("podcast")] == ["1"])
+        #expect(tags.texts.count == 7)
+    }
+
+    @Test func listsOfPeopleAreReadByTheirRoles() throws {
+        let people = Array("producer\0Ada\0mix\0Bob\0producer\0Cy\0tea\0Dan".utf8)
+        let path = try mp3(4, [("TIPL", [3] + people), ("TMCL", [3] + Array("guitar\0Eve\0\0Fay".utf8))])
+        let tags = try tags(path)
+        #expect(tags[.common("producer")] == ["Ada", "Cy"])
+        #expect(tags[.common("mixer")] == ["Bob"])
+        #expect(tags[.common("performer")] == ["Dan (tea)", "Eve (guitar)", "Fay"])
+        let old = try self.tags(mp3(3, [("IPLS", [0] + Array("producer\0Ada\0guitar\0Eve\0".utf8))]))
+        #expect(old[.common("producer")] == ["Ada"])
+        #expect(old[.common("performer")] == ["Eve (guitar)"])
+        // libav's one word for such a list is not a tag.
+        let out = folder.path("people.flac")
+        try Converted.file(path, to: out, as: AudioFormat(container: .flac))
+        let run = try Run.program("metaflac", ["--export-tags-to=-", out]).checked()
+        let comments = Set(run.outputText.split(separator: "\n").map(String.init))
+        #expect(comments.isSuperset(of: ["PRODUCER=Ada", "PRODUCER=Cy", "MIXER=Bob", "PERFORMER=Fay"]), "\(comments)")
+        #expect(!comments.contains { $0.hasPrefix("TIPL") || $0.hasPrefix("TMCL") }, "\(comments)")
+    }
+
     // MARK: What libav leaves out
 
     /// libav drops the ID3 tag of a WAV file that also has an INFO list.

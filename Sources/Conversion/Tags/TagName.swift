@@ -45,6 +45,9 @@ public enum TagFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// Whether it is a version of ID3.
+    public var isID3: Bool { self == .id3 || self == .id3v23 }
+
     /// What stands before a name that somebody made up; `nil` if the format has a fixed list of names.
     ///
     /// MP4's `----:` stands for `----:com.apple.iTunes:`, the only namespace that players read.

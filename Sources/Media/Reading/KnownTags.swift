@@ -16,6 +16,9 @@ struct KnownTags {
     }
 
     init(_ tags: [Tag], completedBy own: Tags) {
+        // libav takes the first role in ID3's lists of people for their text.
+        let lists = Set(own.texts.filter(\.format.isID3).map { $0.native.prefix(4).uppercased() })
+        let tags = tags.filter { !Self.listsOfPeople.contains($0.key) || !lists.contains($0.key) }
         self.tags = tags
         // Of two tags with the same name, the first one is what libav has of the file.
         var places = Dictionary(tags.indices.map { (tags[$0].key.lowercased(), $0) }) { first, _ in first }
@@ -41,6 +44,8 @@ struct KnownTags {
             }
         }
     }
+
+    private static let listsOfPeople: Set<String> = ["TIPL", "TMCL", "IPLS"]
 
     private mutating func note(_ name: String, _ text: Tags.Text, isApart: Bool) {
         guard text.values.count > 1 else { return }

@@ -1,6 +1,6 @@
 import Conversion
 
-/// The text frames of an ID3v2 tag. A frame may hold several values, and TXXX frames may share a name.
+/// The frames of an ID3v2 tag that hold text. A frame may hold several values, and TXXX frames may share a name.
 enum ID3Frames {
     /// Collects the texts of the tag at `place`, if there is one.
     static func collect(in source: ByteSource, at place: Int64, into collector: inout TagCollector) {
@@ -29,7 +29,7 @@ enum ID3Frames {
             }
             guard size <= end - next - headBytes else { return }
             let name = String(decoding: frame[..<(version == 2 ? 3 : 4)], as: UTF8.self)
-            if name.hasPrefix("T"), size > 1, !isSealed(frame, version), collector.takes(size),
+            if holdsText(name), size > 1, !isSealed(frame, version), collector.takes(size),
                 var text = source.bytes(at: next + headBytes, count: Int(size)), text.count == Int(size)
             {
                 if isUnsynchronised || version == 4 && frame[9] & 2 != 0 { text = resynchronised(text) }
@@ -76,13 +76,82 @@ enum ID3Frames {
         }
     }
 
-    private static func add(_ text: [UInt8], of name: String, _ format: TagFormat, to collector: inout TagCollector) {
-        guard let encoding = text.first else { return }
-        let values = ID3Text.values(text.dropFirst(), encoding: encoding)
-        guard name == "TXXX" || name == "TXX" else { return collector.add(values, native: name, in: format) }
-        // The first text names the others.
-        guard let own = values.first, !own.isEmpty, own.utf8.count <= TagCollector.longestName else { return }
-        collector.add(Array(values.dropFirst()), native: "TXXX:" + own, in: format)
+    /// Frames with texts and links, and others of which the table has a name.
+    private static func holdsText(_ name: String) -> Bool {
+        name.hasPrefix("T") || name.hasPrefix("W") || others.contains(name)
+    }
+
+    private static let others: Set<String> = [
+        "COMM", "COM", "USLT", "ULT", "UFID", "UFI", "IPLS", "IPL", "MVNM", "MVIN", "GRP1", "PCST",
+    ]
+
+    private static func add(
+        _ content: [UInt8],
+        of name: String,
+        _ format: TagFormat,
+        to collector: inout TagCollector
+    ) {
+        switch name {
+        case "UFID", "UFI": addIdentifier(content, format, to: &collector)
+        // Apple's mark of a podcast holds nothing.
+        case "PCST": collector.add(["1"], native: name, in: format)
+        case "WXXX", "WXX": return
+        case "COMM", "COM", "USLT", "ULT":
+            // A language, and a text that describes the next one. Programs write data under descriptions of their own.
+            guard content.count > 4 else { return }
+            let texts = ID3Text.values(content.dropFirst(4), encoding: content[0])
+            if texts.first == "" { collector.add(Array(texts.dropFirst()), native: name, in: format) }
+        case _ where name.hasPrefix("W"):
+            collector.add(ID3Text.values(content[...], encoding: 0), native: name, in: format)
+        default:
+            guard let encoding = content.first else { return }
+            addTexts(ID3Text.values(content.dropFirst(), encoding: encoding), of: name, format, to: &collector)
+        }
+    }
+
+    private static func addTexts(
+        _ values: [String],
+        of name: String,
+        _ format: TagFormat,
+        to collector: inout TagCollector
+    ) {
+        switch name {
+        case "TXXX", "TXX":
+            // The first text names the others.
+            guard let own = values.first, !own.isEmpty, own.utf8.count <= TagCollector.longestName else { return }
+            collector.add(Array(values.dropFirst()), native: "TXXX:" + own, in: format)
+        case "TIPL", "TMCL", "IPLS", "IPL":
+            for place in stride(from: 0, to: values.count - 1, by: 2) {
+                addPerson(values[place + 1], as: values[place], format, to: &collector)
+            }
+        default: collector.add(values, native: name, in: format)
+        }
+    }
+
+    /// Lists of people hold roles and names. Who has a role without a tag of its own is a performer.
+    private static func addPerson(
+        _ person: String,
+        as role: String,
+        _ format: TagFormat,
+        to collector: inout TagCollector
+    ) {
+        guard !person.isEmpty, role.utf8.count <= TagCollector.longestName else { return }
+        let list = format == .id3 ? "TIPL" : "IPLS"
+        let own = list + ":" + role
+        if TagTable.name(of: own, in: format).rowName != nil { return collector.add([person], native: own, in: format) }
+        let isPlain = role.isEmpty || role.lowercased() == "performer"
+        let text = isPlain ? person : "\(person) (\(role))"
+        collector.add([text], native: format == .id3 ? "TMCL" : "IPLS", in: format)
+    }
+
+    /// An owner, such as the address of a database, and its number for the piece.
+    private static func addIdentifier(_ content: [UInt8], _ format: TagFormat, to collector: inout TagCollector) {
+        let owner = content.prefix { $0 != 0 }
+        guard owner.count <= TagCollector.longestName else { return }
+        let native = "UFID:" + String(decoding: owner, as: UTF8.self)
+        guard TagTable.name(of: native, in: format).rowName != nil else { return }
+        let number = String(decoding: content.dropFirst(owner.count + 1), as: UTF8.self)
+        collector.add([number], native: native, in: format)
     }
 
     private static func syncsafe(_ bytes: some Collection<UInt8>) -> Int64 {
