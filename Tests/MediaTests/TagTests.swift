@@ -79,7 +79,7 @@ import Testing
         #expect(others.first?.width == 60 && others.first?.height == 40)
     }
 
-    private static let pictured: Set<Container> = [.mp3, .flac, .m4a, .mp4, .mka, .ogg, .aiff, .aifc]
+    private static let pictured: Set<Container> = [.mp3, .flac, .m4a, .mp4, .mka, .ogg, .aiff, .aifc, .wavpack]
 
     @Test(arguments: [Container.flac, .ogg, .mka]) func copiedPacketsKeepTheirTagsAndCover(container: Container) throws
     {
@@ -202,6 +202,7 @@ extension FormatRow {
             return (spaceless, name == "track" ? "3" : text)
         case .flac, .ogg: return (name, name == "track" ? "3" : name == "disc" ? "1" : text)
         case .m4a, .mp4: return (name == "musicbrainz_trackid" ? "musicbrainz track id" : name, text)
+        case .wavpack: return (["album_artist": "album artist", "date": "year"][name] ?? name, text)
         default: return (name, text)
         }
     }

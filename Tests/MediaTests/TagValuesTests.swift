@@ -4,7 +4,7 @@ import Testing
 
 @testable import Media
 
-/// Several values of a tag stay apart in FLAC, Ogg and MP4.
+/// Several values of a tag stay apart.
 @Suite struct TagValuesTests {
     private let folder: TemporaryFolder
 
@@ -87,6 +87,24 @@ import Testing
         let own = try Reader(descriptor: input.descriptor, options: .init(nameHint: out)).demuxer.ownTags
         #expect(own[.common("artist")] == ["One", "Two"])
         #expect(own[.custom("MyField")] == ["a", "b"])
+    }
+
+    /// WavPack's own tool prints a backslash between the values.
+    @Test func valuesStayApartInWavPack() throws {
+        let path = try source(["ARTIST=One", "ARTIST=Two", "ALBUMARTIST=All", "MyField=a", "MyField=b"])
+        let out = folder.path("a.wv")
+        let format = AudioFormat(container: .wavpack)
+        let outcome = try Converted.file(path, to: out, as: format, verifies: true, refusesLoss: true)
+        #expect(outcome.remarks.isEmpty)
+        let run = try Run.program("wvtag", ["-q", "-l", out]).checked()
+        let lines = run.outputText.split(separator: "\n")
+        let hasArtists = lines.contains { $0.hasPrefix("Artist:") && $0.hasSuffix(" One\\Two") }
+        let hasAlbumArtist = lines.contains { $0.hasPrefix("Album Artist:") && $0.hasSuffix(" All") }
+        #expect(hasArtists && hasAlbumArtist, "\(lines)")
+        let input = try OpenFile.reading(out)
+        let own = try Reader(descriptor: input.descriptor, options: .init(nameHint: out)).demuxer.ownTags
+        #expect(own[.custom("MyField")] == ["a", "b"])
+        try Run.program("wvunpack", ["-q", "-v", out]).checked()
     }
 
     @Test func copiedPacketsHaveThemToo() throws {

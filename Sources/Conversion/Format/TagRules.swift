@@ -29,6 +29,8 @@ extension Container {
         case attachment
         /// In a comment, as FLAC's picture block.
         case comment
+        /// Among the tags.
+        case tag
     }
 
     public var coverPlace: CoverPlace {
@@ -36,7 +38,8 @@ extension Container {
         case .aiff, .aifc, .flac, .m4a, .mp4, .mp3: .stream
         case .mka: .attachment
         case .ogg: .comment
-        case .wav, .w64, .caf, .au, .raw, .adts, .webm, .wavpack: .none
+        case .wavpack: .tag
+        case .wav, .w64, .caf, .au, .raw, .adts, .webm: .none
         }
     }
 

@@ -30,7 +30,7 @@ struct TagPlan {
         if let cover, coverStream == nil {
             if coverPlace == .comment {
                 carried.append(Tag(key: "METADATA_BLOCK_PICTURE", value: PictureBlock.base64(cover)))
-            } else {
+            } else if coverPlace != .tag {
                 lost.append("cover")
                 remarks.append(Remark(.cover, "\(format.container.title) cannot store a cover"))
             }

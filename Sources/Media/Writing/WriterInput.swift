@@ -183,14 +183,18 @@ public final class WriterInput {
     private typealias Counts = (planned: Int64, encoded: Int64, written: Int64, facts: WrittenFacts)
 
     private func finishSound() throws -> Counts {
-        let tags = options.tags
+        let (tags, cover) = (options.tags, options.cover)
         if let copy, let source {
             try copy.finish()
             let planned = source.plannedFrames
-            return (
-                planned, source.deliveredFrames, copy.soundFrames,
-                .init(frames: planned, delay: Int(copy.priming), tags: tags, trimmedPacket: copy.trimmedPacket)
+            let facts = WrittenFacts(
+                frames: planned,
+                delay: Int(copy.priming),
+                tags: tags,
+                trimmedPacket: copy.trimmedPacket,
+                cover: cover
             )
+            return (planned, source.deliveredFrames, copy.soundFrames, facts)
         }
         // Resampling a few frames of a high rate may give none.
         if samples == nil || samples?.plannedFrames == 0, !format.mayBeEmpty {
@@ -206,7 +210,7 @@ public final class WriterInput {
         let planned = samples.plannedFrames
         return (
             planned, samples.encodedFrames, samples.packetFrames,
-            .init(frames: planned, delay: samples.delay, tags: tags)
+            .init(frames: planned, delay: samples.delay, tags: tags, cover: cover)
         )
     }
 

@@ -38,6 +38,20 @@ struct WavPack: ContainerRules, BlockRules {
 /// As an output.
 extension WavPack {
     func muxerName(_ format: ResolvedFormat) -> String { "wv" }
+
+    // MARK: Tags for outputs
+
+    var tagFormat: TagFormat? { .ape }
+
+    func keepsValues(of name: String) -> Bool { true }
+
+    /// `patch` writes all of them.
+    func prepared(_ tags: [Tag]) -> [Tag] { [] }
+
+    func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        let tag = APETag.bytes(facts.tags.filter { !$0.isTechnical }, cover: facts.cover)
+        if !tag.isEmpty { try sink.patch(tag, at: sink.size) }
+    }
 }
 
 /// Finds WavPack blocks after damage.

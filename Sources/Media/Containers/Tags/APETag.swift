@@ -1,0 +1,38 @@
+import Conversion
+
+/// Writes an APEv2 tag: items with any number of texts, and the cover as one with bytes.
+enum APETag {
+    /// The tag; empty if there is nothing to write.
+    static func bytes(_ tags: [Tag], cover: Picture?) -> [UInt8] {
+        var items: [[UInt8]] = NativeTags(tags, in: .ape).texts.map { text in
+            item(text.name, kind: 0, Array(text.values.joined(separator: "\0").utf8))
+        }
+        if let cover { items.append(picture(cover)) }
+        guard !items.isEmpty else { return [] }
+        let content: [UInt8] = items.flatMap { $0 }
+        // The size counts the footer, and not the header.
+        let ends = little(2000) + little(content.count + 32) + little(items.count)
+        // The last flag of the header tells it from the footer.
+        let header: [UInt8] = mark + ends + [0, 0, 0, 0xA0]
+        let footer: [UInt8] = mark + ends + [0, 0, 0, 0x80]
+        return header + reserved + content + footer + reserved
+    }
+
+    private static let mark = Array("APETAGEX".utf8)
+    private static let reserved = [UInt8](repeating: 0, count: 8)
+    /// The flag of an item that is not text.
+    private static let binary = 2
+
+    private static func item(_ name: String, kind: Int, _ value: [UInt8]) -> [UInt8] {
+        let head = little(value.count) + little(kind) + Array(name.utf8)
+        return head + [0] + value
+    }
+
+    /// The name of a file stands in front of the picture and tells its format.
+    private static func picture(_ cover: Picture) -> [UInt8] {
+        let file = Array((cover.isPNG ? "cover.png" : "cover.jpg").utf8)
+        return item("Cover Art (Front)", kind: binary, file + [0] + cover.bytes)
+    }
+
+    private static func little(_ value: Int) -> [UInt8] { bigEndianBytes(Int64(value), count: 4).reversed() }
+}
