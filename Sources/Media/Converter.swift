@@ -146,7 +146,8 @@ public struct Converter: Sendable {
                 reader,
                 as: formats[index].rules,
                 ranges: ranges(ofOutput: index),
-                settingTags: Set(tags(ofOutput: index).keys.map { $0.lowercased() })
+                settingTags: Set(tags(ofOutput: index).keys.map { $0.lowercased() }),
+                inStream: request.streams
             )
         }
         if request.refusesLoss, !request.drawsOnly {

@@ -134,8 +134,9 @@ import Testing
             let tags = try FFmpeg.probe(path).tags
             return Dictionary(uniqueKeysWithValues: tags.map { ($0.key.lowercased(), $0.value) })
         }
-        #expect(tags[0]["title"] == "One" && tags[0]["artist"] == "Ada" && tags[0]["track"] == "1/2", "\(tags)")
-        #expect(tags[1]["title"] == "Book" && tags[1]["artist"] == nil && tags[1]["track"] == "2/2", "\(tags)")
+        // FLAC keeps a number and its total apart.
+        #expect(tags[0] == ["title": "One", "artist": "Ada", "track": "1", "tracktotal": "2"])
+        #expect(tags[1] == ["title": "Book", "track": "2", "tracktotal": "2"])
     }
 
     @Test func asManyPiecesAsARecipeHolds() throws {

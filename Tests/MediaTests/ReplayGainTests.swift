@@ -186,12 +186,12 @@ import Testing
     }
 
     @Test func containersWithoutPlaceAreRemarked() throws {
-        for name in ["out.wav", "out.au"] {
+        for name in ["out.w64", "out.au"] {
             let remark = try convert(Self.music().pcm(.s16), to: name).outcome.remarks.first
             #expect(remark?.kind == .tags && remark?.detail.contains("REPLAYGAIN_TRACK_GAIN") == true, "\(name)")
         }
         let error = #expect(throws: MediaError.self) {
-            try convert(Self.music().pcm(.s16), to: "strict.wav") { $0.refusesLoss = true }
+            try convert(Self.music().pcm(.s16), to: "strict.w64") { $0.refusesLoss = true }
         }
         #expect(error?.code == .lossRefused)
     }

@@ -39,7 +39,9 @@ import Testing
             if lost.contains(name.lowercased()) {
                 if mine != nil { failures.append("\(name) is there, and told to be lost") }
             } else {
-                if theirs != text { failures.append("\(name): ffprobe finds \(theirs ?? "nothing")") }
+                if theirs != text, !row.hidesFromFFprobe(name) {
+                    failures.append("\(name): ffprobe finds \(theirs ?? "nothing")")
+                }
                 if mine != text { failures.append("\(name): our reader finds \(mine ?? "nothing")") }
             }
         }
@@ -51,8 +53,6 @@ import Testing
     private static func lostCount(_ container: Container) -> Int {
         switch container {
         case .raw, .w64, .au: 15
-        // LIST/INFO knows title, artist, album, genre, date, track, comment and copyright.
-        case .wav: 7
         default: 0
         }
     }
@@ -79,7 +79,7 @@ import Testing
         #expect(others.first?.width == 60 && others.first?.height == 40)
     }
 
-    private static let pictured: Set<Container> = [.mp3, .flac, .m4a, .mp4, .mka, .ogg, .aiff, .aifc, .wavpack]
+    private static let pictured: Set<Container> = [.mp3, .flac, .m4a, .mp4, .mka, .ogg, .aiff, .aifc, .wavpack, .wav]
 
     @Test(arguments: [Container.flac, .ogg, .mka]) func copiedPacketsKeepTheirTagsAndCover(container: Container) throws
     {
@@ -192,6 +192,15 @@ import Testing
 }
 
 extension FormatRow {
+    /// Whether ffprobe does not read a tag that is there: it knows no identifiers of ID3, and of WAV only the INFO list.
+    fileprivate func hidesFromFFprobe(_ name: String) -> Bool {
+        switch rule.container {
+        case .mp3, .aiff, .aifc, .adts: name == "MUSICBRAINZ_TRACKID"
+        case .wav: !Container.infoHolds(tag: name)
+        default: false
+        }
+    }
+
     /// The name of a tag in lower case and its text, as ffprobe finds them. Matroska's names have no spaces, and where totals
     /// have names of their own, numbers do not state them.
     fileprivate func written(_ name: String, _ text: String) -> (name: String, text: String) {

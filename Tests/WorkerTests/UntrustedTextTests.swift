@@ -37,7 +37,7 @@ import Testing
         tagged.tags = ["comment": Self.poison, "grouping": String(repeating: Self.poison, count: 50)]
         try await lab.submit([
             tagged,
-            WorkerLab.recipe("in:tagged.mka", to: "out:lost.wav"),
+            WorkerLab.recipe("in:tagged.mka", to: "out:lost.w64"),
             WorkerLab.recipe("in:broken.mka", to: "out:broken.flac"),
             WorkerLab.recipe("in:text.wav", to: "out:text.flac"),
             WorkerLab.recipe("in:poison.wav", to: "out:poison.flac"),

@@ -1,9 +1,10 @@
 /// What an output can hold beside its sound. The converter writes by these rules, and forecasts read them.
 extension Container {
-    /// Whether the container can store a tag of this name.
-    public func stores(tag name: String) -> Bool {
+    /// Whether the container can store a tag of this name. In a stream, which is written in order, WAV has nothing but its
+    /// INFO list.
+    public func stores(tag name: String, inStream: Bool = false) -> Bool {
         switch self {
-        case .wav: Self.infoTags.contains(Self.infoName(of: name))
+        case .wav: !inStream || Self.infoHolds(tag: name)
         case .w64, .au, .raw: false
         case .aiff, .aifc, .caf, .flac, .m4a, .mp4, .adts, .mp3, .ogg, .webm, .mka, .wavpack: true
         }
@@ -14,10 +15,10 @@ extension Container {
         "title", "artist", "album", "comment", "copyright", "date", "genre", "track", "language", "encoded_by",
     ]
 
-    /// What libav calls the tag `name`, or the number that states it.
-    private static func infoName(of name: String) -> String {
-        guard let row = TagTable.row(key: name) else { return name.lowercased() }
-        return (row.totalOf.flatMap { TagTable.row($0) } ?? row).libavName.lowercased()
+    /// Whether the INFO list of WAV has a place for a tag, or for the number that states it.
+    public static func infoHolds(tag name: String) -> Bool {
+        guard let row = TagTable.row(key: name) else { return infoTags.contains(name.lowercased()) }
+        return infoTags.contains((row.totalOf.flatMap { TagTable.row($0) } ?? row).libavName.lowercased())
     }
 
     /// Where the container stores a cover.
@@ -35,11 +36,11 @@ extension Container {
 
     public var coverPlace: CoverPlace {
         switch self {
-        case .aiff, .aifc, .flac, .m4a, .mp4, .mp3: .stream
+        case .flac, .m4a, .mp4: .stream
         case .mka: .attachment
         case .ogg: .comment
-        case .wavpack: .tag
-        case .wav, .w64, .caf, .au, .raw, .adts, .webm: .none
+        case .aiff, .aifc, .mp3, .wav, .wavpack: .tag
+        case .w64, .caf, .au, .raw, .adts, .webm: .none
         }
     }
 

@@ -56,8 +56,9 @@ extension TagTable {
     }
 
     /// What libav would call a tag that it has left out, as it leaves out those of an ID3 tag in WAV; `nil` if it keeps the
-    /// tag in another one, or if the tag is not in the table.
+    /// tag in another one, or may have another name for it.
     public static func libavName(ofMissing text: Tags.Text) -> String? {
+        if case .custom(let name) = text.name { return text.format.isID3 ? name : nil }
         guard let row = text.name.rowName.flatMap({ known[$0] }), row.totalOf == nil else { return nil }
         return row.libavName
     }

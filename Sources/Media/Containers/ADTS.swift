@@ -13,7 +13,14 @@ extension ADTS {
 
     func muxerName(_ format: ResolvedFormat) -> String { "adts" }
 
-    func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] { [("write_id3v2", "1")] }
+    func keepsValues(of name: String) -> Bool { ID3Tag.keepsValues(of: name, version: 4) }
+
+    func front(_ tags: [Tag], cover: Picture?) -> [UInt8] {
+        let tag = ID3Tag(tags, cover: nil, version: 4)
+        return tag.isEmpty ? [] : tag.bytes
+    }
+
+    func prepared(_ tags: [Tag]) -> [Tag] { [] }
 
     func copying(_ codec: Codec) -> CopyTraits { CopyTraits(keepADTSHeaders: true) }
 

@@ -81,8 +81,7 @@ struct AIFF: ContainerRules {
 extension AIFF {
     func muxerName(_ format: ResolvedFormat) -> String { "aiff" }
 
-    /// For tags beyond AIFF's own four.
-    func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] { [("write_id3v2", "1")] }
+    func keepsValues(of name: String) -> Bool { ID3Tag.keepsValues(of: name, version: 4) }
 
     /// The tag that makes libav write AIFC where plain AIFF would do: big-endian integers of 16 bits and more.
     func codecTag(_ format: ResolvedFormat) -> UInt32? {
@@ -95,5 +94,8 @@ extension AIFF {
 
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         try LayoutChunk.apply(to: sink, format, .iff, named: "CHAN")
+        // AIFF has places for four texts only.
+        let tag = ID3Tag(facts.tags.filter { !$0.isTechnical }, cover: facts.cover, version: 4)
+        try ID3Chunk.append(tag, named: "ID3 ", to: sink, .iff, frames: facts.frames)
     }
 }

@@ -8,9 +8,9 @@
 ///
 /// - *Edits*: `SourceRules.facts` reduces an edit list to one stretch of sound, and calls a source with several edits
 ///   open-ended. Several stretches belong into `ContainerFacts`; `RangeCursor` then orders them.
-/// - *Tags*: `SourceRules.collectTags` finds every text in the raw bytes, and `OutputRules.patch` writes those that libav
-///   cannot write. Code that reads and writes all tags extends these two. Formats of tags that several containers share
-///   are in `Tags`.
+/// - *Tags*: `SourceRules.collectTags` finds every text in the raw bytes, and `OutputRules.front` and `patch` write those
+///   that libav cannot write. Code that reads and writes all tags extends these. Formats of tags that several containers
+///   share are in `Tags`.
 /// - *Segments*, outputs of several files: `OutputRules` gets what begins each segment, beside `patch`, which completes
 ///   one file.
 typealias ContainerRules = SourceRules & OutputRules

@@ -44,7 +44,7 @@ protocol OutputRules: Sendable {
     func decodedFrames(of frames: Int64) -> Int64
 
     /// Corrects what libav 5.1 wrote wrong into the finished output, and adds what it left out. An output that is not
-    /// as expected is a failure, never a guess.
+    /// as expected is a failure, never a guess. A stream cannot be corrected.
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws
 
     // MARK: Tags
@@ -55,6 +55,9 @@ protocol OutputRules: Sendable {
     /// Whether several values of a tag that libav calls `name` stay apart. Otherwise they are one text, with `;` between
     /// them.
     func keepsValues(of name: String) -> Bool
+
+    /// What stands in front of all that libav writes: a tag.
+    func front(_ tags: [Tag], cover: Picture?) -> [UInt8]
 
     /// The tags that libav must have, as it must have them, so that `patch` can complete them.
     func prepared(_ tags: [Tag]) -> [Tag]
@@ -79,6 +82,7 @@ extension OutputRules {
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {}
 
     var tagFormat: TagFormat? { nil }
+    func front(_ tags: [Tag], cover: Picture?) -> [UInt8] { [] }
     func keepsValues(of name: String) -> Bool { false }
     func prepared(_ tags: [Tag]) -> [Tag] { NativeTags(tags, in: tagFormat).tags }
     var putsTagsOnStream: Bool { false }

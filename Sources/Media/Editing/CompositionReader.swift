@@ -130,8 +130,8 @@ public final class CompositionReader {
     var main: (reader: Reader, track: Track) { (sources.sources[0].reader, sources.sources[0].track) }
 
     /// What an output lacks of the sources' chapters, tags and pictures. It has those of the first source.
-    func remarksOfSources(as rules: any OutputRules, settingTags: Set<String>) -> [Remark] {
-        SourceLoss.remarks(main.reader, as: rules, settingTags: settingTags)
+    func remarksOfSources(as rules: any OutputRules, settingTags: Set<String>, inStream: Bool) -> [Remark] {
+        SourceLoss.remarks(main.reader, as: rules, settingTags: settingTags, inStream: inStream)
     }
 
     /// The remark that one-bit sound of a source became PCM with all of its noise.

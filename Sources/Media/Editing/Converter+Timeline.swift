@@ -148,7 +148,9 @@ extension Converter {
         let formats = try resolved(for: composition.shape, stream: nil)
         let finest = formats.finest
         let settingTags = Set(request.tags.keys.map { $0.lowercased() })
-        let lostByUs = formats.map { composition.remarksOfSources(as: $0.rules, settingTags: settingTags) }
+        let lostByUs = formats.map { format in
+            composition.remarksOfSources(as: format.rules, settingTags: settingTags, inStream: request.streams)
+        }
         if request.refusesLoss, !request.drawsOnly { for lost in lostByUs { try lost.refuseLoss(at: .open) } }
         let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))
         let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)

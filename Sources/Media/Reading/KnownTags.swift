@@ -32,17 +32,33 @@ struct KnownTags {
                 let tag = self.tags[place]
                 let all = Tag(key: tag.key, values: text.values, name: row)
                 // What libav has translated, such as a number of a genre, stays.
-                let isSame = text.values.contains(tag.value) || tag.value == all.value
+                let isSame =
+                    text.values.contains(tag.value) || tag.value == all.value || Self.isLonger(text, than: tag.value)
                 self.tags[place] = isSame ? all : Tag(key: tag.key, values: tag.values, name: row)
                 note(tag.key, text, isApart: isSame)
             } else if let name = TagTable.libavName(ofMissing: text) {
                 places[name.lowercased()] = self.tags.count
-                self.tags.append(Tag(key: name, values: text.values, name: row))
+                self.tags.append(Tag(key: name, values: Self.values(text, in: own), name: row))
                 note(name, text, isApart: true)
             } else {
                 note(names[0], text, isApart: false)
             }
         }
+    }
+
+    /// The values of a tag, of a number with the total that stands behind it.
+    private static func values(_ text: Tags.Text, in own: Tags) -> [String] {
+        guard text.values.count == 1, let total = text.name.rowName.flatMap({ TagTable.total(of: $0) }),
+            let behind = own.texts.first(where: { $0.isBehindNumber && $0.name == .common(total.name) })
+        else { return text.values }
+        return ["\(text.values[0])/\(behind.values[0])"]
+    }
+
+    /// Whether libav has the year of a date, or more of it, and the file has all.
+    private static func isLonger(_ text: Tags.Text, than date: String) -> Bool {
+        guard text.name == .common("date"), text.values.count == 1, !date.isEmpty else { return false }
+        // libav divides day and time by a space.
+        return String(text.values[0].map { $0 == "T" ? " " : $0 }).hasPrefix(date)
     }
 
     private static let listsOfPeople: Set<String> = ["TIPL", "TMCL", "IPLS"]

@@ -8,13 +8,15 @@ enum SourceLoss {
         _ reader: Reader,
         as rules: any OutputRules,
         ranges: [MediaTimeRange] = [],
-        settingTags: Set<String>
+        settingTags: Set<String>,
+        inStream: Bool
     ) -> [Remark] {
         let source = reader.description
         return [
             reader.demuxer.hidesTags ? TagCap.remark : reader.tagsAreCut ? TagCollector.remark : nil,
             chapters(source, in: ranges),
-            values(reader.repeatedTags, as: rules, without: settingTags), pictures(reader.demuxer, source),
+            values(reader.repeatedTags, as: rules, without: settingTags, inStream: inStream),
+            pictures(reader.demuxer, source),
         ]
         .compactMap { $0 }
     }
@@ -40,12 +42,13 @@ enum SourceLoss {
     private static func values(
         _ repeated: [KnownTags.Repeated],
         as rules: any OutputRules,
-        without settingTags: Set<String>
+        without settingTags: Set<String>,
+        inStream: Bool
     ) -> Remark? {
         let set = Set(settingTags.map(tableName))
         let repeated = repeated.filter { tag in
             !set.contains(tableName(of: tag.name)) && !Tag(key: tag.name, value: "").isTechnical
-                && !(tag.isApart && rules.keepsValues(of: tag.name))
+                && !(tag.isApart && !inStream && rules.keepsValues(of: tag.name))
         }
         guard !repeated.isEmpty else { return nil }
         let names = repeated.map { "\($0.name) (\($0.count))" }.joined(separator: ", ")

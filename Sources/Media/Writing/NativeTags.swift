@@ -25,12 +25,12 @@ struct NativeTags {
                 continue
             }
             if let total = TagTable.total(of: row.name) {
-                addNumbers(tag.values, row, total, statedBeside: known[total.name]?.first)
+                addNumbers(tag, row, total, statedBeside: known[total.name]?.first)
             } else if let number = row.totalOf.flatMap({ TagTable.row($0) }), ownName(of: row) == nil {
                 // The number states its total, if there is a number.
                 if known[number.name] == nil { add(tag.values.map { "/" + $0 }, as: name(of: number)) }
             } else {
-                add(tag.values, as: name(of: row))
+                add(tag.values, as: name(of: row, spelledLike: tag))
             }
         }
     }
@@ -39,14 +39,15 @@ struct NativeTags {
     var tags: [Tag] { texts.map { Tag(key: $0.name, values: $0.values) } }
 
     /// Adds numbers, with their totals behind a slash only if the format has no name for those.
-    private mutating func addNumbers(_ values: [String], _ row: TagRow, _ total: TagRow, statedBeside: String?) {
-        for value in values {
+    private mutating func addNumbers(_ tag: Tag, _ row: TagRow, _ total: TagRow, statedBeside: String?) {
+        let name = name(of: row, spelledLike: tag)
+        for value in tag.values {
             let (number, behind) = Self.divided(value)
             if let totalName = ownName(of: total) {
-                if !number.isEmpty { add([number], as: name(of: row)) }
+                if !number.isEmpty { add([number], as: name) }
                 if let behind, statedBeside == nil { add([behind], as: totalName) }
             } else {
-                add([(behind ?? statedBeside).map { "\(number)/\($0)" } ?? value], as: name(of: row))
+                add([(behind ?? statedBeside).map { "\(number)/\($0)" } ?? value], as: name)
             }
         }
     }
@@ -72,6 +73,13 @@ struct NativeTags {
     }
 
     private func name(of row: TagRow) -> String { ownName(of: row) ?? row.key }
+
+    /// The same. Case does not matter in comments, so small letters stay as they are.
+    private func name(of row: TagRow, spelledLike tag: Tag) -> String {
+        let name = name(of: row)
+        let isFree = format == nil || format == .vorbis
+        return isFree && tag.key == name.lowercased() ? tag.key : name
+    }
 
     /// The name in the format; `nil` for a total for which it has none.
     private func ownName(of row: TagRow) -> String? {

@@ -11,13 +11,14 @@ struct TagPlan {
     /// The cover, if the container holds it as a separate stream.
     let coverStream: Picture?
 
-    init(_ tags: [Tag], cover: Picture?, in format: ResolvedFormat) {
+    /// With `inStream`, the output is written in order.
+    init(_ tags: [Tag], cover: Picture?, in format: ResolvedFormat, inStream: Bool = false) {
         var carried: [Tag] = []
         var lost: [String] = []
         var remarks: [Remark] = []
         let rules = format.rules
         for tag in tags where !tag.isTechnical {
-            let isStored = format.container.stores(tag: tag.name ?? tag.key)
+            let isStored = format.container.stores(tag: tag.name ?? tag.key, inStream: inStream)
             if isStored { carried.append(tag) } else { lost.append(tag.key) }
         }
         if !lost.isEmpty {
@@ -30,7 +31,7 @@ struct TagPlan {
         if let cover, coverStream == nil {
             if coverPlace == .comment {
                 carried.append(Tag(key: "METADATA_BLOCK_PICTURE", value: PictureBlock.base64(cover)))
-            } else if coverPlace != .tag {
+            } else if coverPlace != .tag || inStream {
                 lost.append("cover")
                 remarks.append(Remark(.cover, "\(format.container.title) cannot store a cover"))
             }

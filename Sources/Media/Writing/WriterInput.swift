@@ -126,11 +126,14 @@ public final class WriterInput {
     }
 
     private func writeHeader(_ options: [(String, String)]) throws {
-        let plan = TagPlan(self.options.tags, cover: self.options.cover, in: format)
+        let (tags, cover, streams) = (self.options.tags, self.options.cover, self.options.streams)
+        let plan = TagPlan(tags, cover: cover, in: format, inStream: streams)
         lostTags = plan.lost
         remarks += plan.remarks
         if self.options.refusesLoss { try remarks.refuseLoss(at: .open) }
         if let cover = plan.coverStream { try muxer.addCover(cover) }
+        let front = rules.front(tags.filter { !$0.isTechnical }, cover: cover)
+        if !front.isEmpty { try muxer.sink.append(front) }
         muxer.setTags(plan.tags.map { ($0.key, $0.value) }, onStream: plan.belongsToStream)
         try muxer.writeHeader(options)
     }
@@ -166,7 +169,7 @@ public final class WriterInput {
             remarks += new
             if options.refusesLoss { try new.refuseLoss(at: .finish) }
         }
-        try rules.patch(muxer.sink, format, done.facts)
+        if !options.streams { try rules.patch(muxer.sink, format, done.facts) }
         try muxer.sink.cutAtEnd()
         return Writer.Summary(
             plannedFrames: done.planned,

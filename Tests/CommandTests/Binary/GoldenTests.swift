@@ -15,7 +15,7 @@ struct GoldenTests {
         let records = [
             try output("convert", "talk.wav", "talk.flac", "--verify", "--json"),
             try output("convert", "talk.wav", "part.wav", "--from", "0.1", "--to", "0.2", "--rate", "16k", "--json"),
-            try output("convert", "talk.wav", "lost.wav", "--tag", "mood=calm", "--json"),
+            try output("convert", "talk.wav", "lost.w64", "--tag", "mood=calm", "--json"),
             try output("convert", "talk.flac", "copy.mka", "--preset", "passthrough", "--json"),
             try output("convert", "talk.wav", "talk.flac", "--on-conflict", "skip", "--json"),
         ]

@@ -17,8 +17,19 @@ extension MP3 {
 
     func muxerName(_ format: ResolvedFormat) -> String { "mp3" }
 
+    /// Leaves out libav's tag, in which comments, lyrics and further values have no place.
+    func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] { [("id3v2_version", "0")] }
+
     /// Car radios and Windows read ID3v2.3.
-    func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] { [("id3v2_version", "3")] }
+    private static let tagVersion: UInt8 = 3
+
+    func keepsValues(of name: String) -> Bool { ID3Tag.keepsValues(of: name, version: Self.tagVersion) }
+
+    func front(_ tags: [Tag], cover: Picture?) -> [UInt8] {
+        ID3Tag(tags, cover: cover, version: Self.tagVersion).bytes
+    }
+
+    func prepared(_ tags: [Tag]) -> [Tag] { [] }
 
     /// A LAME tag with no delay would cost a source without a delay its first frames.
     func copyOptions(priming: Int64) -> [(String, String)] { priming == 0 ? [("write_xing", "0")] : [] }

@@ -1,0 +1,125 @@
+"""Tags of outputs, as mutagen reads them."""
+
+import subprocess
+
+import mutagen
+import pytest
+from mutagen.aiff import AIFF
+from mutagen.flac import FLAC
+from mutagen.id3 import ID3
+from mutagen.mp4 import MP4
+from mutagen.oggopus import OggOpus
+from mutagen.oggvorbis import OggVorbis
+from mutagen.wave import WAVE
+from mutagen.wavpack import WavPack
+
+from terminal import run
+
+# Fifteen common tags, as comments of FLAC.
+COMMENTS = {
+    "TITLE": ["Žluťoučký kůň"], "ARTIST": ["One", "Two", "Three"], "ALBUM": ["Album"], "ALBUMARTIST": ["Various"],
+    "COMPOSER": ["J. S. Bach"], "GENRE": ["Baroque", "Organ"], "DATE": ["1999-12-31"], "TRACKNUMBER": ["3"],
+    "TRACKTOTAL": ["12"], "DISCNUMBER": ["1"], "DISCTOTAL": ["2"], "COMMENT": ["words"], "COPYRIGHT": ["© 2026"],
+    "LYRICS": ["La la"], "ISRC": ["DEA061200001"], "BPM": ["120"], "COMPILATION": ["1"], "MYFIELD": ["a", "b"],
+}
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c4944415408d763f8cfc0000003010100c9fe92ef"
+    "0000000049454e44ae426082"
+)
+
+
+def convert(folder, name, source="tagged.flac"):
+    terminal = run(["convert", source, name], folder)
+    assert terminal.status == 0, terminal.text()
+    return folder / name
+
+
+@pytest.fixture
+def tagged(folder):
+    """A FLAC file with all of them, and a cover, in the folder."""
+    path = convert(folder, "tagged.flac", "talk.wav")
+    file = FLAC(path)
+    for name, values in COMMENTS.items():
+        file[name] = values
+    picture = mutagen.flac.Picture()
+    picture.type, picture.mime, picture.data = 3, "image/png", PNG
+    picture.width, picture.height, picture.depth = 1, 1, 24
+    file.add_picture(picture)
+    file.save()
+    return folder
+
+
+def comments(tags):
+    """Comments by their names in capitals. The comment may be a description."""
+    found = {name.upper(): values for name, values in tags.as_dict().items()}
+    if "DESCRIPTION" in found:
+        found["COMMENT"] = found.pop("DESCRIPTION")
+    return found
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.flac", FLAC), ("a.ogg", OggVorbis), ("a.opus", OggOpus)])
+def test_comments_have_all_values(tagged, name, kind):
+    found = comments(kind(convert(tagged, name)).tags)
+    assert {name: found.get(name) for name in COMMENTS} == COMMENTS
+
+
+@pytest.mark.parametrize("name", ["a.mp3", "a.aiff", "a.wav"])
+def test_id3_has_all_values(tagged, name):
+    path = convert(tagged, name)
+    # What the file has, and not what mutagen makes of old frames.
+    tags = ID3(path, translate=False) if name == "a.mp3" else {"a.aiff": AIFF, "a.wav": WAVE}[name](path).tags
+    texts = {frame: list(map(str, tags[frame].text)) for frame in tags.keys() if hasattr(tags[frame], "text")}
+    date = {"TYER": ["1999"], "TDAT": ["3112"]} if name == "a.mp3" else {"TDRC": ["1999-12-31"]}
+    lyrics = tags["USLT::eng"].text
+    assert lyrics == "La la"
+    del texts["USLT::eng"]
+    assert texts == {
+        "TIT2": COMMENTS["TITLE"], "TPE1": COMMENTS["ARTIST"], "TALB": ["Album"], "TPE2": ["Various"],
+        "TCOM": ["J. S. Bach"], "TCON": ["Baroque", "Organ"], "TRCK": ["3/12"], "TPOS": ["1/2"], "COMM::eng": ["words"],
+        "TCOP": ["© 2026"], "TSRC": ["DEA061200001"], "TBPM": ["120"], "TCMP": ["1"], "TXXX:MYFIELD": ["a", "b"], **date,
+    }
+    [cover] = tags.getall("APIC")
+    assert (cover.type, cover.mime, cover.data) == (3, "image/png", PNG)
+
+
+def test_mp4_has_all_values(tagged):
+    tags = MP4(convert(tagged, "a.m4a")).tags
+    texts = {
+        "©nam": "TITLE", "©ART": "ARTIST", "©alb": "ALBUM", "aART": "ALBUMARTIST", "©wrt": "COMPOSER", "©gen": "GENRE",
+        "©day": "DATE", "©cmt": "COMMENT", "cprt": "COPYRIGHT", "©lyr": "LYRICS",
+    }
+    assert {item: tags.get(item) for item in texts} == {item: COMMENTS[name] for item, name in texts.items()}
+    assert tags["trkn"] == [(3, 12)] and tags["disk"] == [(1, 2)] and tags["tmpo"] == [120] and tags["cpil"] is True
+    free = {name: [bytes(value) for value in tags["----:com.apple.iTunes:" + name]] for name in ["ISRC", "MYFIELD"]}
+    assert free == {"ISRC": [b"DEA061200001"], "MYFIELD": [b"a", b"b"]}
+    assert [bytes(cover) for cover in tags["covr"]] == [PNG]
+
+
+def test_ape_has_all_values(tagged):
+    tags = WavPack(convert(tagged, "a.wv")).tags
+    items = {
+        "Title": "TITLE", "Artist": "ARTIST", "Album": "ALBUM", "Album Artist": "ALBUMARTIST", "Composer": "COMPOSER",
+        "Genre": "GENRE", "Year": "DATE", "Comment": "COMMENT", "Copyright": "COPYRIGHT", "Lyrics": "LYRICS",
+        "ISRC": "ISRC", "BPM": "BPM", "Compilation": "COMPILATION", "MYFIELD": "MYFIELD",
+    }
+    assert {item: list(tags[item]) for item in items} == {item: COMMENTS[name] for item, name in items.items()}
+    assert list(tags["Track"]) == ["3/12"] and list(tags["Disc"]) == ["1/2"]
+    assert tags["Cover Art (Front)"].value == b"cover.png\0" + PNG
+
+
+def test_tags_survive_a_way_through_all_formats(tagged):
+    last = "tagged.flac"
+    for name in ["1.mp3", "2.wv", "3.aiff", "4.m4a", "5.wav", "6.opus", "7.flac"]:
+        convert(tagged, name, last)
+        last = name
+    found = comments(FLAC(tagged / last).tags)
+    # FLAC takes the year and the day of MP3 as one date.
+    assert {name: found.get(name) for name in COMMENTS} == COMMENTS
+    assert FLAC(tagged / last).pictures[0].data == PNG
+
+
+def test_a_player_finds_the_sound_behind_a_tag(tagged):
+    path = convert(tagged, "a.mp3")
+    assert path.read_bytes()[:4] == b"ID3\3"
+    decoded = subprocess.run(["mpg123", "-q", "-t", path], capture_output=True, text=True)
+    assert decoded.returncode == 0 and decoded.stderr == "", decoded.stderr
