@@ -35,7 +35,8 @@ extension Converter {
                 reader.description,
                 stating: [],
                 ofOutput: index,
-                sourceIsLossless: track.isLossless
+                sourceIsLossless: track.isLossless,
+                chapters: chapters(reader.description, of: track, inOutput: index)
             )
             return try Writer(descriptor: destinations[index], format: formats[index], options: options)
         }

@@ -144,8 +144,8 @@ public struct Converter: Sendable {
         let lostByUs = formats.indices.map { index in
             SourceLoss.remarks(
                 reader,
-                as: formats[index].rules,
-                ranges: ranges(ofOutput: index),
+                as: formats[index],
+                chapters: chapters(reader.description, of: track, inOutput: index),
                 settingTags: Set(tags(ofOutput: index).keys.map { $0.lowercased() }),
                 inStream: request.streams
             )
@@ -173,7 +173,8 @@ public struct Converter: Sendable {
                 reader.description,
                 stating: stated,
                 ofOutput: index,
-                sourceIsLossless: track.isLossless
+                sourceIsLossless: track.isLossless,
+                chapters: chapters(reader.description, of: track, inOutput: index)
             )
         }
         if formats[0].codec == .copy {
@@ -329,7 +330,8 @@ public struct Converter: Sendable {
         _ description: SourceDescription,
         stating measured: [Tag],
         ofOutput index: Int,
-        sourceIsLossless: Bool
+        sourceIsLossless: Bool,
+        chapters: [Chapter] = []
     ) -> Writer.Options {
         Writer.Options(
             tags: mergedTags(description, stating: measured, ofOutput: index),
@@ -337,8 +339,14 @@ public struct Converter: Sendable {
             digestsSamples: request.verifies,
             streams: request.streams,
             refusesLoss: request.refusesLoss,
-            sourceIsLossless: sourceIsLossless
+            sourceIsLossless: sourceIsLossless,
+            chapters: chapters
         )
+    }
+
+    /// The chapters of an output that holds all of a source, or parts of it.
+    func chapters(_ description: SourceDescription, of track: Track, inOutput index: Int) -> [Chapter] {
+        ChapterPlan.chapters(description.chapters, in: ranges(ofOutput: index), rate: track.sampleRateHz)
     }
 
     /// The tags of an output: those of the source, then `measured`, then those of the request, which win.

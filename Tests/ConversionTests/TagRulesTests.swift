@@ -37,10 +37,10 @@ struct TagRulesTests {
             )
             return try AudioFormat(container: container).resolved(for: shape)
         }
-        #expect(try format(.wav).losses(of: extras) == [.chapters])
+        #expect(try format(.wav).losses(of: extras) == [])
         #expect(try format(.w64).losses(of: extras) == [.tags, .chapters, .cover])
         #expect(try format(.au).lostTags(of: extras) == extras.tags)
-        #expect(try format(.flac).losses(of: extras) == [.chapters])
+        #expect(try format(.flac).losses(of: extras) == [])
         #expect(try format(.caf).losses(of: extras) == [.chapters, .cover])
         #expect(try format(.raw).losses(of: SourceExtras()) == [])
     }

@@ -1,5 +1,6 @@
-"""Tags of outputs, as mutagen reads them."""
+"""Tags and chapters of outputs, as mutagen reads them."""
 
+import struct
 import subprocess
 
 import mutagen
@@ -123,3 +124,44 @@ def test_a_player_finds_the_sound_behind_a_tag(tagged):
     assert path.read_bytes()[:4] == b"ID3\3"
     decoded = subprocess.run(["mpg123", "-q", "-t", path], capture_output=True, text=True)
     assert decoded.returncode == 0 and decoded.stderr == "", decoded.stderr
+
+
+FRAMES = [0, 7777, 20001]
+
+
+@pytest.fixture
+def marked(folder):
+    """`marked.wav`, with cue points at these frames, and titles for two of them."""
+
+    def chunk(name, content):
+        return name + struct.pack("<I", len(content)) + content + b"\0" * (len(content) % 2)
+
+    cues = [struct.pack("<II4sIII", number, frame, b"data", 0, 0, frame) for number, frame in enumerate(FRAMES, 1)]
+    labels = [chunk(b"labl", struct.pack("<I", number) + title) for number, title in [(1, b"One\0"), (2, b"Two\0")]]
+    whole = (folder / "talk.wav").read_bytes() + chunk(b"cue ", struct.pack("<I", len(cues)) + b"".join(cues))
+    whole += chunk(b"LIST", b"adtl" + b"".join(labels))
+    (folder / "marked.wav").write_bytes(whole[:4] + struct.pack("<I", len(whole) - 8) + whole[8:])
+    return folder
+
+
+def test_chapters_of_mp4_are_at_their_frames(marked):
+    chapters = MP4(convert(marked, "a.m4b", "marked.wav")).chapters
+    assert [round(chapter.start * 48000) for chapter in chapters] == FRAMES
+    assert [chapter.title for chapter in chapters] == ["One", "Two", ""]
+
+
+def test_chapters_of_mp3_are_in_a_table(marked):
+    tags = ID3(convert(marked, "a.mp3", "marked.wav"))
+    names = tags["CTOC:toc"].child_element_ids
+    chapters = [tags["CHAP:" + name] for name in names]
+    assert [chapter.start_time for chapter in chapters] == [round(frame / 48) for frame in FRAMES]
+    assert [chapter.end_time for chapter in chapters] == [*[round(frame / 48) for frame in FRAMES[1:]], 500]
+    assert [str(chapter.sub_frames["TIT2"]) for chapter in chapters[:2]] == ["One", "Two"]
+
+
+def test_chapters_of_comments_count_from_zero(marked):
+    found = comments(FLAC(convert(marked, "a.flac", "marked.wav")).tags)
+    assert {name: found[name] for name in found if name.startswith("CHAPTER")} == {
+        "CHAPTER000": ["00:00:00.000"], "CHAPTER000NAME": ["One"], "CHAPTER001": ["00:00:00.162"],
+        "CHAPTER001NAME": ["Two"], "CHAPTER002": ["00:00:00.417"],
+    }

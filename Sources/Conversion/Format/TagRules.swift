@@ -44,6 +44,19 @@ extension Container {
         }
     }
 
+    /// How many chapters the container can hold. A stream holds none.
+    public var mostChapters: Int {
+        switch self {
+        // A byte or two count them.
+        case .m4a, .mp4, .mp3: 255
+        case .aiff, .aifc, .wav: 65_535
+        // Their numbers have three digits.
+        case .flac, .ogg: 1_000
+        case .mka: 65_535
+        case .w64, .caf, .au, .raw, .adts, .webm, .wavpack: 0
+        }
+    }
+
     /// Whether a container describes itself with a tag of this name. Such tags are not copied: in another file they are
     /// false.
     public static func describesItself(byTag name: String) -> Bool { technicalTags.contains(name.lowercased()) }
@@ -77,11 +90,11 @@ public struct SourceExtras: Sendable, Hashable {
 }
 
 extension ResolvedFormat {
-    /// What the output would lack of `extras`. No output has chapters.
+    /// What the output would lack of `extras`.
     public func losses(of extras: SourceExtras) -> [Remark.Kind] {
         var losses: [Remark.Kind] = []
         if !lostTags(of: extras).isEmpty { losses.append(.tags) }
-        if extras.hasChapters { losses.append(.chapters) }
+        if extras.hasChapters, container.mostChapters == 0 { losses.append(.chapters) }
         if extras.hasCover, container.coverPlace == .none { losses.append(.cover) }
         return losses
     }

@@ -16,7 +16,7 @@ public struct Remark: Sendable, Hashable, Codable {
         case tags
         /// A tag has several values in the source and one in the output.
         case tagValues = "tag_values"
-        /// The source's chapters are not in the output.
+        /// Chapters of the source are not in the output.
         case chapters
         /// The source's cover is not in the output.
         case cover

@@ -96,6 +96,8 @@ extension AIFF {
         try LayoutChunk.apply(to: sink, format, .iff, named: "CHAN")
         // AIFF has places for four texts only.
         let tag = ID3Tag(facts.tags.filter { !$0.isTechnical }, cover: facts.cover, version: 4)
-        try ID3Chunk.append(tag, named: "ID3 ", to: sink, .iff, frames: facts.frames)
+        var chunks = ChapterChunks.iff(facts.chapters, rate: format.sampleRateHz)
+        if !tag.isEmpty { chunks.append(.init(name: "ID3 ", content: tag.bytes)) }
+        try FurtherChunks.append(chunks, to: sink, .iff, frames: facts.frames)
     }
 }

@@ -56,8 +56,14 @@ protocol OutputRules: Sendable {
     /// them.
     func keepsValues(of name: String) -> Bool
 
-    /// What stands in front of all that libav writes: a tag.
-    func front(_ tags: [Tag], cover: Picture?) -> [UInt8]
+    /// What stands in front of all that libav writes: a tag. `tags` are those of `options` that are to be written.
+    func front(_ tags: [Tag], _ options: Writer.Options) -> [UInt8]
+
+    /// Chapters as further tags.
+    func chapterTags(_ chapters: [Chapter]) -> [Tag]
+
+    /// Whether libav writes the chapters.
+    var givesChaptersToLibAV: Bool { get }
 
     /// The tags that libav must have, as it must have them, so that `patch` can complete them.
     func prepared(_ tags: [Tag]) -> [Tag]
@@ -82,7 +88,9 @@ extension OutputRules {
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {}
 
     var tagFormat: TagFormat? { nil }
-    func front(_ tags: [Tag], cover: Picture?) -> [UInt8] { [] }
+    func front(_ tags: [Tag], _ options: Writer.Options) -> [UInt8] { [] }
+    func chapterTags(_ chapters: [Chapter]) -> [Tag] { [] }
+    var givesChaptersToLibAV: Bool { false }
     func keepsValues(of name: String) -> Bool { false }
     func prepared(_ tags: [Tag]) -> [Tag] { NativeTags(tags, in: tagFormat).tags }
     var putsTagsOnStream: Bool { false }
@@ -141,6 +149,7 @@ struct WrittenFacts {
     /// The copied packet that is trimmed at its start.
     var trimmedPacket: Int?
     var cover: Picture?
+    var chapters: [Chapter] = []
 }
 
 extension ByteSink {

@@ -110,12 +110,14 @@ extension WAV {
 
     func keepsValues(of name: String) -> Bool { ID3Tag.keepsValues(of: name, version: 4) }
 
-    /// Adds an ID3 tag with all tags if the INFO list, which libav writes, does not hold all of them.
+    /// Adds the chapters, and an ID3 tag with all tags if the INFO list, which libav writes, does not hold all of them.
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         let tags = facts.tags.filter { !$0.isTechnical }
         let areInList = tags.allSatisfy { $0.values.count == 1 && Container.infoHolds(tag: $0.name ?? $0.key) }
-        if areInList, facts.cover == nil { return }
-        let tag = ID3Tag(tags, cover: facts.cover, version: 4)
-        try ID3Chunk.append(tag, named: "id3 ", to: sink, .riff, frames: facts.frames)
+        var chunks = ChapterChunks.riff(facts.chapters, rate: format.sampleRateHz)
+        if !areInList || facts.cover != nil {
+            chunks.append(.init(name: "id3 ", content: ID3Tag(tags, cover: facts.cover, version: 4).bytes))
+        }
+        try FurtherChunks.append(chunks, to: sink, .riff, frames: facts.frames)
     }
 }

@@ -149,7 +149,7 @@ extension Converter {
         let finest = formats.finest
         let settingTags = Set(request.tags.keys.map { $0.lowercased() })
         let lostByUs = formats.map { format in
-            composition.remarksOfSources(as: format.rules, settingTags: settingTags, inStream: request.streams)
+            composition.remarksOfSources(as: format, settingTags: settingTags, inStream: request.streams)
         }
         if request.refusesLoss, !request.drawsOnly { for lost in lostByUs { try lost.refuseLoss(at: .open) } }
         let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))

@@ -12,7 +12,7 @@ extension Demuxer {
             func time(_ ticks: Int64) -> MediaTime {
                 MediaTime(value: ticks, timescale: scale).multiplied(by: Int64(chapter.time_base.num))
             }
-            let title = pairs(of: chapter.metadata).first { $0.0 == "title" }?.1
+            let title = pairs(of: chapter.metadata).first { $0.0 == "title" && !$0.1.isEmpty }?.1
             // The least number stands for none.
             return (time(chapter.start), chapter.end == .min ? nil : time(chapter.end), title)
         }

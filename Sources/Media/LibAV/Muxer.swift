@@ -135,6 +135,29 @@ final class Muxer {
         }
     }
 
+    /// Sets the chapters. The muxer rounds their times to its own clock.
+    func setChapters(_ chapters: [Chapter]) throws {
+        let ticks = 1_000_000_000
+        let list = chapters.filter { $0.startTicks(ticks) != nil }
+        guard !list.isEmpty else { return }
+        typealias Place = UnsafeMutablePointer<AVChapter>?
+        let memory = av_mallocz(list.count * MemoryLayout<Place>.stride)
+        let places = try allocated(memory?.bindMemory(to: Place.self, capacity: list.count), "av_mallocz")
+        // From here on, the context owns them.
+        context!.pointee.chapters = places
+        for (index, chapter) in list.enumerated() {
+            let memory = av_mallocz(MemoryLayout<AVChapter>.size)
+            let one = try allocated(memory?.bindMemory(to: AVChapter.self, capacity: 1), "av_mallocz")
+            places[index] = one
+            context!.pointee.nb_chapters += 1
+            one.pointee.id = Int64(index + 1)
+            one.pointee.time_base = AVRational(num: 1, den: Int32(ticks))
+            one.pointee.start = chapter.startTicks(ticks) ?? 0
+            one.pointee.end = chapter.endTicks(ticks) ?? one.pointee.start
+            if let title = chapter.title { av_dict_set(&one.pointee.metadata, "title", title, 0) }
+        }
+    }
+
     /// Writes the header. An option that the muxer does not know is a bug in this module and throws.
     func writeHeader(_ pairs: [(String, String)]) throws {
         var options = Options(pairs)

@@ -2,6 +2,8 @@ import Conversion
 
 /// Markers, and the loops of an instrument between two of them.
 extension AIFF {
+    var marksAreChapters: Bool { true }
+
     func statedPoints(in source: ByteSource) -> StatedPoints {
         var (marks, instrument): (ChunkBytes?, ChunkBytes?) = (nil, nil)
         Chunks.iff.each(in: source) { name, place, size in
@@ -36,6 +38,7 @@ extension AIFF {
                 let length = chunk.number(at: place + 6, 1)
             else { break }
             stated.add(SourcePoint(.cue, at: frame, text: chunk.text(at: place + 7, Int(length))))
+            stated.chapterFrames.insert(frame)
             if places[id] == nil { places[id] = frame }
             // The counted string fills an even number of bytes.
             place += 6 + (Int(length) + 2) / 2 * 2

@@ -92,10 +92,25 @@ public final class Reader {
             container: demuxer.shortName,
             tracks: tracks,
             tags: known.tags,
-            chapters: demuxer.chapters(upTo: end.flatMap { $0.isNumeric ? $0 : nil }).map(Chapter.init),
+            chapters: Reader.chapters(demuxer, tracks.first, upTo: end.flatMap { $0.isNumeric ? $0 : nil }),
             cover: streams.lazy.compactMap(\.attachedPicture).compactMap(Picture.init).first
         )
         try Reader.refuseWhatCannotBeRead(streams, description)
+    }
+
+    /// The chapters that libav sees, or those that the marks of the container are. Without an end, a chapter ends where the
+    /// next one begins, or at `last`.
+    private static func chapters(_ demuxer: Demuxer, _ track: Track?, upTo last: MediaTime?) -> [Chapter] {
+        let seen = demuxer.chapters(upTo: last).map { Chapter(start: $0.start, end: $0.end, title: $0.title) }
+        guard seen.isEmpty, let track, demuxer.rules.marksAreChapters, demuxer.source.isSeekable else { return seen }
+        let marks = demuxer.rules.statedPoints(in: demuxer.source).points.filter { $0.kind == .cue }
+        let sorted = marks.sorted { $0.frame < $1.frame }
+        return sorted.indices.map { index in
+            let start = MediaTime(frames: sorted[index].frame, rate: track.sampleRateHz)
+            let next = index + 1 < sorted.count ? sorted[index + 1].frame : nil
+            let end = next.map { MediaTime(frames: $0, rate: track.sampleRateHz) } ?? max(start, last ?? start)
+            return Chapter(start: start, end: end, title: sorted[index].text)
+        }
     }
 
     /// Opens the container, and once more if its packets are trusted and its header counts only a part of the sound.

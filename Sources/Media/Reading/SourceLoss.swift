@@ -2,38 +2,26 @@ import Conversion
 
 /// Parts of a source that an output lacks: chapters, additional values of a tag, additional pictures.
 enum SourceLoss {
-    /// `ranges` are the parts of the source that the output has; none for all of it. `settingTags`, in lower case, are
-    /// the tags that the caller sets. Their old values do not count as lost.
+    /// `chapters` are those that the output can have. `settingTags`, in lower case, are the tags that the caller sets. Their
+    /// old values do not count as lost.
     static func remarks(
         _ reader: Reader,
-        as rules: any OutputRules,
-        ranges: [MediaTimeRange] = [],
+        as format: ResolvedFormat,
+        chapters: [Chapter],
         settingTags: Set<String>,
         inStream: Bool
     ) -> [Remark] {
-        let source = reader.description
-        return [
+        [
             reader.demuxer.hidesTags ? TagCap.remark : reader.tagsAreCut ? TagCollector.remark : nil,
-            chapters(source, in: ranges),
-            values(reader.repeatedTags, as: rules, without: settingTags, inStream: inStream),
-            pictures(reader.demuxer, source),
+            lostChapters(chapters.count - (inStream ? 0 : format.container.mostChapters)),
+            values(reader.repeatedTags, as: format.rules, without: settingTags, inStream: inStream),
+            pictures(reader.demuxer, reader.description),
         ]
         .compactMap { $0 }
     }
 
-    /// Ranges within one chapter lose none: nothing divides them.
-    private static func chapters(_ source: SourceDescription, in ranges: [MediaTimeRange]) -> Remark? {
-        let starts = source.chapters.map(\.start).sorted()
-        var count = starts.count
-        if !ranges.isEmpty {
-            // Each chapter lasts until the next one begins, and what is before the first one belongs to none.
-            let ends = starts.dropFirst() + [.positiveInfinity]
-            let heard = zip(starts, ends).count { start, end in
-                start < end && ranges.contains { max($0.start, start) < min($0.end, end) }
-            }
-            let hasFront = ranges.contains { range in starts.first.map { range.start < $0 } ?? false }
-            count = heard + (hasFront ? 1 : 0) > 1 ? heard : 0
-        }
+    /// The remark on so many chapters without a place.
+    static func lostChapters(_ count: Int) -> Remark? {
         guard count > 0 else { return nil }
         let chapters = "\(Plural.count(count, "chapter")) \(Plural.past(count))"
         return Remark(.chapters, "\(chapters) not carried over", count: Int64(count))

@@ -112,6 +112,10 @@ public struct Chapter: Sendable, Hashable {
     public let start: MediaTime
     public let end: MediaTime
     public let title: String?
+
+    public init(start: MediaTime, end: MediaTime, title: String? = nil) {
+        (self.start, self.end, self.title) = (start, end, title)
+    }
 }
 
 /// Everything that a container states about itself and its tracks.

@@ -10,6 +10,8 @@ public final class Writer {
     public struct Options: Sendable {
         public var tags: [Tag]
         public var cover: Picture?
+        /// The chapters, in their order.
+        public var chapters: [Chapter]
         /// Whether to compute the digest of the PCM that is encoded; it costs a little time.
         public var digestsSamples: Bool
         /// Whether to write strictly in order, so that the output can be a pipe. Only headerless PCM and WAV
@@ -26,10 +28,12 @@ public final class Writer {
             digestsSamples: Bool = false,
             streams: Bool = false,
             refusesLoss: Bool = false,
-            sourceIsLossless: Bool = true
+            sourceIsLossless: Bool = true,
+            chapters: [Chapter] = []
         ) {
             self.tags = tags
             self.cover = cover
+            self.chapters = chapters
             self.digestsSamples = digestsSamples
             self.streams = streams
             self.refusesLoss = refusesLoss

@@ -127,13 +127,15 @@ public final class WriterInput {
 
     private func writeHeader(_ options: [(String, String)]) throws {
         let (tags, cover, streams) = (self.options.tags, self.options.cover, self.options.streams)
-        let plan = TagPlan(tags, cover: cover, in: format, inStream: streams)
+        let chapters = Array(self.options.chapters.prefix(streams ? 0 : format.container.mostChapters))
+        let plan = TagPlan(tags + rules.chapterTags(chapters), cover: cover, in: format, inStream: streams)
         lostTags = plan.lost
         remarks += plan.remarks
         if self.options.refusesLoss { try remarks.refuseLoss(at: .open) }
         if let cover = plan.coverStream { try muxer.addCover(cover) }
-        let front = rules.front(tags.filter { !$0.isTechnical }, cover: cover)
+        let front = rules.front(tags.filter { !$0.isTechnical }, self.options)
         if !front.isEmpty { try muxer.sink.append(front) }
+        if rules.givesChaptersToLibAV { try muxer.setChapters(chapters) }
         muxer.setTags(plan.tags.map { ($0.key, $0.value) }, onStream: plan.belongsToStream)
         try muxer.writeHeader(options)
     }
@@ -187,6 +189,7 @@ public final class WriterInput {
 
     private func finishSound() throws -> Counts {
         let (tags, cover) = (options.tags, options.cover)
+        let chapters = Array(options.chapters.prefix(format.container.mostChapters))
         if let copy, let source {
             try copy.finish()
             let planned = source.plannedFrames
@@ -195,7 +198,8 @@ public final class WriterInput {
                 delay: Int(copy.priming),
                 tags: tags,
                 trimmedPacket: copy.trimmedPacket,
-                cover: cover
+                cover: cover,
+                chapters: chapters
             )
             return (planned, source.deliveredFrames, copy.soundFrames, facts)
         }
@@ -213,7 +217,7 @@ public final class WriterInput {
         let planned = samples.plannedFrames
         return (
             planned, samples.encodedFrames, samples.packetFrames,
-            .init(frames: planned, delay: samples.delay, tags: tags, cover: cover)
+            .init(frames: planned, delay: samples.delay, tags: tags, cover: cover, chapters: chapters)
         )
     }
 

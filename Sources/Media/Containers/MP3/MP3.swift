@@ -25,8 +25,9 @@ extension MP3 {
 
     func keepsValues(of name: String) -> Bool { ID3Tag.keepsValues(of: name, version: Self.tagVersion) }
 
-    func front(_ tags: [Tag], cover: Picture?) -> [UInt8] {
-        ID3Tag(tags, cover: cover, version: Self.tagVersion).bytes
+    func front(_ tags: [Tag], _ options: Writer.Options) -> [UInt8] {
+        let chapters = Array(options.chapters.prefix(Container.mp3.mostChapters))
+        return ID3Tag(tags, cover: options.cover, chapters: chapters, version: Self.tagVersion).bytes
     }
 
     func prepared(_ tags: [Tag]) -> [Tag] { [] }

@@ -1,13 +1,29 @@
 import Conversion
 
-/// Adds to MP4 what libav's muxer cannot write: iTunSMPB, for players that use it to trim, and tags with any name.
+/// Adds to MP4 what libav's muxer cannot write: iTunSMPB, for players that use it to trim, tags with any name, and
+/// chapters.
 enum MP4Patch {
     static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         var items: [UInt8] = []
         if format.codec == .aac { items += MP4TagItems.freeform("iTunSMPB", [gaplessText(facts)]) }
         items += MP4TagItems(facts.tags.filter { !$0.isTechnical }).items
-        if items.isEmpty { return }
-        try append(items, toItemListOf: sink)
+        let chapters = chapterBox(facts.chapters)
+        if items.isEmpty, chapters.isEmpty { return }
+        try append(items, toItemListOf: sink, behindIt: chapters)
+    }
+
+    /// The chapters as Nero writes them, in units of 100 ns; empty without chapters.
+    private static func chapterBox(_ chapters: [Chapter]) -> [UInt8] {
+        var (entries, count): ([UInt8], Int) = ([], 0)
+        for chapter in chapters {
+            guard let start = chapter.startTicks(10_000_000) else { continue }
+            let title = chapter.shortTitle(bytes: 255)
+            entries += bigEndianBytes(start, count: 8) + [UInt8(title.count)] + title
+            count += 1
+        }
+        // Version and flags, and four bytes without a meaning.
+        let head: [UInt8] = [1, 0, 0, 0, 0, 0, 0, 0, UInt8(clamping: count)]
+        return count == 0 ? [] : box("chpl", head + entries)
     }
 
     /// The text of iTunSMPB: priming, padding and sound in frames; its other fields have no
@@ -20,16 +36,19 @@ enum MP4Patch {
     }
 
     /// libav writes `moov` last, with its item list at the very end, so nothing that an offset points at moves.
-    private static func append(_ items: [UInt8], toItemListOf sink: ByteSink) throws {
+    private static func append(_ items: [UInt8], toItemListOf sink: ByteSink, behindIt further: [UInt8]) throws {
         let moov = try sink.box("moov", from: 0, to: sink.size)
         let udta = try sink.box("udta", from: moov.body, to: moov.end)
         let meta = try sink.box("meta", from: udta.body, to: udta.end)
         let list = try sink.box("ilst", from: meta.body + 4, to: meta.end)
-        guard moov.end == sink.size else { throw sink.malformed("moov is not the last box") }
+        guard moov.end == sink.size, further.isEmpty || udta.end == moov.end else {
+            throw sink.malformed("moov and udta are not the last boxes")
+        }
         let rest = try sink.bytes(at: list.end, count: Int(sink.size - list.end))
-        try sink.patch(items + rest, at: list.end)
-        for grown in [moov, udta, meta, list] {
-            try sink.patch(bigEndianBytes(grown.end - grown.start + Int64(items.count), count: 4), at: grown.start)
+        try sink.patch(items + rest + further, at: list.end)
+        let whole = items.count + further.count
+        for (grown, bytes) in [(moov, whole), (udta, whole), (meta, items.count), (list, items.count)] {
+            try sink.patch(bigEndianBytes(grown.end - grown.start + Int64(bytes), count: 4), at: grown.start)
         }
     }
 

@@ -86,4 +86,6 @@ extension Matroska {
     // MARK: Tags for outputs
 
     var tagFormat: TagFormat? { .matroska }
+
+    var givesChaptersToLibAV: Bool { !isWebM }
 }

@@ -71,6 +71,8 @@ extension Ogg {
 
     func keepsValues(of name: String) -> Bool { true }
 
+    func chapterTags(_ chapters: [Chapter]) -> [Tag] { CommentChapters.tags(chapters) }
+
     func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(NativeTags(tags, in: .vorbis).tags) }
 
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {

@@ -1,6 +1,6 @@
 import Conversion
 
-/// Writes an ID3v2 tag: frames of texts, and the cover.
+/// Writes an ID3v2 tag: frames of texts, the cover, and chapters.
 struct ID3Tag {
     private let version: UInt8
     private var frames: [UInt8] = []
@@ -8,7 +8,7 @@ struct ID3Tag {
     private var people: [String: [String]] = [:]
 
     /// `version` is 3, which car radios and Windows read, or 4.
-    init(_ tags: [Tag], cover: Picture?, version: UInt8) {
+    init(_ tags: [Tag], cover: Picture?, chapters: [Chapter] = [], version: UInt8) {
         self.version = version
         let texts = NativeTags(tags, in: version == 4 ? .id3 : .id3v23).texts
         let language = Self.language(texts)
@@ -16,7 +16,11 @@ struct ID3Tag {
         for text in texts { add(text, text.name == "USLT" ? lyricsLanguage ?? language : language) }
         for list in people.keys.sorted() { addTexts(list, people[list] ?? []) }
         if let cover { addPicture(cover) }
+        addChapters(chapters)
     }
+
+    /// A tag without frames.
+    private init(version: UInt8) { self.version = version }
 
     /// Whether there is no frame.
     var isEmpty: Bool { frames.isEmpty }
@@ -132,6 +136,27 @@ struct ID3Tag {
         // 3 is the front cover. Its description is empty.
         let head: [UInt8] = [0] + Array(cover.mimeType.utf8) + [0, 3, 0]
         addFrame("APIC", head + cover.bytes)
+    }
+
+    /// A table of the chapters, and a frame for each, with its title in a frame inside.
+    private mutating func addChapters(_ chapters: [Chapter]) {
+        var (table, content): ([UInt8], [[UInt8]]) = ([], [])
+        for (index, chapter) in chapters.enumerated() {
+            guard let start = chapter.startTicks(1_000), start < Int64(UInt32.max) else { continue }
+            let end = min(chapter.endTicks(1_000) ?? start, Int64(UInt32.max) - 1)
+            let id = Array("ch\(index)\0".utf8)
+            var inner = ID3Tag(version: version)
+            if let title = chapter.title, !title.isEmpty { inner.addTexts("TIT2", [title]) }
+            table += id
+            // The places in the file are left out.
+            let unknown = [UInt8](repeating: 0xFF, count: 8)
+            let times = bigEndianBytes(start, count: 4) + bigEndianBytes(end, count: 4) + unknown
+            content.append(id + times + inner.frames)
+        }
+        guard !content.isEmpty else { return }
+        // The table is the only one, and its chapters are in order.
+        addFrame("CTOC", Array("toc\0".utf8) + [3, UInt8(clamping: content.count)] + table)
+        for chapter in content { addFrame("CHAP", chapter) }
     }
 
     /// The language of comments and lyrics. Many players look for English ones, whatever they are.

@@ -1,25 +1,31 @@
 import Conversion
 
-/// Adds a chunk with an ID3 tag to the end of a finished AIFF or WAV output.
-enum ID3Chunk {
+/// Adds chunks to the end of a finished AIFF or WAV output.
+enum FurtherChunks {
+    struct Chunk {
+        let name: String
+        let content: [UInt8]
+    }
+
     /// `frames` is the length of the sound, which RF64 states.
-    static func append(_ tag: ID3Tag, named name: String, to sink: ByteSink, _ chunks: Chunks, frames: Int64) throws {
-        guard !tag.isEmpty else { return }
-        let content = tag.bytes
-        let size = bigEndianBytes(Int64(content.count), count: 4)
+    static func append(_ further: [Chunk], to sink: ByteSink, _ chunks: Chunks, frames: Int64) throws {
+        guard !further.isEmpty else { return }
         // Chunks begin at even places.
         var bytes: [UInt8] = sink.size % 2 == 1 ? [0] : []
-        bytes += Array(name.utf8)
-        bytes += chunks.sizesAreBig ? size : size.reversed()
-        bytes += content
-        if content.count % 2 == 1 { bytes.append(0) }
+        for chunk in further {
+            let size = bigEndianBytes(Int64(chunk.content.count), count: 4)
+            bytes += Array(chunk.name.utf8)
+            bytes += chunks.sizesAreBig ? size : size.reversed()
+            bytes += chunk.content
+            if chunk.content.count % 2 == 1 { bytes.append(0) }
+        }
         try sink.patch(bytes, at: sink.size)
         if chunks.sizesAreBig { try restateFORM(sink) } else { try restateRIFF(sink, frames) }
     }
 
     private static func restateFORM(_ sink: ByteSink) throws {
         guard sink.size - 8 <= Int64(UInt32.max) else {
-            let detail = "the file has no room for its tags"
+            let detail = "the file has no room for its tags and chapters"
             throw MediaError(.outputTooLarge, at: .finish, detail, hint: "use WAV (RF64) or CAF")
         }
         try sink.patch(bigEndianBytes(sink.size - 8, count: 4), at: 4)
@@ -30,7 +36,7 @@ enum ID3Chunk {
         if head.starts(with: Array("RF64".utf8)) { return try sink.patch(little(sink.size - 8, 8), at: 20) }
         guard head.starts(with: Array("RIFF".utf8)) else { throw sink.malformed("no RIFF header") }
         if sink.size - 8 <= Int64(UInt32.max) { return try sink.patch(little(sink.size - 8, 4), at: 4) }
-        // The tag makes the file too large for RIFF. libav has left room for the sizes of RF64.
+        // The chunks make the file too large for RIFF. libav has left room for the sizes of RF64.
         let room: [UInt8] = Array("JUNK".utf8) + [28, 0, 0, 0]
         guard Array(head[12...]) == room, let data = try Chunks.riff.first("data", in: sink) else {
             throw sink.malformed("no room for the sizes of RF64")

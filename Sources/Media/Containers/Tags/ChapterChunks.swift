@@ -1,0 +1,54 @@
+import Conversion
+
+/// Chapters as the marks of WAV and AIFF, which count frames.
+enum ChapterChunks {
+    /// The chunks `cue ` and `LIST` of WAV: places, and their titles.
+    static func riff(_ chapters: [Chapter], rate: Int) -> [FurtherChunks.Chunk] {
+        let places = frames(of: chapters, rate)
+        guard !places.isEmpty else { return [] }
+        var cues = little(places.count)
+        var labels = Array("adtl".utf8)
+        for (index, place) in places.enumerated() {
+            let id = little(index + 1)
+            // The place is stated twice: in the order of playing, and in the chunk of the sound.
+            cues += id + little(place.frame) + Array("data".utf8)
+            cues += little(0) + little(0) + little(place.frame)
+            let title = place.chapter.shortTitle(bytes: longestLabel)
+            guard !title.isEmpty else { continue }
+            labels += Array("labl".utf8) + little(title.count + 5)
+            labels += id + title + [0]
+            if title.count % 2 == 0 { labels.append(0) }
+        }
+        let list = FurtherChunks.Chunk(name: "LIST", content: labels)
+        return [FurtherChunks.Chunk(name: "cue ", content: cues)] + (labels.count > 4 ? [list] : [])
+    }
+
+    /// The chunk `MARK` of AIFF.
+    static func iff(_ chapters: [Chapter], rate: Int) -> [FurtherChunks.Chunk] {
+        let places = frames(of: chapters, rate)
+        guard !places.isEmpty else { return [] }
+        var marks = bigEndianBytes(Int64(places.count), count: 2)
+        for (index, place) in places.enumerated() {
+            marks += bigEndianBytes(Int64(index + 1), count: 2)
+            marks += bigEndianBytes(Int64(place.frame), count: 4)
+            // The counted title fills an even number of bytes.
+            let title = place.chapter.shortTitle(bytes: longestTitle)
+            marks += [UInt8(title.count)] + title
+            if title.count % 2 == 0 { marks.append(0) }
+        }
+        return [FurtherChunks.Chunk(name: "MARK", content: marks)]
+    }
+
+    private static let longestLabel = 4_000
+    private static let longestTitle = 255
+
+    /// The chapters whose frames fit into 32 bits: more than a day of sound at 48 kHz.
+    private static func frames(of chapters: [Chapter], _ rate: Int) -> [(frame: Int, chapter: Chapter)] {
+        chapters.compactMap { chapter in
+            guard let frame = chapter.startTicks(rate), frame <= Int64(UInt32.max) else { return nil }
+            return (Int(frame), chapter)
+        }
+    }
+
+    private static func little(_ value: Int) -> [UInt8] { bigEndianBytes(Int64(value), count: 4).reversed() }
+}

@@ -1,0 +1,126 @@
+import Conversion
+import TestSupport
+import Testing
+
+@testable import Media
+
+/// Chapters arrive in all containers that can hold them, as ffprobe and our own reader find them.
+@Suite struct ChapterTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder.create() }
+
+    /// A second of sound in a WAV file with cue points at these frames, and titles for them.
+    private func source(_ marks: [(frame: Int64, title: String?)]) throws -> String {
+        let (sound, path) = (folder.path("sound.wav"), folder.path("marked.wav"))
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 44_100).pcm(.s16), to: sound)
+        func little(_ value: Int64) -> [UInt8] { bigEndianBytes(value, count: 4).reversed() }
+        var (cues, labels) = (little(Int64(marks.count)), Array("adtl".utf8))
+        for (index, mark) in marks.enumerated() {
+            let id = little(Int64(index + 1))
+            cues += id + little(mark.frame) + Array("data".utf8)
+            cues += little(0) + little(0) + little(mark.frame)
+            guard let title = mark.title else { continue }
+            var text = Array(title.utf8) + [0]
+            labels += Array("labl".utf8) + little(Int64(text.count + 4)) + id
+            if text.count % 2 == 1 { text.append(0) }
+            labels += text
+        }
+        var bytes = try Bytes.read(sound)
+        bytes += Array("cue ".utf8) + little(Int64(cues.count)) + cues
+        bytes += Array("LIST".utf8) + little(Int64(labels.count)) + labels
+        bytes.replaceSubrange(4..<8, with: little(Int64(bytes.count - 8)))
+        try Bytes.write(bytes, to: path)
+        return path
+    }
+
+    private static let marks: [(frame: Int64, title: String?)] = [(0, "One"), (12_345, "Žwei"), (30_001, "Three")]
+
+    private func own(_ path: String) throws -> [Chapter] {
+        let input = try OpenFile.reading(path)
+        return try Reader(descriptor: input.descriptor, options: .init(nameHint: path)).description.chapters
+    }
+
+    /// The ticks of a second in which each container counts; 0 for frames.
+    @Test(arguments: [
+        ("a.wav", 0), ("a.aiff", 0), ("a.aifc", 0), ("a.mka", 1_000_000_000), ("a.m4a", 10_000_000), ("a.mp3", 1_000),
+        ("a.flac", 1_000), ("a.ogg", 1_000), ("a.opus", 1_000),
+    ])
+    func chaptersArrive(name: String, ticks: Int) throws {
+        let path = folder.path(name)
+        let ext = String(name.dropFirst(2))
+        let container = try #require(Container.allCases.first { $0.fileExtensions.contains(ext) })
+        let format = AudioFormat(container: container, codec: ext == "opus" ? .opus : nil)
+        let outcome = try Converted.file(source(Self.marks), to: path, as: format, verifies: true)
+        #expect(outcome.remarks.allSatisfy { $0.kind != .chapters })
+        let found = try own(path)
+        #expect(found.map(\.title) == ["One", "Žwei", "Three"])
+        let (rate, clock) = (44_100, ticks == 0 ? 44_100 : ticks)
+        for (chapter, mark) in zip(found, Self.marks) {
+            // The nearest tick of the container's clock.
+            let wanted = MediaTime(frames: mark.frame, rate: rate).frames(atRate: clock)?.frames
+            #expect(chapter.startTicks(clock) == wanted, "\(chapter)")
+        }
+        // libav does not read the marks of AIFF.
+        guard container != .aiff, container != .aifc else { return }
+        let probed = try FFmpeg.probe(path).chapters
+        #expect(probed.map { $0.tags["title"] } == ["One", "Žwei", "Three"])
+    }
+
+    @Test(arguments: ["a.wav", "a.aiff"]) func chunksOfMarksLeaveTheFileWhole(name: String) throws {
+        let path = folder.path(name)
+        let container: Container = name == "a.wav" ? .wav : .aiff
+        let further: [(frame: Int64, title: String?)] = [(40_000, nil), (41_000, "even"), (42_000, "odd")]
+        let marks = Self.marks + further
+        try Converted.file(source(marks), to: path, as: AudioFormat(container: container), tags: ["mood": "x"])
+        let input = try OpenFile.reading(path)
+        let bytes = try ByteSource(descriptor: input.descriptor, stop: StopSignal())
+        let chunks: Chunks = container == .wav ? .riff : .iff
+        #expect(chunks.areComplete(in: bytes))
+        #expect(try own(path).map(\.title) == ["One", "Žwei", "Three", nil, "even", "odd"])
+        let pcm = try Decoded.file(path)
+        #expect(try pcm.bytes == Decoded.file(folder.path("sound.wav")).bytes)
+    }
+
+    @Test func partsMoveChaptersInFiles() throws {
+        let path = folder.path("part.wav")
+        let start = MediaTime(frames: 10_000, rate: 44_100)
+        let range = try MediaTimeRange(start: start, end: MediaTime(value: 1, timescale: 1))
+        try Converted.file(source(Self.marks), to: path, as: AudioFormat(container: .wav), ranges: [range])
+        #expect(try own(path).map { $0.startTicks(44_100) } == [0, 2_345, 20_001])
+        #expect(try own(path).map(\.title) == ["One", "Žwei", "Three"])
+    }
+
+    /// Another rate does not move them.
+    @Test func anotherRateKeepsTheirTimes() throws {
+        let path = folder.path("slow.wav")
+        try Converted.file(source(Self.marks), to: path, as: AudioFormat(container: .wav, sampleRateHz: 22_050))
+        #expect(try own(path).map { $0.startTicks(22_050) } == [0, 6_173, 15_001])
+    }
+
+    @Test func copiedPacketsHaveThem() throws {
+        let (first, second) = (folder.path("a.flac"), folder.path("b.mka"))
+        try Converted.file(source(Self.marks), to: first, as: AudioFormat(container: .flac))
+        let outcome = try Converted.file(first, to: second, as: AudioFormat(container: .mka, codec: .copy))
+        #expect(outcome.remarks.allSatisfy { $0.kind != .chapters })
+        let titles = try FFmpeg.probe(second).chapters.map { $0.tags["title"] }
+        #expect(titles == ["One", "Žwei", "Three"])
+    }
+
+    /// A byte counts the chapters of MP3.
+    @Test func chaptersBeyondThePlacesAreTold() throws {
+        let path = folder.path("many.mp3")
+        let marks: [(frame: Int64, title: String?)] = (0..<300).map { (Int64($0 * 100), "\($0)") }
+        let outcome = try Converted.file(source(marks), to: path, as: AudioFormat(container: .mp3))
+        let told = try #require(outcome.remarks.first { $0.kind == .chapters })
+        #expect(told.count == 45 && told.detail == "45 chapters were not carried over")
+        #expect(try FFmpeg.probe(path).chapters.count == 255)
+    }
+
+    @Test(arguments: [Container.w64, .caf, .wavpack, .au]) func otherContainersLoseThem(container: Container) throws {
+        let path = folder.path("lost")
+        let outcome = try Converted.file(source(Self.marks), to: path, as: AudioFormat(container: container))
+        let told = outcome.remarks.first { $0.kind == .chapters }
+        #expect(told?.count == 3 && told?.brief == "3 chapters lost")
+    }
+}
