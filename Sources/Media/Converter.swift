@@ -336,6 +336,7 @@ public struct Converter: Sendable {
         Writer.Options(
             tags: mergedTags(description, stating: measured, ofOutput: index),
             cover: description.cover,
+            furtherPictures: Array(description.pictures.dropFirst()),
             digestsSamples: request.verifies,
             streams: request.streams,
             refusesLoss: request.refusesLoss,

@@ -1,9 +1,13 @@
-/// A cover: a PNG or JPEG as stored in the file, never decoded.
+/// A cover or another picture: a PNG or JPEG as stored in the file, never decoded.
 public struct Picture: Sendable, Hashable {
     public let bytes: [UInt8]
     public let width: Int
     public let height: Int
     public let isPNG: Bool
+    /// What it shows, by ID3's numbers: 3 is the front cover, 4 the back.
+    public var kind: UInt8 = 3
+    /// A description.
+    public var text = ""
 
     public var mimeType: String { isPNG ? "image/png" : "image/jpeg" }
 

@@ -26,10 +26,10 @@ import Testing
     @Test func textsHaveTheEncodingOfTheVersion() {
         let tags = [Tag(key: "ARTIST", values: ["A", "Ž"])]
         let old: [UInt8] = [1, 0xFF, 0xFE, 0x41, 0, 0, 0, 0xFF, 0xFE, 0x7D, 1]
-        #expect(ID3Tag(tags, cover: nil, version: 3).bytes == Self.tag(3, "TPE1", old))
-        #expect(ID3Tag(tags, cover: nil, version: 4).bytes == Self.tag(4, "TPE1", [3, 0x41, 0, 0xC5, 0xBD]))
+        #expect(ID3Tag(tags, version: 3).bytes == Self.tag(3, "TPE1", old))
+        #expect(ID3Tag(tags, version: 4).bytes == Self.tag(4, "TPE1", [3, 0x41, 0, 0xC5, 0xBD]))
         let plain = [Tag(key: "title", value: "Song")]
-        #expect(ID3Tag(plain, cover: nil, version: 3).bytes == Self.tag(3, "TIT2", [0] + Array("Song".utf8)))
+        #expect(ID3Tag(plain, version: 3).bytes == Self.tag(3, "TIT2", [0] + Array("Song".utf8)))
     }
 
     /// Apple's mark has no value.
@@ -53,7 +53,7 @@ import Testing
     /// Sizes of frames use seven bits of a byte in ID3v2.4 only.
     @Test func sizesAreThoseOfTheVersion() {
         let tags = [Tag(key: "title", value: String(repeating: "x", count: 199))]
-        let (old, new) = (ID3Tag(tags, cover: nil, version: 3), ID3Tag(tags, cover: nil, version: 4))
+        let (old, new) = (ID3Tag(tags, version: 3), ID3Tag(tags, version: 4))
         #expect(Array(old.bytes[14..<18]) == [0, 0, 0, 200])
         #expect(Array(new.bytes[14..<18]) == [0, 0, 1, 72])
         // 200 bytes, the head of the frame, and ten bytes of padding.
@@ -161,8 +161,8 @@ import Testing
         )
         let format = try AudioFormat(container: .wav).resolved(for: shape)
         let tags = [Tag(key: "title", value: "Song"), Tag(key: "mood", value: "calm")]
-        #expect(TagPlan(tags, cover: nil, in: format, inStream: true).lost == ["mood"])
-        #expect(TagPlan(tags, cover: nil, in: format).lost == [])
+        #expect(TagPlan(tags, in: format, inStream: true).lost == ["mood"])
+        #expect(TagPlan(tags, in: format).lost == [])
     }
 
     /// A tag may make a file too large for RIFF. Nearly all of this file is a hole.

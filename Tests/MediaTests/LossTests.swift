@@ -195,16 +195,49 @@ import Testing
 
     // MARK: Covers
 
-    @Test func secondCoverIsTold() throws {
+    /// A picture that is no PNG or JPEG counts among the first 64.
+    @Test(arguments: [
+        (65, false, "1 picture was not carried over: only the first 64 are read"),
+        (1, true, "1 picture was not carried over: outputs can hold only PNG and JPEG"),
+        (
+            65, true,
+            "3 pictures were not carried over: outputs can hold only PNG and JPEG, and only the first 64 are read"
+        ),
+    ])
+    func reasonsForLostPicturesAreTold(count: Int, hasOther: Bool, detail: String) throws {
+        let folder = try TemporaryFolder.create()
+        let (plain, path) = (folder.path("plain.mp3"), folder.path("pictures.mp3"))
+        try Run.program("lame", ["--quiet", wav(in: folder), plain]).checked()
+        let png = try Covered.picture(.png)
+        let gif = Array("GIF89a\u{1}\0\u{1}\0\0\0\0".utf8)
+        var frames: [UInt8] = []
+        for index in 0..<(count + (hasOther ? 1 : 0)) {
+            let isOther = hasOther && index == 0
+            let type = isOther ? "image/gif" : "image/png"
+            let head: [UInt8] = [0] + Array(type.utf8) + [0, 3, 0]
+            let content: [UInt8] = head + (isOther ? gif : png)
+            frames += Array("APIC".utf8) + bigEndianBytes(Int64(content.count), count: 4) + [0, 0]
+            frames += content
+        }
+        let size = (0..<4).map { UInt8(truncatingIfNeeded: frames.count >> (21 - 7 * $0) & 0x7F) }
+        var bytes: [UInt8] = Array("ID3".utf8) + [3, 0, 0]
+        bytes += size + frames
+        try Bytes.write(bytes + Bytes.read(plain), to: path)
+        let found = try remarks(path, as: AudioFormat(container: .flac)).filter { $0.kind == .cover }
+        #expect(found.map(\.detail) == [detail])
+    }
+
+    @Test func furtherPicturesAreToldWhereTheyHaveNoPlace() throws {
         let folder = try TemporaryFolder.create()
         let path = folder.path("a.flac")
         try Bytes.write(Covered.picture(.png), to: folder.path("a.png"))
         try Bytes.write(Covered.picture(.jpg), to: folder.path("b.jpg"))
         let pictures = ["--picture=" + folder.path("a.png"), "--picture=4||||" + folder.path("b.jpg")]
         try Run.program("flac", ["-s"] + pictures + [wav(in: folder), "-o", path]).checked()
-        let told = try remarks(path, as: AudioFormat(container: .flac))
-        #expect(told.map(\.kind) == [.cover])
-        #expect(told.first?.count == 1)
+        #expect(try remarks(path, as: AudioFormat(container: .flac)) == [])
+        let told = try remarks(path, as: AudioFormat(container: .caf))
+        #expect(told.map(\.kind) == [.cover, .cover])
+        #expect(told.contains { $0.detail == "1 picture was not carried over: CAF holds none" }, "\(told)")
     }
 
     // MARK: Strictness

@@ -81,6 +81,34 @@ import Testing
 
     private static let pictured: Set<Container> = [.mp3, .flac, .m4a, .mp4, .mka, .ogg, .aiff, .aifc, .wavpack, .wav]
 
+    /// With what they show, where the container has a place for that.
+    @Test(arguments: [Container.flac, .ogg, .mp3, .aiff, .wav, .wavpack, .m4a, .mka])
+    func allPicturesArrive(container: Container) throws {
+        let folder = try TemporaryFolder.create()
+        let (source, path) = (folder.path("a.flac"), folder.path("out." + container.fileExtensions[0]))
+        try Bytes.write(Covered.picture(.png), to: folder.path("a.png"))
+        try Bytes.write(Covered.picture(.jpg), to: folder.path("b.jpg"))
+        let pictures = ["a.png", "b.jpg", "b.jpg"].map { folder.path($0) }
+        let specified = zip(["3||Vorn||", "4||Rücken||", "4||||"], pictures).map { "--picture=" + $0 + $1 }
+        let sound = folder.path("sound.wav")
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4_410).pcm(.s16), to: sound)
+        try Run.program("flac", ["-s"] + specified + [sound, "-o", source]).checked()
+        try Converted.file(source, to: path, as: AudioFormat(container: container), verifies: true, refusesLoss: false)
+        let file = try OpenFile.reading(path)
+        let found = try Reader(descriptor: file.descriptor, options: .init(nameHint: path)).description.pictures
+        let (png, jpg) = (try Covered.picture(.png), try Covered.picture(.jpg))
+        #expect(found.map(\.bytes) == [png, jpg, jpg])
+        let probe = try FFmpeg.probe(path)
+        #expect(probe.streams.filter { $0.isAttachedPicture }.map(\.codec) == ["png", "mjpeg", "mjpeg"])
+        // MP4 and Matroska do not say what a picture shows, and APE has each kind once and no texts.
+        let kinds = found.map { Int($0.kind) }
+        switch container {
+        case .m4a, .mka: #expect(kinds == [3, 3, 3])
+        case .wavpack: #expect(Array(kinds.prefix(2)) == [3, 4])
+        default: #expect(kinds == [3, 4, 4] && found.map(\.text) == ["Vorn", "Rücken", ""], "\(found.map(\.text))")
+        }
+    }
+
     @Test(arguments: [Container.flac, .ogg, .mka]) func copiedPacketsKeepTheirTagsAndCover(container: Container) throws
     {
         let folder = try TemporaryFolder.create()

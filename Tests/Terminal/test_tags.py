@@ -37,15 +37,16 @@ def convert(folder, name, source="tagged.flac"):
 
 @pytest.fixture
 def tagged(folder):
-    """A FLAC file with all of them, and a cover, in the folder."""
+    """A FLAC file with all of them, and two covers, in the folder."""
     path = convert(folder, "tagged.flac", "talk.wav")
     file = FLAC(path)
     for name, values in COMMENTS.items():
         file[name] = values
-    picture = mutagen.flac.Picture()
-    picture.type, picture.mime, picture.data = 3, "image/png", PNG
-    picture.width, picture.height, picture.depth = 1, 1, 24
-    file.add_picture(picture)
+    for kind in [3, 4]:
+        picture = mutagen.flac.Picture()
+        picture.type, picture.mime, picture.data = kind, "image/png", PNG
+        picture.width, picture.height, picture.depth = 1, 1, 24
+        file.add_picture(picture)
     file.save()
     return folder
 
@@ -79,8 +80,8 @@ def test_id3_has_all_values(tagged, name):
         "TCOM": ["J. S. Bach"], "TCON": ["Baroque", "Organ"], "TRCK": ["3/12"], "TPOS": ["1/2"], "COMM::eng": ["words"],
         "TCOP": ["© 2026"], "TSRC": ["DEA061200001"], "TBPM": ["120"], "TCMP": ["1"], "TXXX:MYFIELD": ["a", "b"], **date,
     }
-    [cover] = tags.getall("APIC")
-    assert (cover.type, cover.mime, cover.data) == (3, "image/png", PNG)
+    covers = tags.getall("APIC")
+    assert [(cover.type, cover.mime, cover.data) for cover in covers] == [(3, "image/png", PNG), (4, "image/png", PNG)]
 
 
 def test_mp4_has_all_values(tagged):
@@ -93,7 +94,7 @@ def test_mp4_has_all_values(tagged):
     assert tags["trkn"] == [(3, 12)] and tags["disk"] == [(1, 2)] and tags["tmpo"] == [120] and tags["cpil"] is True
     free = {name: [bytes(value) for value in tags["----:com.apple.iTunes:" + name]] for name in ["ISRC", "MYFIELD"]}
     assert free == {"ISRC": [b"DEA061200001"], "MYFIELD": [b"a", b"b"]}
-    assert [bytes(cover) for cover in tags["covr"]] == [PNG]
+    assert [bytes(cover) for cover in tags["covr"]] == [PNG, PNG]
 
 
 def test_ape_has_all_values(tagged):
@@ -105,7 +106,7 @@ def test_ape_has_all_values(tagged):
     }
     assert {item: list(tags[item]) for item in items} == {item: COMMENTS[name] for item, name in items.items()}
     assert list(tags["Track"]) == ["3/12"] and list(tags["Disc"]) == ["1/2"]
-    assert tags["Cover Art (Front)"].value == b"cover.png\0" + PNG
+    assert tags["Cover Art (Front)"].value == tags["Cover Art (Back)"].value == b"cover.png\0" + PNG
 
 
 def test_tags_survive_a_way_through_all_formats(tagged):
@@ -116,7 +117,7 @@ def test_tags_survive_a_way_through_all_formats(tagged):
     found = comments(FLAC(tagged / last).tags)
     # FLAC takes the year and the day of MP3 as one date.
     assert {name: found.get(name) for name in COMMENTS} == COMMENTS
-    assert FLAC(tagged / last).pictures[0].data == PNG
+    assert [picture.data for picture in FLAC(tagged / last).pictures] == [PNG, PNG]
 
 
 def test_a_player_finds_the_sound_behind_a_tag(tagged):

@@ -16,7 +16,7 @@ extension ADTS {
     func keepsValues(of name: String) -> Bool { ID3Tag.keepsValues(of: name, version: 4) }
 
     func front(_ tags: [Tag], _ options: Writer.Options) -> [UInt8] {
-        let tag = ID3Tag(tags, cover: nil, version: 4)
+        let tag = ID3Tag(tags, version: 4)
         return tag.isEmpty ? [] : tag.bytes
     }
 

@@ -95,7 +95,7 @@ extension AIFF {
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         try LayoutChunk.apply(to: sink, format, .iff, named: "CHAN")
         // AIFF has places for four texts only.
-        let tag = ID3Tag(facts.tags.filter { !$0.isTechnical }, cover: facts.cover, version: 4)
+        let tag = ID3Tag(facts.tags.filter { !$0.isTechnical }, pictures: facts.pictures, version: 4)
         var chunks = ChapterChunks.iff(facts.chapters, rate: format.sampleRateHz)
         if !tag.isEmpty { chunks.append(.init(name: "ID3 ", content: tag.bytes)) }
         try FurtherChunks.append(chunks, to: sink, .iff, frames: facts.frames)

@@ -148,7 +148,7 @@ struct WrittenFacts {
     let tags: [Tag]
     /// The copied packet that is trimmed at its start.
     var trimmedPacket: Int?
-    var cover: Picture?
+    var pictures: [Picture] = []
     var chapters: [Chapter] = []
 }
 

@@ -115,8 +115,8 @@ extension WAV {
         let tags = facts.tags.filter { !$0.isTechnical }
         let areInList = tags.allSatisfy { $0.values.count == 1 && Container.infoHolds(tag: $0.name ?? $0.key) }
         var chunks = ChapterChunks.riff(facts.chapters, rate: format.sampleRateHz)
-        if !areInList || facts.cover != nil {
-            chunks.append(.init(name: "id3 ", content: ID3Tag(tags, cover: facts.cover, version: 4).bytes))
+        if !areInList || !facts.pictures.isEmpty {
+            chunks.append(.init(name: "id3 ", content: ID3Tag(tags, pictures: facts.pictures, version: 4).bytes))
         }
         try FurtherChunks.append(chunks, to: sink, .riff, frames: facts.frames)
     }

@@ -101,22 +101,24 @@ final class Muxer {
         context!.pointee.pb = template!.output
     }
 
-    /// Adds a picture, which is written right after the header.
-    func addCover(_ picture: Picture) throws {
+    /// Adds a picture, which is written right after the header. Pictures count from 1.
+    func addPicture(_ picture: Picture, number: Int) throws {
         let stream = try newStream()
         let parameters = stream.pointee.codecpar!
         parameters.pointee.codec_id = picture.isPNG ? AV_CODEC_ID_PNG : AV_CODEC_ID_MJPEG
+        if !picture.text.isEmpty { av_dict_set(&stream.pointee.metadata, "title", picture.text, 0) }
         if coverPlace == .attachment {
             parameters.pointee.codec_type = AVMEDIA_TYPE_ATTACHMENT
             try setExtradata(picture.bytes, of: parameters)
             av_dict_set(&stream.pointee.metadata, "mimetype", picture.mimeType, 0)
-            av_dict_set(&stream.pointee.metadata, "filename", picture.isPNG ? "cover.png" : "cover.jpg", 0)
+            let name = (number == 1 ? "cover" : "picture\(number)") + (picture.isPNG ? ".png" : ".jpg")
+            av_dict_set(&stream.pointee.metadata, "filename", name, 0)
         } else {
             parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO
             parameters.pointee.width = Int32(picture.width)
             parameters.pointee.height = Int32(picture.height)
             stream.pointee.disposition = AV_DISPOSITION_ATTACHED_PIC
-            av_dict_set(&stream.pointee.metadata, "comment", "Cover (front)", 0)
+            av_dict_set(&stream.pointee.metadata, "comment", PictureKind.name(picture.kind), 0)
             covers.append((stream.pointee.index, picture))
         }
     }

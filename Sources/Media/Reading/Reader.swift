@@ -93,7 +93,7 @@ public final class Reader {
             tracks: tracks,
             tags: known.tags,
             chapters: Reader.chapters(demuxer, tracks.first, upTo: end.flatMap { $0.isNumeric ? $0 : nil }),
-            cover: streams.lazy.compactMap(\.attachedPicture).compactMap(Picture.init).first
+            pictures: streams.filter(\.isCover).prefix(Reader.mostPictures).compactMap { Picture($0) }
         )
         try Reader.refuseWhatCannotBeRead(streams, description)
     }
@@ -289,6 +289,9 @@ extension Reader {
         }
         return track
     }
+
+    /// Files with more pictures were made to waste memory.
+    static let mostPictures = 64
 
     /// No output container here holds more channels.
     private static let mostChannels = 64

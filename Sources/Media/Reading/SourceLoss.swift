@@ -15,7 +15,7 @@ enum SourceLoss {
             reader.demuxer.hidesTags ? TagCap.remark : reader.tagsAreCut ? TagCollector.remark : nil,
             lostChapters(chapters.count - (inStream ? 0 : format.container.mostChapters)),
             values(reader.repeatedTags, as: format.rules, without: settingTags, inStream: inStream),
-            pictures(reader.demuxer, reader.description),
+            pictures(reader.demuxer, reader.description.pictures.count, in: format.container, inStream: inStream),
         ]
         .compactMap { $0 }
     }
@@ -47,13 +47,20 @@ enum SourceLoss {
     /// The name of a tag in the table, or its own, in lower case.
     private static func tableName(of name: String) -> String { TagTable.row(key: name)?.name ?? name.lowercased() }
 
-    /// Outputs hold one picture, and only of the kinds that all players show.
-    private static func pictures(_ demuxer: Demuxer, _ source: SourceDescription) -> Remark? {
+    /// Outputs hold pictures only of the kinds that all players show. The loss of the cover is told elsewhere.
+    private static func pictures(_ demuxer: Demuxer, _ known: Int, in container: Container, inStream: Bool) -> Remark? {
+        let holdsNone = container.coverPlace == .none || inStream
+        let kept = holdsNone ? min(known, 1) : known
         let count = demuxer.streams.count(where: \.isCover)
-        let lost = count - (source.cover == nil ? 0 : 1)
+        let (lost, unread) = (count - kept, max(0, count - Reader.mostPictures))
         guard lost > 0 else { return nil }
         let pictures = "\(Plural.count(lost, "picture")) \(Plural.past(lost))"
-        return Remark(.cover, "\(pictures) not carried over: outputs hold one PNG or JPEG", count: Int64(lost))
+        var reasons: [String] = []
+        if holdsNone { reasons.append("\(container.title) holds none") }
+        if !holdsNone, lost > unread { reasons.append("outputs can hold only PNG and JPEG") }
+        if !holdsNone, unread > 0 { reasons.append("only the first \(Reader.mostPictures) are read") }
+        let reason = reasons.joined(separator: ", and ")
+        return Remark(.cover, "\(pictures) not carried over: \(reason)", count: Int64(lost))
     }
 }
 

@@ -125,7 +125,11 @@ public struct SourceDescription: Sendable, Hashable {
     public let tracks: [Track]
     public let tags: [Tag]
     public let chapters: [Chapter]
-    public let cover: Picture?
+    /// All pictures that are PNG or JPEG, in the order of the file.
+    public let pictures: [Picture]
+
+    /// The first of the pictures.
+    public var cover: Picture? { pictures.first }
 
     /// The track that is used by default: the one marked as default, else the first.
     public var mainTrack: Track? { tracks.first(where: \.isDefault) ?? tracks.first }

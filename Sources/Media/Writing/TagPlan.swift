@@ -8,11 +8,11 @@ struct TagPlan {
     let remarks: [Remark]
     /// Whether the tags belong to the stream, as in Ogg, and not to the file.
     let belongsToStream: Bool
-    /// The cover, if the container holds it as a separate stream.
-    let coverStream: Picture?
+    /// The pictures, if the container holds each as a separate stream.
+    let pictureStreams: [Picture]
 
     /// With `inStream`, the output is written in order.
-    init(_ tags: [Tag], cover: Picture?, in format: ResolvedFormat, inStream: Bool = false) {
+    init(_ tags: [Tag], pictures: [Picture] = [], in format: ResolvedFormat, inStream: Bool = false) {
         var carried: [Tag] = []
         var lost: [String] = []
         var remarks: [Remark] = []
@@ -26,15 +26,12 @@ struct TagPlan {
             let detail = "\(format.container.title) cannot store: \(names)"
             remarks.append(Remark(.tags, detail, count: Int64(lost.count)))
         }
-        let coverPlace = format.container.coverPlace
-        coverStream = [.stream, .attachment].contains(coverPlace) ? cover : nil
-        if let cover, coverStream == nil {
-            if coverPlace == .comment {
-                carried.append(Tag(key: "METADATA_BLOCK_PICTURE", value: PictureBlock.base64(cover)))
-            } else if coverPlace != .tag || inStream {
-                lost.append("cover")
-                remarks.append(Remark(.cover, "\(format.container.title) cannot store a cover"))
-            }
+        let place = format.container.coverPlace
+        pictureStreams = [.stream, .attachment].contains(place) ? pictures : []
+        if place == .comment, let comment = PictureBlock.tag(pictures) { carried.append(comment) }
+        if !pictures.isEmpty, place == .none || place == .tag && inStream {
+            lost.append("cover")
+            remarks.append(Remark(.cover, "\(format.container.title) cannot store a cover"))
         }
         self.tags = rules.prepared(carried)
         self.lost = lost

@@ -10,6 +10,8 @@ public final class Writer {
     public struct Options: Sendable {
         public var tags: [Tag]
         public var cover: Picture?
+        /// Pictures beside the cover.
+        public var furtherPictures: [Picture]
         /// The chapters, in their order.
         public var chapters: [Chapter]
         /// Whether to compute the digest of the PCM that is encoded; it costs a little time.
@@ -25,6 +27,7 @@ public final class Writer {
         public init(
             tags: [Tag] = [],
             cover: Picture? = nil,
+            furtherPictures: [Picture] = [],
             digestsSamples: Bool = false,
             streams: Bool = false,
             refusesLoss: Bool = false,
@@ -33,12 +36,16 @@ public final class Writer {
         ) {
             self.tags = tags
             self.cover = cover
+            self.furtherPictures = furtherPictures
             self.chapters = chapters
             self.digestsSamples = digestsSamples
             self.streams = streams
             self.refusesLoss = refusesLoss
             self.sourceIsLossless = sourceIsLossless
         }
+
+        /// The cover and the other pictures.
+        var pictures: [Picture] { (cover.map { [$0] } ?? []) + furtherPictures }
     }
 
     public let format: ResolvedFormat

@@ -126,13 +126,13 @@ public final class WriterInput {
     }
 
     private func writeHeader(_ options: [(String, String)]) throws {
-        let (tags, cover, streams) = (self.options.tags, self.options.cover, self.options.streams)
+        let (tags, pictures, streams) = (self.options.tags, self.options.pictures, self.options.streams)
         let chapters = Array(self.options.chapters.prefix(streams ? 0 : format.container.mostChapters))
-        let plan = TagPlan(tags + rules.chapterTags(chapters), cover: cover, in: format, inStream: streams)
+        let plan = TagPlan(tags + rules.chapterTags(chapters), pictures: pictures, in: format, inStream: streams)
         lostTags = plan.lost
         remarks += plan.remarks
         if self.options.refusesLoss { try remarks.refuseLoss(at: .open) }
-        if let cover = plan.coverStream { try muxer.addCover(cover) }
+        for (index, picture) in plan.pictureStreams.enumerated() { try muxer.addPicture(picture, number: index + 1) }
         let front = rules.front(tags.filter { !$0.isTechnical }, self.options)
         if !front.isEmpty { try muxer.sink.append(front) }
         if rules.givesChaptersToLibAV { try muxer.setChapters(chapters) }
@@ -188,7 +188,7 @@ public final class WriterInput {
     private typealias Counts = (planned: Int64, encoded: Int64, written: Int64, facts: WrittenFacts)
 
     private func finishSound() throws -> Counts {
-        let (tags, cover) = (options.tags, options.cover)
+        let (tags, pictures) = (options.tags, options.pictures)
         let chapters = Array(options.chapters.prefix(format.container.mostChapters))
         if let copy, let source {
             try copy.finish()
@@ -198,7 +198,7 @@ public final class WriterInput {
                 delay: Int(copy.priming),
                 tags: tags,
                 trimmedPacket: copy.trimmedPacket,
-                cover: cover,
+                pictures: pictures,
                 chapters: chapters
             )
             return (planned, source.deliveredFrames, copy.soundFrames, facts)
@@ -217,7 +217,7 @@ public final class WriterInput {
         let planned = samples.plannedFrames
         return (
             planned, samples.encodedFrames, samples.packetFrames,
-            .init(frames: planned, delay: samples.delay, tags: tags, cover: cover, chapters: chapters)
+            .init(frames: planned, delay: samples.delay, tags: tags, pictures: pictures, chapters: chapters)
         )
     }
 

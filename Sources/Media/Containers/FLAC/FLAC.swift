@@ -59,6 +59,7 @@ extension FLAC {
     func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(NativeTags(tags, in: .vorbis).tags) }
 
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
-        try CommentValues.divide(facts.tags, in: sink) { VorbisComments.inFLAC($0, sink.size) }
+        let tags = facts.tags.filter { !$0.isTechnical }
+        try CommentValues.divide(tags, in: sink) { VorbisComments.inFLAC($0, sink.size) }
     }
 }

@@ -27,7 +27,7 @@ extension MP3 {
 
     func front(_ tags: [Tag], _ options: Writer.Options) -> [UInt8] {
         let chapters = Array(options.chapters.prefix(Container.mp3.mostChapters))
-        return ID3Tag(tags, cover: options.cover, chapters: chapters, version: Self.tagVersion).bytes
+        return ID3Tag(tags, pictures: options.pictures, chapters: chapters, version: Self.tagVersion).bytes
     }
 
     func prepared(_ tags: [Tag]) -> [Tag] { [] }

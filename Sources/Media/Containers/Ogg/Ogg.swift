@@ -76,7 +76,9 @@ extension Ogg {
     func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(NativeTags(tags, in: .vorbis).tags) }
 
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
-        let places = try CommentValues.divide(facts.tags, in: sink) { VorbisComments.inOgg($0, sink.size) }
+        let pictures = PictureBlock.tag(facts.pictures).map { [$0] } ?? []
+        let tags = facts.tags.filter { !$0.isTechnical } + pictures
+        let places = try CommentValues.divide(tags, in: sink) { VorbisComments.inOgg($0, sink.size) }
         try OggPages.restateChecksums(at: places, in: sink)
     }
 }

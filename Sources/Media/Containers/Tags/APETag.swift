@@ -1,13 +1,23 @@
 import Conversion
 
-/// Writes an APEv2 tag: items with any number of texts, and the cover as one with bytes.
+/// Writes an APEv2 tag: items with any number of texts, and pictures as items with bytes.
 enum APETag {
     /// The tag; empty if there is nothing to write.
-    static func bytes(_ tags: [Tag], cover: Picture?) -> [UInt8] {
+    static func bytes(_ tags: [Tag], pictures: [Picture]) -> [UInt8] {
         var items: [[UInt8]] = NativeTags(tags, in: .ape).texts.map { text in
             item(text.name, kind: 0, Array(text.values.joined(separator: "\0").utf8))
         }
-        if let cover { items.append(picture(cover)) }
+        var names: Set<String> = []
+        for picture in pictures {
+            let usual = PictureKind.apeItem(picture.kind)
+            // Each name occurs once.
+            var (name, number) = (usual, 1)
+            while !names.insert(name).inserted {
+                number += 1
+                name = "\(usual) \(number)"
+            }
+            items.append(item(picture, name))
+        }
         guard !items.isEmpty else { return [] }
         let content: [UInt8] = items.flatMap { $0 }
         // The size counts the footer, and not the header.
@@ -15,7 +25,9 @@ enum APETag {
         // The last flag of the header tells it from the footer.
         let header: [UInt8] = mark + ends + [0, 0, 0, 0xA0]
         let footer: [UInt8] = mark + ends + [0, 0, 0, 0x80]
-        return header + reserved + content + footer + reserved
+        let front = header + reserved
+        let end = footer + reserved
+        return front + content + end
     }
 
     private static let mark = Array("APETAGEX".utf8)
@@ -29,9 +41,9 @@ enum APETag {
     }
 
     /// The name of a file stands in front of the picture and tells its format.
-    private static func picture(_ cover: Picture) -> [UInt8] {
-        let file = Array((cover.isPNG ? "cover.png" : "cover.jpg").utf8)
-        return item("Cover Art (Front)", kind: binary, file + [0] + cover.bytes)
+    private static func item(_ picture: Picture, _ name: String) -> [UInt8] {
+        let file = Array((picture.isPNG ? "cover.png" : "cover.jpg").utf8)
+        return item(name, kind: binary, file + [0] + picture.bytes)
     }
 
     private static func little(_ value: Int) -> [UInt8] { bigEndianBytes(Int64(value), count: 4).reversed() }

@@ -27,7 +27,7 @@ enum CommentValues {
         in sink: ByteSink,
         _ find: (ByteSource) -> SplicedBytes?
     ) throws -> [Int64] {
-        let named = NativeTags(tags.filter { !$0.isTechnical }, in: .vorbis).tags
+        let named = NativeTags(tags, in: .vorbis).tags
         let several = unique(named).filter { $0.values.count > 1 }
         guard !several.isEmpty else { return [] }
         let written = try ByteSource(descriptor: sink.descriptor, stop: StopSignal())

@@ -1,6 +1,6 @@
 import Conversion
 
-/// Writes an ID3v2 tag: frames of texts, the cover, and chapters.
+/// Writes an ID3v2 tag: frames of texts, pictures, and chapters.
 struct ID3Tag {
     private let version: UInt8
     private var frames: [UInt8] = []
@@ -8,14 +8,14 @@ struct ID3Tag {
     private var people: [String: [String]] = [:]
 
     /// `version` is 3, which car radios and Windows read, or 4.
-    init(_ tags: [Tag], cover: Picture?, chapters: [Chapter] = [], version: UInt8) {
+    init(_ tags: [Tag], pictures: [Picture] = [], chapters: [Chapter] = [], version: UInt8) {
         self.version = version
         let texts = NativeTags(tags, in: version == 4 ? .id3 : .id3v23).texts
         let language = Self.language(texts)
         let lyricsLanguage = Self.languageOfLyrics(tags)
         for text in texts { add(text, text.name == "USLT" ? lyricsLanguage ?? language : language) }
         for list in people.keys.sorted() { addTexts(list, people[list] ?? []) }
-        if let cover { addPicture(cover) }
+        for picture in pictures { addPicture(picture) }
         addChapters(chapters)
     }
 
@@ -72,10 +72,15 @@ struct ID3Tag {
 
     /// Adds a frame of texts, which NULs divide. Comments and lyrics state their language.
     private mutating func addTexts(_ frame: String, _ texts: [String], _ language: [UInt8] = []) {
+        addFrame(frame, encoded(texts, language))
+    }
+
+    /// The texts behind the number of their encoding.
+    private func encoded(_ texts: [String], _ language: [UInt8] = []) -> [UInt8] {
         let isPlain = texts.allSatisfy { text in text.utf8.allSatisfy { $0 < 0x80 } }
         if version == 4 || isPlain {
             let encoding: UInt8 = version == 4 ? 3 : 0
-            return addFrame(frame, [encoding] + language + Array(texts.joined(separator: "\0").utf8))
+            return [encoding] + language + Array(texts.joined(separator: "\0").utf8)
         }
         // ID3v2.3 has no UTF-8.
         var content: [UInt8] = [1] + language
@@ -87,7 +92,7 @@ struct ID3Tag {
                 content.append(UInt8(truncatingIfNeeded: unit >> 8))
             }
         }
-        addFrame(frame, content)
+        return content
     }
 
     private mutating func addFrame(_ frame: String, _ content: [UInt8]) {
@@ -132,10 +137,13 @@ struct ID3Tag {
         if isExact, parts.count == 5 { addTexts("TIME", [parts[3] + parts[4]]) }
     }
 
-    private mutating func addPicture(_ cover: Picture) {
-        // 3 is the front cover. Its description is empty.
-        let head: [UInt8] = [0] + Array(cover.mimeType.utf8) + [0, 3, 0]
-        addFrame("APIC", head + cover.bytes)
+    /// The description has the encoding of a text, and a zero behind it.
+    private mutating func addPicture(_ picture: Picture) {
+        var text = encoded([picture.text])
+        let isWide = text[0] == 1
+        text += isWide ? [0, 0] : [0]
+        let head: [UInt8] = [text[0]] + Array(picture.mimeType.utf8) + [0, picture.kind]
+        addFrame("APIC", head + Array(text.dropFirst()) + picture.bytes)
     }
 
     /// A table of the chapters, and a frame for each, with its title in a frame inside.

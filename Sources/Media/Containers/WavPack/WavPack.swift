@@ -49,7 +49,7 @@ extension WavPack {
     func prepared(_ tags: [Tag]) -> [Tag] { [] }
 
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
-        let tag = APETag.bytes(facts.tags.filter { !$0.isTechnical }, cover: facts.cover)
+        let tag = APETag.bytes(facts.tags.filter { !$0.isTechnical }, pictures: facts.pictures)
         if !tag.isEmpty { try sink.patch(tag, at: sink.size) }
     }
 }

@@ -1,0 +1,47 @@
+/// What pictures show, by the numbers of ID3, FLAC and Ogg. Other formats have names.
+enum PictureKind {
+    static let frontCover: UInt8 = 3
+
+    /// The kind that libav tells beside a picture. Without a word it is a cover.
+    static func of(_ tags: [(String, String)]) -> UInt8 {
+        for (key, value) in tags {
+            // APE has the kind in the name of the item, of which libav tells the name of a file.
+            if let kind = apeItems.firstIndex(where: { $0.lowercased() == key.lowercased() }) { return UInt8(kind) }
+            guard key.lowercased() == "comment" else { continue }
+            if let kind = names.firstIndex(of: value) { return UInt8(kind) }
+        }
+        return frontCover
+    }
+
+    /// libav's name of a kind.
+    static func name(_ kind: UInt8) -> String { names[names.indices.contains(Int(kind)) ? Int(kind) : 0] }
+
+    /// The name of the APE item with a picture of this kind.
+    static func apeItem(_ kind: UInt8) -> String { apeItems[apeItems.indices.contains(Int(kind)) ? Int(kind) : 0] }
+
+    private static let names: [String] = [
+        "Other", "32x32 pixels 'file icon'", "Other file icon", "Cover (front)", "Cover (back)", "Leaflet page",
+        "Media (e.g. label side of CD)", "Lead artist/lead performer/soloist", "Artist/performer", "Conductor",
+        "Band/Orchestra", "Composer", "Lyricist/text writer", "Recording Location", "During recording",
+        "During performance", "Movie/video screen capture", "A bright coloured fish", "Illustration",
+        "Band/artist logotype", "Publisher/Studio logotype",
+    ]
+
+    private static let apeItems: [String] = [
+        "Other", "Icon", "Other Icon", "Front", "Back", "Leaflet", "Media", "Lead Artist", "Artist", "Conductor",
+        "Band", "Composer", "Lyricist", "Recording Location", "During Recording", "During Performance",
+        "Video Capture", "Fish", "Illustration", "Band Logotype", "Publisher Logotype",
+    ]
+    .map { "Cover Art (\($0))" }
+}
+
+extension Picture {
+    /// The picture of a stream that shows one; `nil` for others, and for anything but PNG and JPEG.
+    init?(_ stream: InputStream) {
+        guard let bytes = stream.attachedPicture, var picture = Picture(bytes) else { return nil }
+        let tags = stream.tags
+        picture.kind = PictureKind.of(tags)
+        picture.text = tags.first { $0.0.lowercased() == "title" }?.1 ?? ""
+        self = picture
+    }
+}
