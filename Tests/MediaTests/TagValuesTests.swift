@@ -121,6 +121,39 @@ import Testing
         #expect(own[.common("comment")] == ["x", "y"])
     }
 
+    /// The title stands elsewhere, where it has one value.
+    @Test(arguments: ["a.mka", "a.webm"]) func valuesStayApartInMatroska(name: String) throws {
+        let long = String(repeating: "y", count: 300)
+        // Two tags with equal values, and names of one length.
+        let equal = ["WRITER=a", "WRITER=b", "ENGINE=a", "ENGINE=b"]
+        let artists = ["ARTIST=One", "ARTIST=Zwei ž", "ARTIST=" + long]
+        let path = try source(artists + equal + ["My Field=a", "My Field=b", "MOOD=calm"])
+        let out = folder.path(name)
+        let format = AudioFormat(container: name == "a.mka" ? .mka : .webm)
+        let outcome = try Converted.file(path, to: out, as: format, verifies: true)
+        #expect(outcome.remarks.allSatisfy { $0.kind != .tagValues })
+        let input = try OpenFile.reading(out)
+        let own = try Reader(descriptor: input.descriptor, options: .init(nameHint: out)).demuxer.ownTags
+        #expect(own[.common("artist")] == ["One", "Zwei ž", long])
+        #expect(own[.custom("MY_FIELD")] == ["a", "b"])
+        #expect(own[.custom("ENGINE")] == ["a", "b"] && own[.common("writer")] == ["a", "b"])
+        #expect(own[.common("mood")] == ["calm"])
+        let artist = try #require(try FFmpeg.probe(out).tags["ARTIST"])
+        #expect(["One", "Zwei ž", long].contains(artist))
+    }
+
+    @Test func titlesOfMatroskaBecomeOneText() throws {
+        let path = try source(["TITLE=One", "TITLE=Two"])
+        let out = folder.path("a.mka")
+        let outcome = try Converted.file(path, to: out, as: AudioFormat(container: .mka))
+        #expect(outcome.remarks.contains { $0.kind == .tagValues && $0.count == 1 })
+        #expect(try FFmpeg.probe(out).tags["title"] == "One;Two")
+    }
+
+    @Test func checksumIsThatOfZip() {
+        #expect(MatroskaValues.checksum(Array("123456789".utf8)) == 0xCBF4_3926)
+    }
+
     @Test func copiedPacketsHaveThemToo() throws {
         let out = try convert(try source(["ARTIST=One", "ARTIST=Two"]), to: "copy.flac", codec: .copy)
         let artists = try comments(out).filter { $0.hasPrefix("ARTIST=") }

@@ -2,6 +2,7 @@
 
 import struct
 import subprocess
+import zlib
 
 import mutagen
 import pytest
@@ -109,9 +110,38 @@ def test_ape_has_all_values(tagged):
     assert tags["Cover Art (Front)"].value == tags["Cover Art (Back)"].value == b"cover.png\0" + PNG
 
 
+def elements(content):
+    """The elements of Matroska in some bytes."""
+    place = 0
+    while place < len(content):
+        width = 9 - content[place].bit_length()
+        number, place = content[place:place + width], place + width
+        width = 9 - content[place].bit_length()
+        size = int.from_bytes(content[place:place + width]) & (1 << 7 * width) - 1
+        place += width
+        yield number.hex(), content[place:place + size]
+        place += size
+
+
+def test_matroska_has_all_values(tagged):
+    [_, (_, segment)] = elements(convert(tagged, "a.mka").read_bytes())
+    [tags] = [content for number, content in elements(segment) if number == "1254c367"]
+    # A checksum stands in front of all others.
+    assert tags[:2] == b"\xbf\x84" and int.from_bytes(tags[2:6], "little") == zlib.crc32(tags[6:])
+    found = {}
+    for number, tag in elements(tags):
+        for part in [dict(elements(part)) for kind, part in elements(tag) if kind == "67c8"] if number == "7373" else []:
+            found.setdefault(part["45a3"].decode(), []).append(part["4487"].decode())
+    names = {
+        "ALBUMARTIST": "ALBUM_ARTIST", "TRACKNUMBER": "PART_NUMBER", "TRACKTOTAL": "TOTAL_PARTS", "DISCNUMBER": "DISC",
+    }
+    wanted = {names.get(name, name): values for name, values in COMMENTS.items() if name not in ["TITLE", "DISCTOTAL"]}
+    assert {name: found.get(name) for name in wanted} == {**wanted, "DISC": ["1/2"]}
+
+
 def test_tags_survive_a_way_through_all_formats(tagged):
     last = "tagged.flac"
-    for name in ["1.mp3", "2.wv", "3.aiff", "4.m4a", "5.wav", "6.opus", "7.flac"]:
+    for name in ["1.mp3", "2.wv", "3.aiff", "4.m4a", "5.wav", "6.opus", "7.mka", "8.flac"]:
         convert(tagged, name, last)
         last = name
     found = comments(FLAC(tagged / last).tags)

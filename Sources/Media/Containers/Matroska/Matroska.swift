@@ -81,11 +81,20 @@ extension Matroska {
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         try MatroskaPatch.apply(to: sink, format, facts)
         if let packet = facts.trimmedPacket { try MatroskaPatch.turnTrim(ofGroup: packet, in: sink) }
+        let tags = NativeTags(facts.tags.filter { !$0.isTechnical }, in: .matroska).tags
+        try MatroskaValues.divide(tags, in: sink)
     }
 
     // MARK: Tags for outputs
 
     var tagFormat: TagFormat? { .matroska }
+
+    func keepsValues(of name: String) -> Bool {
+        let row = TagTable.row(key: name).flatMap { TagTable.native(for: .common($0.name), in: .matroska) }
+        return MatroskaValues.areApart(row ?? name)
+    }
+
+    func prepared(_ tags: [Tag]) -> [Tag] { MatroskaValues.joined(NativeTags(tags, in: .matroska).tags) }
 
     var givesChaptersToLibAV: Bool { !isWebM }
 }

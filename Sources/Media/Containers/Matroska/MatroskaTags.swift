@@ -2,7 +2,7 @@ import Conversion
 
 /// The tags of a Matroska file. A name may occur more than once under one target.
 enum MatroskaTags {
-    private static let tags: UInt64 = 0x1254_C367
+    static let tags: UInt64 = 0x1254_C367
     private static let seekHead: UInt64 = 0x114D_9B74
     private static let cluster: UInt64 = 0x1F43_B675
 
