@@ -129,12 +129,29 @@ public final class CompositionReader {
     /// The first source, whose tags the output has.
     var main: (reader: Reader, track: Track) { (sources.sources[0].reader, sources.sources[0].track) }
 
-    /// What an output lacks of the sources' chapters, tags and pictures. It has tags and pictures of the first source, and
-    /// no chapters.
-    func remarksOfSources(as format: ResolvedFormat, settingTags: Set<String>, inStream: Bool) -> [Remark] {
-        let lost = SourceLoss.lostChapters(main.reader.description.chapters.count)
-        return SourceLoss.remarks(main.reader, as: format, chapters: [], settingTags: settingTags, inStream: inStream)
-            + (lost.map { [$0] } ?? [])
+    /// The chapters of the sources, where they are heard.
+    var chapters: TimelineChapters {
+        let known = sources.sources.map { source in
+            TimelineChapters.Source(source.reader.description.chapters, rate: source.track.sampleRateHz)
+        }
+        return TimelineChapters(plan, sources: known, rate: clock.sampleRateHz)
+    }
+
+    /// What an output lacks of the sources' chapters, tags and pictures. It has tags and pictures of the first source.
+    func remarksOfSources(
+        _ chapters: TimelineChapters,
+        as format: ResolvedFormat,
+        settingTags: Set<String>,
+        inStream: Bool
+    ) -> [Remark] {
+        SourceLoss.remarks(
+            main.reader,
+            as: format,
+            chapters: chapters.chapters,
+            lostChapters: chapters.lost,
+            settingTags: settingTags,
+            inStream: inStream
+        )
     }
 
     /// The remark that one-bit sound of a source became PCM with all of its noise.

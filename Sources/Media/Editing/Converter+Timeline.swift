@@ -148,8 +148,9 @@ extension Converter {
         let formats = try resolved(for: composition.shape, stream: nil)
         let finest = formats.finest
         let settingTags = Set(request.tags.keys.map { $0.lowercased() })
+        let chapters = composition.chapters
         let lostByUs = formats.map { format in
-            composition.remarksOfSources(as: format, settingTags: settingTags, inStream: request.streams)
+            composition.remarksOfSources(chapters, as: format, settingTags: settingTags, inStream: request.streams)
         }
         if request.refusesLoss, !request.drawsOnly { for lost in lostByUs { try lost.refuseLoss(at: .open) } }
         let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))
@@ -160,7 +161,13 @@ extension Converter {
             let stated = statement(of: measurements, in: format).tags
             // The depth of mixed samples is that of floats, and says nothing about the sources.
             let isLossless = composition.shape.isLossless && output is SequenceOutput
-            return writerOptions(main, stating: stated, ofOutput: index, sourceIsLossless: isLossless)
+            return writerOptions(
+                main,
+                stating: stated,
+                ofOutput: index,
+                sourceIsLossless: isLossless,
+                chapters: chapters.chapters
+            )
         }
         let (inputs, budget) = (
             try outputs.map { try $0.writer.samples() },

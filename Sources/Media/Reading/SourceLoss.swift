@@ -2,18 +2,19 @@ import Conversion
 
 /// Parts of a source that an output lacks: chapters, additional values of a tag, additional pictures.
 enum SourceLoss {
-    /// `chapters` are those that the output can have. `settingTags`, in lower case, are the tags that the caller sets. Their
-    /// old values do not count as lost.
+    /// `chapters` are those that the output can have, apart from so many that are lost. `settingTags`, in lower case, are
+    /// the tags that the caller sets. Their old values do not count as lost.
     static func remarks(
         _ reader: Reader,
         as format: ResolvedFormat,
         chapters: [Chapter],
+        lostChapters: Int = 0,
         settingTags: Set<String>,
         inStream: Bool
     ) -> [Remark] {
         [
             reader.demuxer.hidesTags ? TagCap.remark : reader.tagsAreCut ? TagCollector.remark : nil,
-            lostChapters(chapters.count - (inStream ? 0 : format.container.mostChapters)),
+            remark(ofChapters: lostChapters + max(0, chapters.count - (inStream ? 0 : format.container.mostChapters))),
             values(reader.repeatedTags, as: format.rules, without: settingTags, inStream: inStream),
             pictures(reader.demuxer, reader.description.pictures.count, in: format.container, inStream: inStream),
         ]
@@ -21,7 +22,7 @@ enum SourceLoss {
     }
 
     /// The remark on so many chapters without a place.
-    static func lostChapters(_ count: Int) -> Remark? {
+    private static func remark(ofChapters count: Int) -> Remark? {
         guard count > 0 else { return nil }
         let chapters = "\(Plural.count(count, "chapter")) \(Plural.past(count))"
         return Remark(.chapters, "\(chapters) not carried over", count: Int64(count))

@@ -9,15 +9,27 @@ enum ChapterPlan {
     static func chapters(_ source: [Chapter], in ranges: [MediaTimeRange], rate: Int) -> [Chapter] {
         let sorted = source.sorted { $0.start < $1.start }
         guard !ranges.isEmpty, let first = sorted.first else { return sorted }
+        let parts = ranges.map { range -> Range<Int64> in
+            let start = range.start.frames(atRate: rate)?.frames ?? 0
+            return start..<max(start, range.end.frames(atRate: rate)?.frames ?? .max)
+        }
+        let heard = heard(sorted, in: parts, rate: rate)
+        let hasFront = ranges.contains { $0.start < first.start }
+        return heard.count + (hasFront ? 1 : 0) > 1 ? heard.chapters : []
+    }
+
+    /// Where the chapters of a source are in parts of it that follow one another, and how many of `sorted` they are.
+    static func heard(_ sorted: [Chapter], in parts: [Range<Int64>], rate: Int) -> (chapters: [Chapter], count: Int) {
         var (found, heard) = ([Chapter](), Set<Int>())
         var last: Int?
         var before = MediaTime.zero
-        for range in ranges {
-            guard let start = atFrame(range.start, rate) else { return [] }
-            let end = atFrame(range.end, rate) ?? .positiveInfinity
+        for part in parts {
+            let start = MediaTime(frames: part.lowerBound, rate: rate)
+            let isOpen = part.upperBound == .max
+            let end: MediaTime = isOpen ? .positiveInfinity : MediaTime(frames: part.upperBound, rate: rate)
             for (index, chapter) in sorted.enumerated() {
                 // A chapter lasts until the next one begins. What lies behind its own end belongs to it as well.
-                let next = index + 1 < sorted.count ? sorted[index + 1].start : .positiveInfinity
+                let next: MediaTime = index + 1 < sorted.count ? sorted[index + 1].start : .positiveInfinity
                 let from = max(chapter.start, start)
                 guard chapter.start < next, from < min(next, end) else { continue }
                 heard.insert(index)
@@ -34,13 +46,7 @@ enum ChapterPlan {
             guard end.isNumeric else { break }
             before += end - start
         }
-        let hasFront = ranges.contains { $0.start < first.start }
-        return heard.count + (hasFront ? 1 : 0) > 1 ? found : []
-    }
-
-    /// The frame nearest to a time, as a time; `nil` for infinity.
-    private static func atFrame(_ time: MediaTime, _ rate: Int) -> MediaTime? {
-        time.frames(atRate: rate).map { MediaTime(frames: $0.frames, rate: rate) }
+        return (found, heard.count)
     }
 }
 
