@@ -43,7 +43,7 @@ import Testing
 
     /// The ticks of a second in which each container counts; 0 for frames.
     @Test(arguments: [
-        ("a.wav", 0), ("a.aiff", 0), ("a.aifc", 0), ("a.mka", 1_000_000_000), ("a.m4a", 10_000_000), ("a.mp3", 1_000),
+        ("a.wav", 0), ("a.aiff", 0), ("a.aifc", 0), ("a.mka", 1_000_000_000), ("a.m4a", 0), ("a.mp3", 1_000),
         ("a.flac", 1_000), ("a.ogg", 1_000), ("a.opus", 1_000),
     ])
     func chaptersArrive(name: String, ticks: Int) throws {
@@ -89,6 +89,31 @@ import Testing
         try Converted.file(source(Self.marks), to: path, as: AudioFormat(container: .wav), ranges: [range])
         #expect(try own(path).map { $0.startTicks(44_100) } == [0, 2_345, 20_001])
         #expect(try own(path).map(\.title) == ["One", "Žwei", "Three"])
+    }
+
+    /// Apple's players look for the track, others for the list, which has 255 at most.
+    @Test func chaptersOfMP4AreInATrackAndInAList() throws {
+        let (path, late) = (folder.path("many.m4b"), folder.path("late.m4b"))
+        let marks: [(frame: Int64, title: String?)] = (0..<300).map { (Int64($0 * 101), "\($0)") }
+        let outcome = try Converted.file(source(marks), to: path, as: AudioFormat(container: .m4a), verifies: true)
+        #expect(outcome.remarks.allSatisfy { $0.kind != .chapters })
+        #expect(try own(path).map { $0.startTicks(44_100) } == marks.map(\.frame))
+        #expect(try own(path).map(\.title) == marks.map(\.title))
+        let input = try OpenFile.reading(path)
+        let bytes = try ByteSource(descriptor: input.descriptor, stop: StopSignal())
+        let movie = try #require(bytes.box("moov", in: bytes.boxRange))
+        let list = try #require(bytes.box("udta", in: movie).flatMap { bytes.box("chpl", in: $0) })
+        #expect(bytes.bytes(at: list.lowerBound + 8, count: 1) == [255])
+        let sound = try #require(bytes.box("trak", in: movie))
+        #expect(bytes.box("tref", in: sound) != nil)
+        // Nothing is a chapter before the first one.
+        let middle: [(frame: Int64, title: String?)] = [(777, "One"), (12_345, "Two")]
+        try Converted.file(source(middle), to: late, as: AudioFormat(container: .m4a), verifies: true)
+        #expect(try own(late).map { $0.startTicks(44_100) } == [777, 12_345])
+        #expect(try own(late).map(\.title) == ["One", "Two"])
+        #expect(try own(late).map { $0.endTicks(44_100) } == [12_345, 44_100])
+        let ends = try FFmpeg.probe(late).chapters.map { ($0.end * 44_100).rounded() }
+        #expect(ends == [12_345, 44_100])
     }
 
     /// Another rate does not move them.

@@ -48,11 +48,11 @@ extension Container {
     public var mostChapters: Int {
         switch self {
         // A byte or two count them.
-        case .m4a, .mp4, .mp3: 255
+        case .mp3: 255
         case .aiff, .aifc, .wav: 65_535
         // Their numbers have three digits.
         case .flac, .ogg: 1_000
-        case .mka: 65_535
+        case .m4a, .mp4, .mka: 65_535
         case .w64, .caf, .au, .raw, .adts, .webm, .wavpack: 0
         }
     }

@@ -110,6 +110,7 @@ extension MP4 {
 
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         try MP4Patch.apply(to: sink, format, facts)
+        try MP4ChapterTrack.append(facts.chapters, to: sink)
     }
 
     // MARK: Tags for outputs

@@ -12,7 +12,7 @@ enum MP4Items {
         var left = TagCollector.mostParts
         let _: Void? = source.eachBox(in: list) { name, item in
             // The first letter of Apple's names is not ASCII.
-            var native = name.hasPrefix("\u{FFFD}") ? "©" + name.dropFirst() : name
+            var native = name.hasPrefix("\u{FFFD}") ? "©\(name.dropFirst())" : name
             var values: [String] = []
             let _: Void? = source.eachBox(in: item) { part, content in
                 left -= 1

@@ -15,7 +15,8 @@ enum MP4Patch {
     /// The chapters as Nero writes them, in units of 100 ns; empty without chapters.
     private static func chapterBox(_ chapters: [Chapter]) -> [UInt8] {
         var (entries, count): ([UInt8], Int) = ([], 0)
-        for chapter in chapters {
+        // A byte counts them.
+        for chapter in chapters.prefix(255) {
             guard let start = chapter.startTicks(10_000_000) else { continue }
             let title = chapter.shortTitle(bytes: 255)
             entries += bigEndianBytes(start, count: 8) + [UInt8(title.count)] + title
