@@ -185,6 +185,57 @@ import Testing
         #expect(tags.texts.count == 7)
     }
 
+    @Test func genresOfID3AreReadByTheirNumbers() {
+        #expect(ID3Genres.names(["17"]) == ["Rock"])
+        #expect(ID3Genres.names(["(17)"]) == ["Rock"])
+        #expect(ID3Genres.names(["(17)(8)"]) == ["Rock", "Jazz"])
+        #expect(ID3Genres.names(["(4)Eurodisco"]) == ["Disco", "Eurodisco"])
+        #expect(ID3Genres.names(["(17)Rock"]) == ["Rock"])
+        #expect(ID3Genres.names(["17", "Jazz", "8", "RX"]) == ["Rock", "Jazz", "Remix"])
+        #expect(ID3Genres.names(["((I can figure out any genre)"]) == ["(I can figure out any genre)"])
+        for text in ["1999", "(200)", "(", "()", "(Live)", "1980s", "-1", ""] {
+            #expect(ID3Genres.names([text]) == (text.isEmpty ? [] : [text]), "\(text)")
+        }
+    }
+
+    /// A frame of a megabyte holds 250,000 of them. Each was compared with all others.
+    @Test func genresBeyondTheLimitAreNotLookedAt() {
+        let many = (0..<50_000).map { "genre \($0)" }
+        #expect(ID3Genres.names(many) == Array(many.prefix(TagCollector.mostValues + 1)))
+        #expect(ID3Genres.names(many.map { _ in "Rock" }) == ["Rock"])
+    }
+
+    @Test func genresByNumberAreAllCarriedOver() throws {
+        let path = try mp3(4, [("TCON", [3] + Array("17\08\0Own".utf8))])
+        let out = folder.path("genres.flac")
+        try Converted.file(path, to: out, as: AudioFormat(container: .flac))
+        let run = try Run.program("metaflac", ["--show-tag=genre", out]).checked()
+        let values = run.outputText.split(separator: "\n").map { String($0.drop { $0 != "=" }.dropFirst()) }
+        #expect(values == ["Rock", "Jazz", "Own"])
+    }
+
+    /// Sizes in such tags of ID3v2.3 count the bytes before zeros were put in.
+    @Test func unsynchronisedTagsOfID3v23AreRead() throws {
+        let path = folder.path("a.mp3")
+        try Run.program("lame", ["--quiet", wav(), path]).checked()
+        let text: [UInt8] = [1, 0xFF, 0xFE, 0xFF, 0, 0x42, 0]
+        var plain = Array("TPE1".utf8) + [0, 0, 0, UInt8(text.count), 0, 0] + text
+        plain += Array("TALB".utf8) + [0, 0, 0, 3, 0, 0, 0] + Array("Zz".utf8)
+        // A zero goes behind each FF that a zero or a byte from E0 on follows.
+        var stored: [UInt8] = []
+        for (index, byte) in plain.enumerated() {
+            stored.append(byte)
+            let next = index + 1 < plain.count ? plain[index + 1] : 0
+            if byte == 0xFF, next == 0 || next >= 0xE0 { stored.append(0) }
+        }
+        #expect(stored.count == plain.count + 2)
+        let head = Array("ID3".utf8) + [3, 0, 0x80, 0, 0, 0, UInt8(stored.count)]
+        try Bytes.write(head + stored + Bytes.read(path), to: path)
+        let tags = try tags(path)
+        #expect(tags[.common("artist")] == ["\u{FF}B"])
+        #expect(tags[.common("album")] == ["Zz"])
+    }
+
     @Test func listsOfPeopleAreReadByTheirRoles() throws {
         let people = Array("producer\0Ada\0mix\0Bob\0producer\0Cy\0tea\0Dan".utf8)
         let path = try mp3(4, [("TIPL", [3] + people), ("TMCL", [3] + Array("guitar\0Eve\0\0Fay".utf8))])

@@ -9,16 +9,44 @@ enum ID3Frames {
         else { return }
         let version = head[3]
         let isUnsynchronised = head[5] & 0x80 != 0
-        // Before version 4, sizes of frames do not count the zeros that this puts in. What libav has read stays.
-        if isUnsynchronised, version < 4 { return }
-        let end = place + 10 + syncsafe(head[6..<10])
-        var next = place + 10
-        if head[5] & 0x40 != 0, version > 2, let extended = source.bytes(at: next, count: 4), extended.count == 4 {
+        let size = syncsafe(head[6..<10])
+        // Before version 4, sizes of frames do not count the zeros that this puts in.
+        guard isUnsynchronised, version < 4 else {
+            let content = Content(end: size) { source.bytes(at: place + 10 + $0, count: $1) }
+            return collect(content, version, head[5], isUnsynchronised: isUnsynchronised, into: &collector)
+        }
+        guard size > 0, size <= longestTag, let stored = source.bytes(at: place + 10, count: Int(size)) else { return }
+        let plain = resynchronised(stored)
+        let content = Content(end: Int64(plain.count)) { start, count in
+            start < Int64(plain.count) ? Array(plain[Int(start)...].prefix(count)) : nil
+        }
+        collect(content, version, head[5], isUnsynchronised: false, into: &collector)
+    }
+
+    /// Longer tags with unsynchronisation stay as libav tells them.
+    private static let longestTag: Int64 = 16 << 20
+
+    /// The bytes of a tag behind its head. `read` gives up to so many from a place on.
+    private struct Content {
+        let end: Int64
+        let read: (_ start: Int64, _ count: Int) -> [UInt8]?
+    }
+
+    private static func collect(
+        _ content: Content,
+        _ version: UInt8,
+        _ flags: UInt8,
+        isUnsynchronised: Bool,
+        into collector: inout TagCollector
+    ) {
+        let end = content.end
+        var next: Int64 = 0
+        if flags & 0x40 != 0, version > 2, let extended = content.read(next, 4), extended.count == 4 {
             next += version == 4 ? syncsafe(extended) : 4 + bigEndian(extended)
         }
         for _ in 0..<TagCollector.mostValues {
             let headBytes: Int64 = version == 2 ? 6 : 10
-            guard next + headBytes <= end, let frame = source.bytes(at: next, count: Int(headBytes)),
+            guard next + headBytes <= end, let frame = content.read(next, Int(headBytes)),
                 frame.count == Int(headBytes), frame[0] != 0
             else { return }
             let size: Int64
@@ -30,7 +58,7 @@ enum ID3Frames {
             guard size <= end - next - headBytes else { return }
             let name = String(decoding: frame[..<(version == 2 ? 3 : 4)], as: UTF8.self)
             if holdsText(name), size > 1, !isSealed(frame, version), collector.takes(size),
-                var text = source.bytes(at: next + headBytes, count: Int(size)), text.count == Int(size)
+                var text = content.read(next + headBytes, Int(size)), text.count == Int(size)
             {
                 if isUnsynchronised || version == 4 && frame[9] & 2 != 0 { text = resynchronised(text) }
                 text = Array(text.dropFirst(addedBytes(frame, version)))
@@ -124,6 +152,7 @@ enum ID3Frames {
             for place in stride(from: 0, to: values.count - 1, by: 2) {
                 addPerson(values[place + 1], as: values[place], format, to: &collector)
             }
+        case "TCON", "TCO": collector.add(ID3Genres.names(values), native: name, in: format)
         default: collector.add(values, native: name, in: format)
         }
     }
