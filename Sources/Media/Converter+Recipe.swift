@@ -30,6 +30,7 @@ extension Converter.Request {
         outputRanges = recipe.outputs.compactMap(\.range)
         if recipe.outputs.contains(where: { !$0.tags.isEmpty }) { outputTags = recipe.outputs.map(\.tags) }
         refusesLoss = recipe.strictLoss
+        dropsTags = recipe.dropTags
         timeline = recipe.timeline
         if timeline != nil {
             inputs = recipe.sources.map { source in

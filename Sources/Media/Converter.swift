@@ -24,6 +24,9 @@ public struct Converter: Sendable {
         /// `Writer.Options.streams`. Streams cannot be verified.
         public var streams = false
 
+        /// Whether outputs lack the tags, pictures and chapters of the source, which then are no loss.
+        public var dropsTags = false
+
         /// Whether losing anything from the source is a failure.
         public var refusesLoss = false
 
@@ -141,8 +144,9 @@ public struct Converter: Sendable {
         try refuseUnknownAlbum()
         let (reader, track, formats) = try opened(source)
         try refuseVerifiedStream()
-        let lostByUs = formats.indices.map { index in
-            SourceLoss.remarks(
+        let lostByUs = formats.indices.map { index -> [Remark] in
+            if request.dropsTags { return [] }
+            return SourceLoss.remarks(
                 reader,
                 as: formats[index],
                 chapters: chapters(reader.description, of: track, inOutput: index),
@@ -335,13 +339,13 @@ public struct Converter: Sendable {
     ) -> Writer.Options {
         Writer.Options(
             tags: mergedTags(description, stating: measured, ofOutput: index),
-            cover: description.cover,
-            furtherPictures: Array(description.pictures.dropFirst()),
+            cover: request.dropsTags ? nil : description.cover,
+            furtherPictures: request.dropsTags ? [] : Array(description.pictures.dropFirst()),
             digestsSamples: request.verifies,
             streams: request.streams,
             refusesLoss: request.refusesLoss,
             sourceIsLossless: sourceIsLossless,
-            chapters: chapters
+            chapters: request.dropsTags ? [] : chapters
         )
     }
 
@@ -363,7 +367,8 @@ public struct Converter: Sendable {
         let named = Set(tags.keys.compactMap { TagTable.row(key: $0)?.name })
         // A timeline may change the level, and mixes or joins what no tag of one source describes.
         let isStale = request.loudness != nil || request.replayGain != nil || request.timeline != nil
-        let kept = (description.tags.filter { !isStale || !$0.statesLoudness } + measured)
+        let known = request.dropsTags ? [] : description.tags
+        let kept = (known.filter { !isStale || !$0.statesLoudness } + measured)
             .filter { !wished.contains($0.key.lowercased()) && !named.contains($0.name ?? "") }
         let set = tags.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
         return kept + set.map { Tag(key: $0.key, value: $0.value) }

@@ -141,6 +141,16 @@ import Testing
         #expect((error.code, error.description) == (.wrongType, sentence))
     }
 
+    /// Workers that would write the tags leave the job.
+    @Test func recipesWithoutTheTagsOfTheirSourcesAreOfVersion4() throws {
+        var recipe = try Recipe(json: text())
+        recipe.dropTags = true
+        #expect(recipe.version == 4)
+        #expect(try Recipe(json: recipe.json()) == recipe)
+        let older = try recipe.json().replacing(#""version":4"#, with: #""version":3"#)
+        #expect(try refusal(older).path == "recipe.dropTags")
+    }
+
     /// Workers that do not know the mode leave the job.
     @Test func recipesThatTrustPacketsAreOfVersion4() throws {
         var recipe = try Recipe(json: text())

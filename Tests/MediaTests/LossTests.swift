@@ -240,6 +240,23 @@ import Testing
         #expect(told.contains { $0.detail == "1 picture was not carried over: CAF holds none" }, "\(told)")
     }
 
+    // MARK: No tags
+
+    /// What was not wanted is not lost.
+    @Test(arguments: [Container.wav, .w64, .m4a]) func tagsThatAreNotWantedAreNotThere(container: Container) throws {
+        let folder = try TemporaryFolder.create()
+        let path = folder.path("out")
+        let (source, output) = (try OpenFile.reading(Covered.flac()), try OpenFile.creating(path))
+        var request = Converter.Request(format: AudioFormat(container: container), tags: ["title": "Mine"])
+        (request.dropsTags, request.refusesLoss) = (true, container != .w64)
+        let outcome = try Converter(request).run(from: source.descriptor, to: output.descriptor)
+        #expect(outcome.remarks.map(\.detail) == (container == .w64 ? ["W64 cannot store: title"] : []))
+        let description = try Decoded.file(path).description
+        let names = Set(description.tags.filter { !$0.isTechnical }.map { $0.key.lowercased() })
+        #expect(names == (container == .w64 ? [] : ["title"]))
+        #expect(description.pictures.isEmpty)
+    }
+
     // MARK: Strictness
 
     @Test func strictnessRefusesEveryLossAndWritesNothing() throws {

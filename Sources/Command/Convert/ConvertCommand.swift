@@ -24,6 +24,11 @@ enum ConvertCommand {
         "fail if the output would lose anything of the source",
         in: .destination
     )
+    static let noTags = Switch(
+        "no-tags",
+        "leave out the source's tags, pictures and chapters; --tag still sets some",
+        in: .destination
+    )
     static let tag = Option<TagWish>(
         "tag",
         .tag,
@@ -38,7 +43,7 @@ enum ConvertCommand {
     )
     static let json = Switch("json", "print the result as one JSON line", in: .output)
 
-    static let destinationForms = [onConflict.form, verify.form, strictLoss.form, tag.form]
+    static let destinationForms = [onConflict.form, verify.form, strictLoss.form, noTags.form, tag.form]
 
     static let value: Subcommand = Subcommand(
         name: "convert",
@@ -197,6 +202,7 @@ enum ConvertCommand {
     ) throws(UsageError) {
         recipe.verify = recipe.verify || invocation[verify]
         recipe.strictLoss = recipe.strictLoss || invocation[strictLoss]
+        recipe.dropTags = recipe.dropTags || invocation[noTags]
         for wish in invocation.all(tag) {
             guard !wish.hasFields || source != nil else {
                 throw UsageError(

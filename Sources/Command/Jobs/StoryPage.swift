@@ -81,6 +81,7 @@ struct StoryPage {
         }
         if recipe.verify { wishes.append("verified") }
         if recipe.strictLoss { wishes.append("strict loss") }
+        if recipe.dropTags { wishes.append("no tags of the source") }
         if let policy = recipe.outputs.first?.onConflict, policy != .fail {
             wishes.append("on conflict \(policy.rawValue)")
         }

@@ -59,7 +59,8 @@ enum PresetsCommand {
         forms += FormatOptions.forms.filter { $0.name != preset }
         forms += LoudnessOptions.forms
         forms += [SourceOptions.onDamage.form, SourceOptions.concealLimit.form]
-        forms += [ConvertCommand.verify.form, ConvertCommand.strictLoss.form, ConvertCommand.tag.form]
+        forms += [ConvertCommand.verify.form, ConvertCommand.strictLoss.form]
+        forms += [ConvertCommand.noTags.form, ConvertCommand.tag.form]
         return forms
     }()
 

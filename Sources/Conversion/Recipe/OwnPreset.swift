@@ -109,6 +109,7 @@ extension OwnPreset {
         target.limits = recipe.limits
         target.verify = target.verify || recipe.verify
         target.strictLoss = target.strictLoss || recipe.strictLoss
+        target.dropTags = target.dropTags || recipe.dropTags
         target.tags.merge(recipe.tags) { own, _ in own }
     }
 
@@ -129,6 +130,7 @@ extension OwnPreset {
         let output = recipe.outputs[0]
         if let loudness = output.loudness { parts.append("loudness \(loudness.target.text)") }
         if output.replayGain != nil { parts.append("ReplayGain") }
+        if recipe.dropTags { parts.append("no tags") }
         if !recipe.tags.isEmpty { parts.append(Figures.count(recipe.tags.count, "tag")) }
         if recipe.damage != .strict { parts.append("on damage \(recipe.damage.rawValue)") }
         if recipe.verify { parts.append("verified") }

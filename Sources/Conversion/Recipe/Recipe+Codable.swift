@@ -1,6 +1,6 @@
 extension Recipe: Codable {
     enum Field: String, CodingKey, CaseIterable {
-        case version, sources, outputs, damage, verify, strictLoss, tags, limits, timeline, scan
+        case version, sources, outputs, damage, verify, strictLoss, dropTags, tags, limits, timeline, scan
     }
 
     /// Decodes strictly: throws on a newer version, an unknown field or a wrong type.
@@ -31,6 +31,7 @@ extension Recipe: Codable {
         damage = try fields.word(.damage) ?? .strict
         verify = try fields.optional(.verify) ?? false
         strictLoss = try fields.optional(.strictLoss) ?? false
+        dropTags = try fields.optional(.dropTags) ?? false
         tags = try fields.optional(.tags) ?? [:]
         limits = try fields.optional(.limits)
         timeline = try fields.optional(.timeline)
@@ -69,6 +70,7 @@ extension Recipe: Codable {
     /// The first field that version 3 does not have, or whose value it does not know; `nil` if none is set.
     var fieldOfVersion4: [any CodingKey]? {
         if scan != nil { return [Field.scan] }
+        if dropTags { return [Field.dropTags] }
         if damage == .trustPackets { return [Field.damage] }
         guard let index = outputs.firstIndex(where: { $0.waveform != nil }) else { return nil }
         return [Field.outputs, Index(intValue: index), Output.Field.waveform]
@@ -94,6 +96,7 @@ extension Recipe: Codable {
         try container.encode(damage, forKey: .damage)
         try container.encode(verify, forKey: .verify)
         if strictLoss { try container.encode(strictLoss, forKey: .strictLoss) }
+        if dropTags { try container.encode(dropTags, forKey: .dropTags) }
         if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
         try container.encodeIfPresent(limits, forKey: .limits)
         try container.encodeIfPresent(timeline, forKey: .timeline)

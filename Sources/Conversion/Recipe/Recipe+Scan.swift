@@ -15,7 +15,7 @@ extension Recipe {
         }
         let others: [(field: String, isSet: Bool)] = [
             ("outputs", !outputs.isEmpty), ("timeline", timeline != nil), ("tags", !tags.isEmpty), ("verify", verify),
-            ("strictLoss", strictLoss),
+            ("strictLoss", strictLoss), ("dropTags", dropTags),
         ]
         if let other = others.first(where: \.isSet) {
             throw refuse("recipe.\(other.field)", "a scan writes nothing")

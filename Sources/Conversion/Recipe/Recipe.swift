@@ -36,6 +36,8 @@ public struct Recipe: Sendable, Hashable {
     public var verify: Bool
     /// Whether the job fails if an output lacks anything of its source: see `Remark.Kind.isLoss`.
     public var strictLoss: Bool
+    /// Whether outputs lack the tags, pictures and chapters of their sources, which then are no loss.
+    public var dropTags: Bool
     /// Merged over the source's tags; an empty value removes a tag.
     public var tags: [String: String]
     /// Budgets; exceeding one fails the job with its own error code. `nil` leaves them to the worker.
@@ -52,6 +54,7 @@ public struct Recipe: Sendable, Hashable {
         damage: DamageMode = .strict,
         verify: Bool = false,
         strictLoss: Bool = false,
+        dropTags: Bool = false,
         tags: [String: String] = [:],
         limits: Limits? = nil,
         timeline: Timeline? = nil
@@ -61,6 +64,7 @@ public struct Recipe: Sendable, Hashable {
         self.damage = damage
         self.verify = verify
         self.strictLoss = strictLoss
+        self.dropTags = dropTags
         self.tags = tags
         self.limits = limits
         self.timeline = timeline

@@ -149,8 +149,14 @@ extension Converter {
         let finest = formats.finest
         let settingTags = Set(request.tags.keys.map { $0.lowercased() })
         let chapters = composition.chapters
-        let lostByUs = formats.map { format in
-            composition.remarksOfSources(chapters, as: format, settingTags: settingTags, inStream: request.streams)
+        let lostByUs = formats.map { format -> [Remark] in
+            if request.dropsTags { return [] }
+            return composition.remarksOfSources(
+                chapters,
+                as: format,
+                settingTags: settingTags,
+                inStream: request.streams
+            )
         }
         if request.refusesLoss, !request.drawsOnly { for lost in lostByUs { try lost.refuseLoss(at: .open) } }
         let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))

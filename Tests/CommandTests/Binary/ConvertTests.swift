@@ -195,6 +195,10 @@ struct ConvertTests {
         #expect(tags["title"] == nil)
         #expect(tags["artist"] == "Ä = B")
         #expect(tags["album"] == "C")
+        let bare = try convert("talk.wav", "bare.flac", "--no-tags", "--tag", "album=C", "--strict-loss")
+        #expect(bare.succeeded, "\(bare.errorText)")
+        let left = try FFmpeg.probe(material.path("bare.flac")).tags.keys.filter { $0.lowercased() != "encoder" }
+        #expect(left.map { $0.lowercased() } == ["album"])
     }
 
     // MARK: - Formats
