@@ -31,6 +31,11 @@ extension Converter.Request {
         if recipe.outputs.contains(where: { !$0.tags.isEmpty }) { outputTags = recipe.outputs.map(\.tags) }
         refusesLoss = recipe.strictLoss
         dropsTags = recipe.dropTags
+        let starts = recipe.chapters.map(\.at)
+        chapters = recipe.chapters.enumerated().map { index, chapter in
+            let end = index + 1 < starts.count ? starts[index + 1] : MediaTime.positiveInfinity
+            return Chapter(start: chapter.at, end: end, title: chapter.title)
+        }
         timeline = recipe.timeline
         if timeline != nil {
             inputs = recipe.sources.map { source in

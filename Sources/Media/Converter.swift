@@ -27,6 +27,10 @@ public struct Converter: Sendable {
         /// Whether outputs lack the tags, pictures and chapters of the source, which then are no loss.
         public var dropsTags = false
 
+        /// The chapters of the output, in place of those of the source; empty for those. One without a known end ends at
+        /// infinity.
+        public var chapters: [Chapter] = []
+
         /// Whether losing anything from the source is a failure.
         public var refusesLoss = false
 
@@ -145,7 +149,10 @@ public struct Converter: Sendable {
         let (reader, track, formats) = try opened(source)
         try refuseVerifiedStream()
         let lostByUs = formats.indices.map { index -> [Remark] in
-            if request.dropsTags { return [] }
+            let container = formats[index].container
+            if request.dropsTags {
+                return SourceLoss.remarks(ofSet: request.chapters, in: container, inStream: request.streams)
+            }
             return SourceLoss.remarks(
                 reader,
                 as: formats[index],
@@ -345,13 +352,35 @@ public struct Converter: Sendable {
             streams: request.streams,
             refusesLoss: request.refusesLoss,
             sourceIsLossless: sourceIsLossless,
-            chapters: request.dropsTags ? [] : chapters
+            chapters: request.dropsTags && request.chapters.isEmpty ? [] : chapters
         )
     }
 
     /// The chapters of an output that holds all of a source, or parts of it.
     func chapters(_ description: SourceDescription, of track: Track, inOutput index: Int) -> [Chapter] {
-        ChapterPlan.chapters(description.chapters, in: ranges(ofOutput: index), rate: track.sampleRateHz)
+        if !request.chapters.isEmpty { return wishedChapters(upTo: length(of: track, inOutput: index)) }
+        return ChapterPlan.chapters(description.chapters, in: ranges(ofOutput: index), rate: track.sampleRateHz)
+    }
+
+    /// The chapters that the request sets. The last one ends with the output, if that is known to end at `end`.
+    func wishedChapters(upTo end: MediaTime?) -> [Chapter] {
+        request.chapters.map { chapter in
+            guard !chapter.end.isNumeric, let end else { return chapter }
+            return Chapter(start: chapter.start, end: max(chapter.start, end), title: chapter.title)
+        }
+    }
+
+    /// How long an output of a source is, as far as that is known before.
+    private func length(of track: Track, inOutput index: Int) -> MediaTime? {
+        let whole = track.plausibleFrames.map { MediaTime(frames: $0, rate: track.sampleRateHz) }
+        let ranges = ranges(ofOutput: index)
+        if ranges.isEmpty { return whole }
+        var length = MediaTime.zero
+        for range in ranges {
+            guard let end = range.isOpenEnded ? whole : range.end else { return nil }
+            length += end - range.start
+        }
+        return length
     }
 
     /// The tags of an output: those of the source, then `measured`, then those of the request, which win.

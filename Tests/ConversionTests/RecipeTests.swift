@@ -151,6 +151,21 @@ import Testing
         #expect(try refusal(older).path == "recipe.dropTags")
     }
 
+    @Test func chaptersOfRecipesAreOfVersion4AndInOrder() throws {
+        var recipe = try Recipe(json: text())
+        recipe.chapters = [.init(at: .zero, title: "One"), .init(at: MediaTime(value: 3, timescale: 2))]
+        #expect(recipe.version == 4)
+        #expect(try Recipe(json: recipe.json()) == recipe)
+        try recipe.validate()
+        let older = try recipe.json().replacing(#""version":4"#, with: #""version":3"#)
+        #expect(try refusal(older).path == "recipe.chapters")
+        recipe.chapters.swapAt(0, 1)
+        let error = #expect(throws: RecipeError.self) { try recipe.validate() }
+        #expect(error?.path == "recipe.chapters[1].at")
+        recipe.chapters = [.init(at: .positiveInfinity)]
+        #expect(throws: RecipeError.self) { try recipe.validate() }
+    }
+
     /// Workers that do not know the mode leave the job.
     @Test func recipesThatTrustPacketsAreOfVersion4() throws {
         var recipe = try Recipe(json: text())

@@ -132,6 +132,24 @@ import Testing
         #expect(titles == ["One", "Žwei", "Three"])
     }
 
+    /// The last one ends with the output.
+    @Test(arguments: ["a.mp3", "a.mka", "a.m4a"]) func chaptersThatAreSetReplaceThoseOfTheSource(name: String) throws {
+        let path = folder.path(name)
+        let input = try OpenFile.reading(source(Self.marks))
+        let output = try OpenFile.creating(path)
+        let container: Container = name == "a.mp3" ? .mp3 : name == "a.mka" ? .mka : .m4a
+        var recipe = Recipe(
+            from: .init(location: "in.wav"),
+            to: .init(location: name, format: AudioFormat(container: container))
+        )
+        recipe.chapters = [.init(at: .zero, title: "A"), .init(at: MediaTime(value: 1, timescale: 4), title: "B")]
+        let outcome = try Converter(.init(recipe)).run(from: input.descriptor, to: output.descriptor)
+        #expect(outcome.remarks.allSatisfy { $0.kind != .chapters })
+        let found = try FFmpeg.probe(path).chapters
+        #expect(found.map { $0.tags["title"] } == ["A", "B"])
+        #expect(found.map(\.start) == [0, 0.25] && abs((found.last?.end ?? 0) - 1) < 0.03, "\(found)")
+    }
+
     /// A byte counts the chapters of MP3.
     @Test func chaptersBeyondThePlacesAreTold() throws {
         let path = folder.path("many.mp3")
@@ -147,5 +165,20 @@ import Testing
         let outcome = try Converted.file(source(Self.marks), to: path, as: AudioFormat(container: container))
         let told = outcome.remarks.first { $0.kind == .chapters }
         #expect(told?.count == 3 && told?.brief == "3 chapters lost")
+    }
+
+    /// Tags that are not wanted are not lost, but chapters that are set may be.
+    @Test(arguments: [(Container.w64, Int64(2)), (.wav, 0)])
+    func chaptersThatAreSetWithoutTagsAreTold(container: Container, lost: Int64) throws {
+        let input = try OpenFile.reading(source(Self.marks))
+        let output = try OpenFile.creating(folder.path("bare"))
+        var request = Converter.Request(format: AudioFormat(container: container))
+        request.dropsTags = true
+        let second = MediaTime(value: 1, timescale: 2)
+        request.chapters = [
+            Chapter(start: .zero, end: second, title: "A"), Chapter(start: second, end: .positiveInfinity),
+        ]
+        let outcome = try Converter(request).run(from: input.descriptor, to: output.descriptor)
+        #expect((outcome.remarks.first { $0.kind == .chapters }?.count ?? 0) == lost)
     }
 }

@@ -246,7 +246,8 @@ import Testing
     @Test(arguments: [Container.wav, .w64, .m4a]) func tagsThatAreNotWantedAreNotThere(container: Container) throws {
         let folder = try TemporaryFolder.create()
         let path = folder.path("out")
-        let (source, output) = (try OpenFile.reading(Covered.flac()), try OpenFile.creating(path))
+        let source = try OpenFile.reading(Covered.flac())
+        let output = try OpenFile.creating(path)
         var request = Converter.Request(format: AudioFormat(container: container), tags: ["title": "Mine"])
         (request.dropsTags, request.refusesLoss) = (true, container != .w64)
         let outcome = try Converter(request).run(from: source.descriptor, to: output.descriptor)

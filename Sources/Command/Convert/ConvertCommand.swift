@@ -58,7 +58,7 @@ enum ConvertCommand {
         arguments: [input, output],
         options: FormatOptions.forms + [FormatOptions.also.form] + LoudnessOptions.forms + SourceOptions.forms
             + EditOptions.forms
-            + [RecipeTemplate.option.form] + destinationForms
+            + [RecipeTemplate.option.form] + destinationForms + [ChapterOption.option.form]
             + [WaveformOptions.waveform.form, WaveformOptions.spectrogram.form] + WaveformOptions.forms
             + [ProgressStyle.option.form, explain.form, json.form],
         examples: [
@@ -128,6 +128,8 @@ enum ConvertCommand {
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws -> ExitCode {
+        var recipe = recipe
+        try ChapterOption.add(to: &recipe, invocation)
         let outputs = [output] + recipe.outputs.dropFirst().map(\.location)
         let job = FileConversion(recipe: recipe, inputs: words, outputs: outputs)
         let display = ProgressDisplay(

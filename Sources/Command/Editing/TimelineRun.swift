@@ -13,7 +13,7 @@ struct TimelineRun {
         [FormatOptions.also.form] + LoudnessOptions.forms + [
             SourceOptions.onDamage.form, SourceOptions.concealLimit.form,
         ]
-        + ConvertCommand.destinationForms
+        + ConvertCommand.destinationForms + [ChapterOption.option.form]
         + [WaveformOptions.waveform.form, WaveformOptions.spectrogram.form] + WaveformOptions.forms
         + [ProgressStyle.option.form, ConvertCommand.json.form]
 

@@ -1,6 +1,6 @@
 extension Recipe: Codable {
     enum Field: String, CodingKey, CaseIterable {
-        case version, sources, outputs, damage, verify, strictLoss, dropTags, tags, limits, timeline, scan
+        case version, sources, outputs, damage, verify, strictLoss, dropTags, chapters, tags, limits, timeline, scan
     }
 
     /// Decodes strictly: throws on a newer version, an unknown field or a wrong type.
@@ -32,6 +32,7 @@ extension Recipe: Codable {
         verify = try fields.optional(.verify) ?? false
         strictLoss = try fields.optional(.strictLoss) ?? false
         dropTags = try fields.optional(.dropTags) ?? false
+        chapters = try fields.optional(.chapters) ?? []
         tags = try fields.optional(.tags) ?? [:]
         limits = try fields.optional(.limits)
         timeline = try fields.optional(.timeline)
@@ -71,6 +72,7 @@ extension Recipe: Codable {
     var fieldOfVersion4: [any CodingKey]? {
         if scan != nil { return [Field.scan] }
         if dropTags { return [Field.dropTags] }
+        if !chapters.isEmpty { return [Field.chapters] }
         if damage == .trustPackets { return [Field.damage] }
         guard let index = outputs.firstIndex(where: { $0.waveform != nil }) else { return nil }
         return [Field.outputs, Index(intValue: index), Output.Field.waveform]
@@ -97,6 +99,7 @@ extension Recipe: Codable {
         try container.encode(verify, forKey: .verify)
         if strictLoss { try container.encode(strictLoss, forKey: .strictLoss) }
         if dropTags { try container.encode(dropTags, forKey: .dropTags) }
+        if !chapters.isEmpty { try container.encode(chapters, forKey: .chapters) }
         if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
         try container.encodeIfPresent(limits, forKey: .limits)
         try container.encodeIfPresent(timeline, forKey: .timeline)

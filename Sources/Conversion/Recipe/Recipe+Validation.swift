@@ -24,6 +24,7 @@ extension Recipe {
         for (path, tags) in lists where tags.keys.contains("") {
             throw RecipeError(.valueNotAllowed, at: path, "a tag must have a name")
         }
+        try checkChapters()
         try limits?.validate()
         if let timeline { try check(timeline, sourceLengths) }
     }

@@ -38,6 +38,8 @@ public struct Recipe: Sendable, Hashable {
     public var strictLoss: Bool
     /// Whether outputs lack the tags, pictures and chapters of their sources, which then are no loss.
     public var dropTags: Bool
+    /// The chapters of the output, in place of those of the sources; empty for theirs.
+    public var chapters: [Chapter] = []
     /// Merged over the source's tags; an empty value removes a tag.
     public var tags: [String: String]
     /// Budgets; exceeding one fails the job with its own error code. `nil` leaves them to the worker.

@@ -148,9 +148,13 @@ extension Converter {
         let formats = try resolved(for: composition.shape, stream: nil)
         let finest = formats.finest
         let settingTags = Set(request.tags.keys.map { $0.lowercased() })
-        let chapters = composition.chapters
+        let length = MediaTime(frames: composition.frames, rate: composition.shape.sampleRateHz)
+        let chapters =
+            request.chapters.isEmpty ? composition.chapters : TimelineChapters(wishedChapters(upTo: length))
         let lostByUs = formats.map { format -> [Remark] in
-            if request.dropsTags { return [] }
+            if request.dropsTags {
+                return SourceLoss.remarks(ofSet: request.chapters, in: format.container, inStream: request.streams)
+            }
             return composition.remarksOfSources(
                 chapters,
                 as: format,
@@ -200,7 +204,7 @@ extension Converter {
             return [depth]
         }
         let (track, rate) = (composition.main.track, output.clockRateHz)
-        let length = MediaTime(frames: composition.frames, rate: rate).frames(atRate: track.sampleRateHz)?.frames
+        let sourceFrames = MediaTime(frames: composition.frames, rate: rate).frames(atRate: track.sampleRateHz)?.frames
         let findings = try findings(summaries, written, destinations, cpuAtStart) { verified, whole in
             report?(
                 Pump.Progress(
@@ -215,7 +219,7 @@ extension Converter {
             of: waveforms,
             after: outputs.count,
             from: track,
-            frames: length ?? composition.frames,
+            frames: sourceFrames ?? composition.frames,
             composition.damage
         )
         let heard: [Outcome] = outputs.indices.map { index in
@@ -226,7 +230,7 @@ extension Converter {
             return Outcome(
                 source: track,
                 format: formats[index],
-                sourceFrames: length ?? composition.frames,
+                sourceFrames: sourceFrames ?? composition.frames,
                 summary: summaries[index],
                 damage: composition.damage,
                 verified: verified(findings[index]),

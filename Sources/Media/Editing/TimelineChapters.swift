@@ -38,6 +38,9 @@ struct TimelineChapters {
         if chapters.count == 1, chapters[0].start == .zero { chapters = [] }
     }
 
+    /// Chapters that the caller sets.
+    init(_ chapters: [Chapter]) { (self.chapters, sources, rate) = (chapters, [], 1) }
+
     /// Those of a part, in the time of its plan.
     private mutating func chapters(of part: MixPlan.Part) -> [Chapter] {
         guard partsLeft > 0 else { return [] }

@@ -21,6 +21,12 @@ enum SourceLoss {
         .compactMap { $0 }
     }
 
+    /// The same for an output that has nothing of the source but `chapters`, which the caller sets.
+    static func remarks(ofSet chapters: [Chapter], in container: Container, inStream: Bool) -> [Remark] {
+        let places = inStream ? 0 : container.mostChapters
+        return [remark(ofChapters: max(0, chapters.count - places))].compactMap { $0 }
+    }
+
     /// The remark on so many chapters without a place.
     private static func remark(ofChapters count: Int) -> Remark? {
         guard count > 0 else { return nil }

@@ -186,6 +186,19 @@ struct ConvertTests {
         #expect(run.errorText.hasSuffix("hint:  audio tracks: 0, 1\n"))
     }
 
+    @Test func chaptersComeFromAFile() throws {
+        try Bytes.write(Array("0 One\n0.1 Two words\n".utf8), to: material.path("chapters.txt"))
+        let run = try convert("talk.wav", "book.m4b", "--chapters", "chapters.txt")
+        #expect(run.succeeded, "\(run.errorText)")
+        let found = try FFmpeg.probe(material.path("book.m4b")).chapters
+        #expect(found.map { $0.tags["title"] } == ["One", "Two words"] && found.map(\.start) == [0, 0.1])
+        try Bytes.write(Array("0 One\nsoon Two\n".utf8), to: material.path("wrong.txt"))
+        let refused = try convert("talk.wav", "no.m4b", "--chapters", "wrong.txt")
+        #expect(refused.status == .exited(2))
+        #expect(refused.errorText.hasPrefix("error: wrong.txt: line 2: "), "\(refused.errorText)")
+        #expect(try !material.folder.names().contains("no.m4b"))
+    }
+
     @Test func tagsAreSetAndTakenAway() throws {
         #expect(try convert("talk.wav", "kept.flac").succeeded)
         #expect(try FFmpeg.probe(material.path("kept.flac")).tags["title"] == "A talk")

@@ -135,7 +135,8 @@ import Testing
         var request = Converter.Request(format: AudioFormat(container: .m4a))
         request.timeline = Timeline(tracks: [.init(pieces: [Piece(.source("a")), Piece(.source("b"))])])
         request.inputs = [.init(name: "a", nameHint: first), .init(name: "b", nameHint: second)]
-        let (one, two) = (try OpenFile.reading(first), try OpenFile.reading(second))
+        let one = try OpenFile.reading(first)
+        let two = try OpenFile.reading(second)
         let path = folder.path("book.m4b")
         let output = try OpenFile.creating(path)
         let outcome = try Converter(request).run(from: [one.descriptor, two.descriptor], to: output.descriptor)

@@ -1,0 +1,182 @@
+/// Chapters as people and programs write them in files of text.
+///
+/// Five forms are read: `;FFMETADATA1`, WebVTT, CUE sheets, labels of Audacity, and lines of a time and a title.
+public struct ChapterList: Sendable, Hashable {
+    /// Where a chapter begins, and its title.
+    public struct Mark: Sendable, Hashable {
+        public let start: MediaTime
+        public let title: String?
+    }
+
+    /// A mistake in a line.
+    public struct Mistake: Error, Sendable, Hashable, CustomStringConvertible {
+        /// Counted from 1.
+        public let line: Int
+        public let detail: String
+
+        public var description: String { "line \(line): \(detail)" }
+    }
+
+    /// In the order of time. No two begin together.
+    public private(set) var marks: [Mark] = []
+
+    /// The containers with the most places have so many.
+    public static let most = 65_535
+    /// The longest title, in bytes.
+    public static let longestTitle = 4_096
+
+    public init(_ text: String) throws(Mistake) {
+        let plain = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
+        let lines = plain.split(omittingEmptySubsequences: false) { $0.isNewline }
+        let first = lines.first { !$0.allSatisfy(\.isWhitespace) } ?? ""
+        if first.hasPrefix(";FFMETADATA") {
+            try readMetadata(lines)
+        } else if first.hasPrefix("WEBVTT") {
+            try readCaptions(lines)
+        } else if lines.contains(where: { Self.words($0).first?.uppercased() == "TRACK" }) {
+            try readSheet(lines)
+        } else {
+            try readLines(lines)
+        }
+        if marks.isEmpty { throw Mistake(line: max(1, lines.count), detail: "the file has no chapters") }
+    }
+
+    private mutating func add(_ start: MediaTime, _ title: some StringProtocol, line: Int) throws(Mistake) {
+        guard start.isNumeric, start >= .zero else { throw Mistake(line: line, detail: "a chapter begins before zero") }
+        if let last = marks.last, start <= last.start {
+            throw Mistake(line: line, detail: "\(start) is not after \(last.start), where the chapter before begins")
+        }
+        guard marks.count < Self.most else { throw Mistake(line: line, detail: "more than \(Self.most) chapters") }
+        let trimmed = Self.trimmed(Substring(title))
+        guard trimmed.utf8.count <= Self.longestTitle else {
+            throw Mistake(line: line, detail: "a title is longer than \(Self.longestTitle) bytes")
+        }
+        marks.append(Mark(start: start, title: trimmed.isEmpty ? nil : String(trimmed)))
+    }
+
+    // MARK: Forms
+
+    /// Times and titles, or the labels of Audacity: two times and a text between tabs.
+    private mutating func readLines(_ lines: [Substring]) throws(Mistake) {
+        for (index, line) in lines.enumerated() {
+            let line = Self.trimmed(line)
+            // Audacity writes frequencies behind a backslash.
+            if line.isEmpty || line.hasPrefix("#") || line.hasPrefix("\\") { continue }
+            let fields = line.split(maxSplits: 2) { $0 == "\t" }
+            // What is no time is the title.
+            let isLabel = fields.count > 1 && (try? MediaTime(parsing: fields[1])) != nil
+            let parts = isLabel ? fields : line.split(maxSplits: 1) { $0.isWhitespace }
+            let start = try Self.time(parts[0], line: index + 1)
+            try add(start, parts.dropFirst(isLabel ? 2 : 1).first ?? "", line: index + 1)
+        }
+    }
+
+    /// `START` counts ticks of `TIMEBASE`.
+    private mutating func readMetadata(_ lines: [Substring]) throws(Mistake) {
+        var chapter: (line: Int, ticks: Int64?, scale: (Int64, Int64), title: String)?
+        for (index, line) in (lines + ["["]).enumerated() {
+            if line.hasPrefix("[") {
+                if let found = chapter {
+                    guard let ticks = found.ticks, let scale = Int32(exactly: found.scale.1), scale > 0 else {
+                        throw Mistake(line: found.line, detail: "the chapter has no START, or a TIMEBASE that is none")
+                    }
+                    let start = MediaTime(value: ticks, timescale: scale).multiplied(by: found.scale.0)
+                    try add(start, found.title, line: found.line)
+                }
+                // Without a base, times count nanoseconds.
+                chapter = Self.trimmed(line) == "[CHAPTER]" ? (index + 1, nil, (1, 1_000_000_000), "") : nil
+            } else if chapter != nil, let sign = line.firstIndex(of: "=") {
+                let value = line[line.index(after: sign)...]
+                switch line[..<sign].lowercased() {
+                case "start": chapter?.ticks = Int64(value)
+                case "timebase":
+                    let numbers = value.split(separator: "/").compactMap { Int64($0) }
+                    chapter?.scale = numbers.count == 2 ? (numbers[0], numbers[1]) : (1, 0)
+                case "title": chapter?.title = Self.unescaped(value)
+                default: break
+                }
+            }
+        }
+    }
+
+    /// A cue is a line of two times with an arrow between them, and lines of text up to an empty one.
+    private mutating func readCaptions(_ lines: [Substring]) throws(Mistake) {
+        var cue: (line: Int, start: MediaTime, words: [Substring])?
+        for (index, line) in (lines + [""]).enumerated() {
+            let line = Self.trimmed(line)
+            let words = Self.words(line)
+            if words.count > 2, words[1] == "-->" {
+                let start = try Self.time(words[0], line: index + 1)
+                // Programs leave out the empty line before the next cue.
+                if let found = cue { try add(found.start, found.words.joined(separator: " "), line: found.line) }
+                cue = (index + 1, start, [])
+            } else if line.isEmpty, let found = cue {
+                try add(found.start, found.words.joined(separator: " "), line: found.line)
+                cue = nil
+            } else {
+                cue?.words.append(line)
+            }
+        }
+    }
+
+    /// Index 1 of each track is where its chapter begins, in 75ths of a second.
+    private mutating func readSheet(_ lines: [Substring]) throws(Mistake) {
+        var (title, isTrack, files): (Substring, Bool, Int) = ("", false, 0)
+        for (index, line) in lines.enumerated() {
+            let words = Self.words(line)
+            switch words.first?.uppercased() {
+            case "FILE":
+                files += 1
+                if files > 1 { throw Mistake(line: index + 1, detail: "the sheet has a second FILE") }
+            case "TRACK": (title, isTrack) = ("", true)
+            case "TITLE" where isTrack:
+                let rest = Self.trimmed(line).dropFirst("TITLE".count)
+                title = Self.trimmed(rest)
+                let isQuoted = title.hasPrefix("\"") && title.hasSuffix("\"") && title.count > 1
+                if isQuoted { title = title.dropFirst().dropLast() }
+            case "INDEX" where words.count > 2 && Int(words[1]) == 1:
+                let parts = words[2].split(separator: ":").compactMap { Int64($0) }
+                let areNumbers = parts.count == 3 && parts.allSatisfy { (0..<1_000_000).contains($0) }
+                guard areNumbers, parts[1] < 60, parts[2] < 75 else {
+                    let detail = "\(words[2]) is not minutes, seconds and 75ths, as in 01:02:74"
+                    throw Mistake(line: index + 1, detail: detail)
+                }
+                let ticks = (parts[0] * 60 + parts[1]) * 75 + parts[2]
+                try add(MediaTime(value: ticks, timescale: 75), title, line: index + 1)
+            default: break
+            }
+        }
+    }
+
+    // MARK: Words
+
+    private static func time(_ text: Substring, line: Int) throws(Mistake) -> MediaTime {
+        do throws(MediaTime.ParsingError) {
+            return try MediaTime(parsing: text)
+        } catch {
+            throw Mistake(line: line, detail: error.description)
+        }
+    }
+
+    private static func words(_ line: Substring) -> [Substring] { line.split { $0.isWhitespace } }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        let start = text.drop { $0.isWhitespace }
+        guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return start[...last]
+    }
+
+    /// A backslash stands in front of letters that have a meaning.
+    private static func unescaped(_ text: Substring) -> String {
+        var (plain, isEscaped) = ("", false)
+        for letter in text {
+            if letter == "\\", !isEscaped {
+                isEscaped = true
+            } else {
+                plain.append(letter)
+                isEscaped = false
+            }
+        }
+        return plain
+    }
+}
