@@ -31,6 +31,7 @@ extension Converter.Request {
         if recipe.outputs.contains(where: { !$0.tags.isEmpty }) { outputTags = recipe.outputs.map(\.tags) }
         refusesLoss = recipe.strictLoss
         dropsTags = recipe.dropTags
+        marksSources = recipe.markSources
         let starts = recipe.chapters.map(\.at)
         chapters = recipe.chapters.enumerated().map { index, chapter in
             let end = index + 1 < starts.count ? starts[index + 1] : MediaTime.positiveInfinity

@@ -31,6 +31,9 @@ public struct Converter: Sendable {
         /// infinity.
         public var chapters: [Chapter] = []
 
+        /// Whether each source of the timeline that has no chapters is one.
+        public var marksSources = false
+
         /// Whether losing anything from the source is a failure.
         public var refusesLoss = false
 

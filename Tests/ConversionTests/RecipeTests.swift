@@ -166,6 +166,15 @@ import Testing
         #expect(throws: RecipeError.self) { try recipe.validate() }
     }
 
+    @Test func onlySourcesOfATimelineAreMarked() throws {
+        var recipe = try Recipe(json: text())
+        recipe.markSources = true
+        #expect(recipe.version == 4)
+        #expect(try Recipe(json: recipe.json()) == recipe)
+        let error = #expect(throws: RecipeError.self) { try recipe.validate() }
+        #expect(error?.path == "recipe.markSources")
+    }
+
     /// Workers that do not know the mode leave the job.
     @Test func recipesThatTrustPacketsAreOfVersion4() throws {
         var recipe = try Recipe(json: text())

@@ -9,6 +9,11 @@ enum JoinCommand {
         count: .oneOrMore
     )
     private static let gap = Option<MediaTime>("gap", .time, "silence between the files", in: .edit)
+    private static let markFiles = Switch(
+        "mark-files",
+        "make a chapter of each file without chapters, by its title or name",
+        in: .edit
+    )
 
     static let value: Subcommand = Subcommand(
         name: "join",
@@ -21,11 +26,12 @@ enum JoinCommand {
         arguments: [sources, TimelineRun.output],
         options: FormatOptions.forms + [
             EditOptions.crossfade.form, gap.form, EditOptions.fadeIn.form, EditOptions.fadeOut.form,
-            EditOptions.limit.form,
+            EditOptions.limit.form, markFiles.form,
         ] + TimelineRun.forms,
         examples: [
             Example(line: "sluice join one.flac two.flac three.flac all.flac", purpose: "one after another"),
             Example(line: "sluice join one.wav two.wav both.mp3 --crossfade 2s", purpose: "with a cross-fade"),
+            Example(line: "sluice join 1.mp3 2.mp3 book.m4b --mark-files", purpose: "a book, a chapter a file"),
             Example(
                 line: "sluice join one.wav two.wav both.mp3 --loudness podcast",
                 purpose: "as loud as podcasts are"
@@ -50,7 +56,8 @@ enum JoinCommand {
         pieces[pieces.count - 1].fadeOut = invocation[EditOptions.fadeOut]
         return try TimelineRun(
             sources: zip(paths, names).map { Recipe.Source(location: $0, name: $1) },
-            timeline: Timeline(tracks: [.init(pieces: pieces)], limit: try EditOptions.peakLimit(invocation))
+            timeline: Timeline(tracks: [.init(pieces: pieces)], limit: try EditOptions.peakLimit(invocation)),
+            marksSources: invocation[markFiles] && invocation[ChapterOption.option] == nil
         ).run(invocation, console)
     }
 }

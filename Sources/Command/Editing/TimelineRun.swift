@@ -5,6 +5,8 @@ import Conversion
 struct TimelineRun {
     let sources: [Recipe.Source]
     let timeline: Timeline
+    /// Whether each source without chapters is one.
+    var marksSources = false
 
     static let output = Argument(name: "OUT", summary: "the output; its extension selects the container")
 
@@ -25,6 +27,7 @@ struct TimelineRun {
             invocation
         )
         var recipe = Recipe(sources: sources, outputs: [wanted], timeline: timeline)
+        recipe.markSources = marksSources
         try FormatOptions.settlePreset(of: &recipe, invocation)
         try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
         try WaveformOptions.addWaveforms(to: &recipe, of: nil, invocation)

@@ -1,6 +1,7 @@
 extension Recipe: Codable {
     enum Field: String, CodingKey, CaseIterable {
-        case version, sources, outputs, damage, verify, strictLoss, dropTags, chapters, tags, limits, timeline, scan
+        case version, sources, outputs, damage, verify, strictLoss, dropTags, chapters, markSources, tags, limits
+        case timeline, scan
     }
 
     /// Decodes strictly: throws on a newer version, an unknown field or a wrong type.
@@ -33,6 +34,7 @@ extension Recipe: Codable {
         strictLoss = try fields.optional(.strictLoss) ?? false
         dropTags = try fields.optional(.dropTags) ?? false
         chapters = try fields.optional(.chapters) ?? []
+        markSources = try fields.optional(.markSources) ?? false
         tags = try fields.optional(.tags) ?? [:]
         limits = try fields.optional(.limits)
         timeline = try fields.optional(.timeline)
@@ -73,6 +75,7 @@ extension Recipe: Codable {
         if scan != nil { return [Field.scan] }
         if dropTags { return [Field.dropTags] }
         if !chapters.isEmpty { return [Field.chapters] }
+        if markSources { return [Field.markSources] }
         if damage == .trustPackets { return [Field.damage] }
         guard let index = outputs.firstIndex(where: { $0.waveform != nil }) else { return nil }
         return [Field.outputs, Index(intValue: index), Output.Field.waveform]
@@ -100,6 +103,7 @@ extension Recipe: Codable {
         if strictLoss { try container.encode(strictLoss, forKey: .strictLoss) }
         if dropTags { try container.encode(dropTags, forKey: .dropTags) }
         if !chapters.isEmpty { try container.encode(chapters, forKey: .chapters) }
+        if markSources { try container.encode(markSources, forKey: .markSources) }
         if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
         try container.encodeIfPresent(limits, forKey: .limits)
         try container.encodeIfPresent(timeline, forKey: .timeline)

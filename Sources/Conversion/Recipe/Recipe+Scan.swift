@@ -16,7 +16,7 @@ extension Recipe {
         let others: [(field: String, isSet: Bool)] = [
             ("outputs", !outputs.isEmpty), ("timeline", timeline != nil), ("tags", !tags.isEmpty), ("verify", verify),
             ("strictLoss", strictLoss), ("dropTags", dropTags),
-            ("chapters", !chapters.isEmpty),
+            ("chapters", !chapters.isEmpty), ("markSources", markSources),
         ]
         if let other = others.first(where: \.isSet) {
             throw refuse("recipe.\(other.field)", "a scan writes nothing")

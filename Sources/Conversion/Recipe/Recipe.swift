@@ -40,6 +40,8 @@ public struct Recipe: Sendable, Hashable {
     public var dropTags: Bool
     /// The chapters of the output, in place of those of the sources; empty for theirs.
     public var chapters: [Chapter] = []
+    /// Whether each source of the timeline that has no chapters is one, by the name of its title.
+    public var markSources = false
     /// Merged over the source's tags; an empty value removes a tag.
     public var tags: [String: String]
     /// Budgets; exceeding one fails the job with its own error code. `nil` leaves them to the worker.

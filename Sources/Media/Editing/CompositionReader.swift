@@ -129,10 +129,12 @@ public final class CompositionReader {
     /// The first source, whose tags the output has.
     var main: (reader: Reader, track: Track) { (sources.sources[0].reader, sources.sources[0].track) }
 
-    /// The chapters of the sources, where they are heard.
-    var chapters: TimelineChapters {
+    /// The chapters of the sources, where they are heard. With `marking`, a source without chapters is one.
+    func chapters(marking: Bool) -> TimelineChapters {
         let known = sources.sources.map { source in
-            TimelineChapters.Source(source.reader.description.chapters, rate: source.track.sampleRateHz)
+            var chapters = source.reader.description.chapters
+            if marking, chapters.isEmpty { chapters = [source.asChapter] }
+            return TimelineChapters.Source(chapters, rate: source.track.sampleRateHz)
         }
         return TimelineChapters(plan, sources: known, rate: clock.sampleRateHz)
     }
@@ -166,5 +168,22 @@ public final class CompositionReader {
         guard shape.sampleKind == .float || shape.bitDepth > format.bitDepth else { return nil }
         let lost = FormatConverter.Depth(bits: shape.bitDepth, isFloat: shape.sampleKind == .float)
         return SampleRemarks.reduced(lost, in: format)
+    }
+}
+
+extension SoundSources.Source {
+    /// All of the source as a chapter, by its title or the name of its file.
+    fileprivate var asChapter: Chapter {
+        let end = MediaTime(frames: frames, rate: track.sampleRateHz)
+        let title = reader.description.tags.first { $0.name == "title" }?.value
+        return Chapter(start: .zero, end: end, title: title ?? Self.stem(of: options.nameHint ?? name))
+    }
+
+    /// The name of a file without its folders, its root and its extension.
+    private static func stem(of location: String) -> String {
+        let name = location.split(separator: "/").last ?? ""
+        let file = location.contains("/") ? name : name.split(separator: ":").last ?? ""
+        guard let dot = file.lastIndex(of: "."), dot > file.startIndex else { return String(file) }
+        return String(file[..<dot])
     }
 }

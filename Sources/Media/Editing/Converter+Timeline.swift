@@ -150,7 +150,8 @@ extension Converter {
         let settingTags = Set(request.tags.keys.map { $0.lowercased() })
         let length = MediaTime(frames: composition.frames, rate: composition.shape.sampleRateHz)
         let chapters =
-            request.chapters.isEmpty ? composition.chapters : TimelineChapters(wishedChapters(upTo: length))
+            request.chapters.isEmpty
+            ? composition.chapters(marking: request.marksSources) : TimelineChapters(wishedChapters(upTo: length))
         let lostByUs = formats.map { format -> [Remark] in
             if request.dropsTags {
                 return SourceLoss.remarks(ofSet: request.chapters, in: format.container, inStream: request.streams)

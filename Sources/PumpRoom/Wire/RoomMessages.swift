@@ -68,21 +68,31 @@ struct WireCoder {
 
 extension Recipe {
     /// The recipe without its paths, which a room does not need: it works on descriptors. File extensions stay,
-    /// because they help to recognise formats.
+    /// because they help to recognise formats, and names of files that become titles of chapters.
     var withoutPlaces: Recipe {
         var recipe = self
         for index in recipe.sources.indices {
-            recipe.sources[index].location = Self.placeless(sources[index].location, "source")
+            recipe.sources[index].location = sourceName(sources[index].location)
         }
         for index in recipe.outputs.indices {
+            let location = outputs[index].location
             // The recipe's own rules compare locations and refuse an output that is also a
             // source; they must still find it.
-            let isSource = sources.contains { $0.location == outputs[index].location }
+            let isSource = sources.contains { $0.location == location }
             // Several outputs must keep different locations.
             let output = index == 0 ? "output" : "output \(index + 1)"
-            recipe.outputs[index].location = Self.placeless(outputs[index].location, isSource ? "source" : output)
+            recipe.outputs[index].location = isSource ? sourceName(location) : Self.placeless(location, output)
         }
         return recipe
+    }
+
+    private func sourceName(_ location: String) -> String {
+        guard markSources, let name = location.split(separator: "/").last else {
+            return Self.placeless(location, "source")
+        }
+        // A file right below a root has the root before its name, as in `in:a.wav`.
+        let root = location.contains("/") ? nil : name.firstIndex(of: ":")
+        return "/" + (root.map { name[name.index(after: $0)...] } ?? name)
     }
 
     /// `name` with the extension of `location`, if it has one.

@@ -86,6 +86,16 @@ struct EditTests {
         #expect(try samples("all.wav") == PCM.joined([talk, gap, other, gap, other]))
     }
 
+    @Test func filesOfABookBecomeChapters() throws {
+        let other = Signal.noise(seed: 3, rate: 48_000, frames: 4_800, channels: 2).pcm(.s16)
+        try WAVFile.write(other, to: material.path("02 The harbour.wav"))
+        let run = try sluice("join", "talk.wav", "02 The harbour.wav", "book.m4b", "--mark-files", "--gap", "0.1")
+        #expect(run.succeeded, "\(run.errorText)")
+        let found = try FFmpeg.probe(material.path("book.m4b")).chapters
+        #expect(found.map { $0.tags["title"] } == ["A talk", "02 The harbour"])
+        #expect(found.map(\.start) == [0, 0.6])
+    }
+
     @Test func mixedFilesAreAdded() throws {
         let other = Signal.noise(seed: 3, rate: 48_000, frames: 1_000, channels: 2, amplitude: 0.1).pcm(.f32)
         try WAVFile.write(other, to: material.path("noise@home.wav"))

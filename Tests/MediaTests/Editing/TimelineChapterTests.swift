@@ -121,6 +121,37 @@ import Testing
 
     // MARK: Files
 
+    /// By the title, or the name of the file. A file with chapters keeps them.
+    @Test func markedSourcesAreChapters() throws {
+        let folder = try TemporaryFolder.create()
+        let (sound, titled, book) = (folder.path("01 Start.wav"), folder.path("b.flac"), folder.path("c.mka"))
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 44_100).pcm(.s16), to: sound)
+        try FFmpeg.encode(sound, to: titled, ["-metadata", "title=The tide"])
+        let list = folder.path("chapters.txt")
+        let parts = ["0\nEND=300\ntitle=One", "300\nEND=1000"]
+        let text = ";FFMETADATA1\n" + parts.map { "[CHAPTER]\nTIMEBASE=1/1000\nSTART=\($0)\n" }.joined()
+        try Bytes.write(Array(text.utf8), to: list)
+        try FFmpeg.encode(sound, to: book, ["-i", list, "-map", "0:a", "-map_chapters", "1", "-c:a", "flac"])
+        var request = Converter.Request(format: AudioFormat(container: .m4a))
+        let pieces = ["a", "b", "c"].map { Piece(.source($0)) }
+        request.timeline = Timeline(tracks: [.init(pieces: pieces)])
+        request.inputs = [
+            .init(name: "a", nameHint: "in:" + sound), .init(name: "b", nameHint: titled),
+            .init(name: "c", nameHint: book),
+        ]
+        request.marksSources = true
+        let first = try OpenFile.reading(sound)
+        let second = try OpenFile.reading(titled)
+        let third = try OpenFile.reading(book)
+        let path = folder.path("book.m4b")
+        let output = try OpenFile.creating(path)
+        let sources = [first.descriptor, second.descriptor, third.descriptor]
+        _ = try Converter(request).run(from: sources, to: output.descriptor)
+        let found = try FFmpeg.probe(path).chapters
+        #expect(found.map(\.start) == [0, 1, 2, 2.3])
+        #expect(found.map { $0.tags["title"] ?? "" } == ["01 Start", "The tide", "One", ""])
+    }
+
     @Test func joinedBooksHaveAllChapters() throws {
         let folder = try TemporaryFolder.create()
         let (sound, first, second) = (folder.path("s.wav"), folder.path("a.mka"), folder.path("b.mka"))
