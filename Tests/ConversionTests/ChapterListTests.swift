@@ -4,7 +4,7 @@ import Testing
 /// Chapters in files of text.
 @Suite struct ChapterListTests {
     private func mistake(_ text: String) -> String? {
-        do throws(ChapterList.Mistake) {
+        do throws(ListMistake) {
             _ = try ChapterList(text)
             return nil
         } catch {
@@ -37,7 +37,8 @@ import Testing
             TIMEBASE=1/1000
             START=0
             END=400
-            title=One \\= \\; first
+            title=One \\= \\; first\\
+            and more \\\\
             [STREAM]
             title=none
             [CHAPTER]
@@ -49,7 +50,7 @@ import Testing
             title=Three
             """
         let found = try ChapterList(text).marks
-        #expect(found.map(\.title) == ["One = ; first", nil, "Three"])
+        #expect(found.map(\.title) == ["One = ; first\nand more \\", nil, "Three"])
         #expect(found[1].start == MediaTime(value: 3, timescale: 2))
         #expect(found[2].start == MediaTime(frames: 88_201, rate: 44_100))
     }

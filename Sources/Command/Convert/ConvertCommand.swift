@@ -43,7 +43,9 @@ enum ConvertCommand {
     )
     static let json = Switch("json", "print the result as one JSON line", in: .output)
 
-    static let destinationForms = [onConflict.form, verify.form, strictLoss.form, noTags.form, tag.form]
+    static let destinationForms = [
+        onConflict.form, verify.form, strictLoss.form, noTags.form, TagFileOption.option.form, tag.form,
+    ]
 
     static let value: Subcommand = Subcommand(
         name: "convert",
@@ -177,13 +179,13 @@ enum ConvertCommand {
     }
 
     /// Sets what the options say about damage and the destination, and checks the recipe.
-    static func settle(_ recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
+    static func settle(_ recipe: inout Recipe, _ invocation: Invocation) throws {
         try SourceOptions.settleDamage(of: &recipe, invocation)
         try settleDestination(&recipe, invocation)
     }
 
     /// Adds what the options say about the destination, and checks the recipe.
-    private static func settleDestination(_ recipe: inout Recipe, _ invocation: Invocation) throws(UsageError) {
+    private static func settleDestination(_ recipe: inout Recipe, _ invocation: Invocation) throws {
         let sources = Set(recipe.sources.map(\.location)).subtracting(["-"])
         try addWishes(to: &recipe, of: sources.count == 1 ? sources.first : nil, invocation)
         let outputs = recipe.outputs
@@ -197,14 +199,11 @@ enum ConvertCommand {
     }
 
     /// Adds what the options of `convert` and `submit` say about all outputs.
-    static func addWishes(
-        to recipe: inout Recipe,
-        of source: String?,
-        _ invocation: Invocation
-    ) throws(UsageError) {
+    static func addWishes(to recipe: inout Recipe, of source: String?, _ invocation: Invocation) throws {
         recipe.verify = recipe.verify || invocation[verify]
         recipe.strictLoss = recipe.strictLoss || invocation[strictLoss]
         recipe.dropTags = recipe.dropTags || invocation[noTags]
+        try TagFileOption.add(to: &recipe, invocation)
         for wish in invocation.all(tag) {
             guard !wish.hasFields || source != nil else {
                 throw UsageError(
@@ -214,7 +213,7 @@ enum ConvertCommand {
             }
             // A file that is given directly has no {dir}.
             let name = source?.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
-            recipe.tags[wish.name] = wish.value(for: name ?? "")
+            recipe.set(tag: wish.name, to: wish.value(for: name ?? ""))
         }
     }
 

@@ -60,7 +60,7 @@ enum PresetsCommand {
         forms += LoudnessOptions.forms
         forms += [SourceOptions.onDamage.form, SourceOptions.concealLimit.form]
         forms += [ConvertCommand.verify.form, ConvertCommand.strictLoss.form]
-        forms += [ConvertCommand.noTags.form, ConvertCommand.tag.form]
+        forms += [ConvertCommand.noTags.form, TagFileOption.option.form, ConvertCommand.tag.form]
         return forms
     }()
 

@@ -18,14 +18,12 @@ enum ChapterOption {
     static func add(to recipe: inout Recipe, _ invocation: Invocation) throws {
         guard let word = invocation[option] else { return }
         let text = String(decoding: try SourceFile.contents(word: word, limit: mostBytes), as: UTF8.self)
-        do throws(ChapterList.Mistake) {
+        do throws(ListMistake) {
             recipe.chapters = try ChapterList(text).marks.map { Recipe.Chapter(at: $0.start, title: $0.title) }
         } catch {
-            throw Refusal(
-                message: "\(RecipeFile.name(of: word).printable): \(error.description.printable)",
-                hint: "a line is a time and a title, as in 12:30.5 The tide",
-                exitCode: .usage
-            )
+            throw Refusal(error, in: word, hint: "a line is a time and a title, as in 12:30.5 The tide")
         }
+        // Those that a recipe would make are replaced as well.
+        recipe.markSources = false
     }
 }

@@ -173,8 +173,8 @@ enum SubmitOptions {
             SubmitConflict.option.form, SubmitAltered.option.form, SubmitCollision.option.form,
             SubmitCollision.portableNames.form,
             ConvertCommand.verify.form,
-            ConvertCommand.strictLoss.form, ConvertCommand.noTags.form, ConvertCommand.tag.form,
-            queue.form, priority.form, weight.form,
+            ConvertCommand.strictLoss.form, ConvertCommand.noTags.form, TagFileOption.option.form,
+            ConvertCommand.tag.form, queue.form, priority.form, weight.form,
             runAt.form, maxAttempts.form, libav.form, key.form, again.form, check.form, label.form,
             notify.form,
         ] + LedgerOptions.forms

@@ -8,15 +8,6 @@ public struct ChapterList: Sendable, Hashable {
         public let title: String?
     }
 
-    /// A mistake in a line.
-    public struct Mistake: Error, Sendable, Hashable, CustomStringConvertible {
-        /// Counted from 1.
-        public let line: Int
-        public let detail: String
-
-        public var description: String { "line \(line): \(detail)" }
-    }
-
     /// In the order of time. No two begin together.
     public private(set) var marks: [Mark] = []
 
@@ -25,10 +16,9 @@ public struct ChapterList: Sendable, Hashable {
     /// The longest title, in bytes.
     public static let longestTitle = 4_096
 
-    public init(_ text: String) throws(Mistake) {
-        let plain = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
-        let lines = plain.split(omittingEmptySubsequences: false) { $0.isNewline }
-        let first = lines.first { !$0.allSatisfy(\.isWhitespace) } ?? ""
+    public init(_ text: String) throws(ListMistake) {
+        let lines = ListText.lines(of: text)
+        let first = ListText.first(of: lines)
         if first.hasPrefix(";FFMETADATA") {
             try readMetadata(lines)
         } else if first.hasPrefix("WEBVTT") {
@@ -38,18 +28,21 @@ public struct ChapterList: Sendable, Hashable {
         } else {
             try readLines(lines)
         }
-        if marks.isEmpty { throw Mistake(line: max(1, lines.count), detail: "the file has no chapters") }
+        if marks.isEmpty { throw ListMistake(line: max(1, lines.count), detail: "the file has no chapters") }
     }
 
-    private mutating func add(_ start: MediaTime, _ title: some StringProtocol, line: Int) throws(Mistake) {
-        guard start.isNumeric, start >= .zero else { throw Mistake(line: line, detail: "a chapter begins before zero") }
-        if let last = marks.last, start <= last.start {
-            throw Mistake(line: line, detail: "\(start) is not after \(last.start), where the chapter before begins")
+    private mutating func add(_ start: MediaTime, _ title: some StringProtocol, line: Int) throws(ListMistake) {
+        guard start.isNumeric, start >= .zero else {
+            throw ListMistake(line: line, detail: "a chapter begins before zero")
         }
-        guard marks.count < Self.most else { throw Mistake(line: line, detail: "more than \(Self.most) chapters") }
-        let trimmed = Self.trimmed(Substring(title))
+        if let last = marks.last, start <= last.start {
+            let detail = "\(start) is not after \(last.start), where the chapter before begins"
+            throw ListMistake(line: line, detail: detail)
+        }
+        guard marks.count < Self.most else { throw ListMistake(line: line, detail: "more than \(Self.most) chapters") }
+        let trimmed = ListText.trimmed(Substring(title))
         guard trimmed.utf8.count <= Self.longestTitle else {
-            throw Mistake(line: line, detail: "a title is longer than \(Self.longestTitle) bytes")
+            throw ListMistake(line: line, detail: "a title is longer than \(Self.longestTitle) bytes")
         }
         marks.append(Mark(start: start, title: trimmed.isEmpty ? nil : String(trimmed)))
     }
@@ -57,9 +50,9 @@ public struct ChapterList: Sendable, Hashable {
     // MARK: Forms
 
     /// Times and titles, or the labels of Audacity: two times and a text between tabs.
-    private mutating func readLines(_ lines: [Substring]) throws(Mistake) {
+    private mutating func readLines(_ lines: [Substring]) throws(ListMistake) {
         for (index, line) in lines.enumerated() {
-            let line = Self.trimmed(line)
+            let line = ListText.trimmed(line)
             // Audacity writes frequencies behind a backslash.
             if line.isEmpty || line.hasPrefix("#") || line.hasPrefix("\\") { continue }
             let fields = line.split(maxSplits: 2) { $0 == "\t" }
@@ -72,19 +65,24 @@ public struct ChapterList: Sendable, Hashable {
     }
 
     /// `START` counts ticks of `TIMEBASE`.
-    private mutating func readMetadata(_ lines: [Substring]) throws(Mistake) {
+    private mutating func readMetadata(_ lines: [Substring]) throws(ListMistake) {
         var chapter: (line: Int, ticks: Int64?, scale: (Int64, Int64), title: String)?
-        for (index, line) in (lines + ["["]).enumerated() {
+        var whole = ListText.whole(lines)
+        // Ends the last chapter.
+        whole.append((lines.count + 1, "["))
+        for (number, line) in whole {
             if line.hasPrefix("[") {
                 if let found = chapter {
                     guard let ticks = found.ticks, let scale = Int32(exactly: found.scale.1), scale > 0 else {
-                        throw Mistake(line: found.line, detail: "the chapter has no START, or a TIMEBASE that is none")
+                        let detail = "the chapter has no START, or a TIMEBASE that is none"
+                        throw ListMistake(line: found.line, detail: detail)
                     }
                     let start = MediaTime(value: ticks, timescale: scale).multiplied(by: found.scale.0)
                     try add(start, found.title, line: found.line)
                 }
                 // Without a base, times count nanoseconds.
-                chapter = Self.trimmed(line) == "[CHAPTER]" ? (index + 1, nil, (1, 1_000_000_000), "") : nil
+                chapter = nil
+                if ListText.trimmed(line) == "[CHAPTER]" { chapter = (number, nil, (1, 1_000_000_000), "") }
             } else if chapter != nil, let sign = line.firstIndex(of: "=") {
                 let value = line[line.index(after: sign)...]
                 switch line[..<sign].lowercased() {
@@ -92,7 +90,7 @@ public struct ChapterList: Sendable, Hashable {
                 case "timebase":
                     let numbers = value.split(separator: "/").compactMap { Int64($0) }
                     chapter?.scale = numbers.count == 2 ? (numbers[0], numbers[1]) : (1, 0)
-                case "title": chapter?.title = Self.unescaped(value)
+                case "title": chapter?.title = ListText.unescaped(value)
                 default: break
                 }
             }
@@ -100,10 +98,10 @@ public struct ChapterList: Sendable, Hashable {
     }
 
     /// A cue is a line of two times with an arrow between them, and lines of text up to an empty one.
-    private mutating func readCaptions(_ lines: [Substring]) throws(Mistake) {
+    private mutating func readCaptions(_ lines: [Substring]) throws(ListMistake) {
         var cue: (line: Int, start: MediaTime, words: [Substring])?
         for (index, line) in (lines + [""]).enumerated() {
-            let line = Self.trimmed(line)
+            let line = ListText.trimmed(line)
             let words = Self.words(line)
             if words.count > 2, words[1] == "-->" {
                 let start = try Self.time(words[0], line: index + 1)
@@ -120,18 +118,18 @@ public struct ChapterList: Sendable, Hashable {
     }
 
     /// Index 1 of each track is where its chapter begins, in 75ths of a second.
-    private mutating func readSheet(_ lines: [Substring]) throws(Mistake) {
+    private mutating func readSheet(_ lines: [Substring]) throws(ListMistake) {
         var (title, isTrack, files): (Substring, Bool, Int) = ("", false, 0)
         for (index, line) in lines.enumerated() {
             let words = Self.words(line)
             switch words.first?.uppercased() {
             case "FILE":
                 files += 1
-                if files > 1 { throw Mistake(line: index + 1, detail: "the sheet has a second FILE") }
+                if files > 1 { throw ListMistake(line: index + 1, detail: "the sheet has a second FILE") }
             case "TRACK": (title, isTrack) = ("", true)
             case "TITLE" where isTrack:
-                let rest = Self.trimmed(line).dropFirst("TITLE".count)
-                title = Self.trimmed(rest)
+                let rest = ListText.trimmed(line).dropFirst("TITLE".count)
+                title = ListText.trimmed(rest)
                 let isQuoted = title.hasPrefix("\"") && title.hasSuffix("\"") && title.count > 1
                 if isQuoted { title = title.dropFirst().dropLast() }
             case "INDEX" where words.count > 2 && Int(words[1]) == 1:
@@ -139,7 +137,7 @@ public struct ChapterList: Sendable, Hashable {
                 let areNumbers = parts.count == 3 && parts.allSatisfy { (0..<1_000_000).contains($0) }
                 guard areNumbers, parts[1] < 60, parts[2] < 75 else {
                     let detail = "\(words[2]) is not minutes, seconds and 75ths, as in 01:02:74"
-                    throw Mistake(line: index + 1, detail: detail)
+                    throw ListMistake(line: index + 1, detail: detail)
                 }
                 let ticks = (parts[0] * 60 + parts[1]) * 75 + parts[2]
                 try add(MediaTime(value: ticks, timescale: 75), title, line: index + 1)
@@ -150,33 +148,13 @@ public struct ChapterList: Sendable, Hashable {
 
     // MARK: Words
 
-    private static func time(_ text: Substring, line: Int) throws(Mistake) -> MediaTime {
+    private static func time(_ text: Substring, line: Int) throws(ListMistake) -> MediaTime {
         do throws(MediaTime.ParsingError) {
             return try MediaTime(parsing: text)
         } catch {
-            throw Mistake(line: line, detail: error.description)
+            throw ListMistake(line: line, detail: error.description)
         }
     }
 
     private static func words(_ line: Substring) -> [Substring] { line.split { $0.isWhitespace } }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        let start = text.drop { $0.isWhitespace }
-        guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-        return start[...last]
-    }
-
-    /// A backslash stands in front of letters that have a meaning.
-    private static func unescaped(_ text: Substring) -> String {
-        var (plain, isEscaped) = ("", false)
-        for letter in text {
-            if letter == "\\", !isEscaped {
-                isEscaped = true
-            } else {
-                plain.append(letter)
-                isEscaped = false
-            }
-        }
-        return plain
-    }
 }

@@ -199,6 +199,26 @@ struct ConvertTests {
         #expect(try !material.folder.names().contains("no.m4b"))
     }
 
+    /// The file takes a tag away, and `--tag` wins over it, whatever the letters.
+    @Test func tagsComeFromAFile() throws {
+        let lines = "# A book\nTITLE=\nARTIST=Ada\nALBUM=One\nTRACK=1\n"
+        try Bytes.write(Array(lines.utf8), to: material.path("tags.txt"))
+        let wishes = ["--tag-file", "tags.txt", "--tag", "album=Two", "--tag", "tracknumber=2"]
+        let run = try Sluice.run(["convert", "talk.wav", "listed.flac"] + wishes, in: material.folder)
+        #expect(run.succeeded, "\(run.errorText)")
+        let written = try Run.program("metaflac", ["--export-tags-to=-", material.path("listed.flac")]).checked()
+        let found = Set(written.outputText.split(separator: "\n").map { $0.uppercased() })
+        #expect(found.isSuperset(of: ["ARTIST=ADA", "ALBUM=TWO", "TRACKNUMBER=2"]), "\(found)")
+        #expect(!found.contains { $0.hasPrefix("TITLE=") || $0 == "ALBUM=ONE" || $0 == "TRACKNUMBER=1" }, "\(found)")
+        try Bytes.write(Array("ARTIST=Ada\nTITLE\n".utf8), to: material.path("wrong.txt"))
+        let refused = try convert("talk.wav", "no.flac", "--tag-file", "wrong.txt")
+        #expect(refused.status == .exited(2))
+        #expect(refused.errorText.hasPrefix("error: wrong.txt: line 2: must be NAME=VALUE"), "\(refused.errorText)")
+        let missing = try convert("talk.wav", "no.flac", "--tag-file", "nowhere.txt")
+        #expect(!missing.succeeded && missing.errorText.contains("nowhere.txt"), "\(missing.errorText)")
+        #expect(try !material.folder.names().contains("no.flac"))
+    }
+
     @Test func tagsAreSetAndTakenAway() throws {
         #expect(try convert("talk.wav", "kept.flac").succeeded)
         #expect(try FFmpeg.probe(material.path("kept.flac")).tags["title"] == "A talk")

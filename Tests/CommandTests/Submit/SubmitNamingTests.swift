@@ -77,6 +77,13 @@ struct SubmitNamingTests {
                 ["title": "two", "album": "", "artist": "Ada {L}"],
             ]
         )
+        // The tags of a file are those of all jobs.
+        try Bytes.write(Array("ALBUM=The {harbour}\nTITLE=None\n".utf8), to: bench.folder.path("tags.txt"))
+        let listed = ["submit", "in/two.wav", "--to", "listed/{stem}.mp3", "--tag-file", "tags.txt"]
+        try bench.run(listed + ["--tag", "title={stem}"]).checked()
+        let last = try #require(try await bench.ledger.jobs(ofBatch: 2).first)
+        let story = try #require(try await bench.ledger.story(of: last))
+        #expect(try Recipe(json: story.recipe).tags == ["ALBUM": "The {harbour}", "title": "two"])
         let mixed = try bench.run("convert", "in/two.wav", "x.mp3", "--tag", "title={nonsense}")
         #expect(mixed.status == .exited(2) && mixed.errorText.contains("known: {dir} {stem} {source-ext}"))
     }
