@@ -36,6 +36,9 @@ enum PictureKind {
 }
 
 extension Picture {
+    /// What it shows, in ID3's words: `Cover (back)`.
+    public var kindName: String { PictureKind.name(kind) }
+
     /// The picture of a stream that shows one; `nil` for others, and for anything but PNG and JPEG.
     init?(_ stream: InputStream) {
         guard let bytes = stream.attachedPicture, var picture = Picture(bytes) else { return nil }

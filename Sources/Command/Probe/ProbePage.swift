@@ -17,13 +17,13 @@ struct ProbePage {
         if let loudness = report.loudness { lines += rows("loudness", self.lines(of: loudness), outlet) }
         lines += picture(outlet)
         let tags = report.tags.filter { !$0.isTechnical }
-        lines += rows("tags", tags.map { "\($0.name.printable): \($0.value.printable)" }, outlet)
+        lines += rows("tags", tags.flatMap { self.lines(of: $0) }, outlet)
         lines += rows("chapters", report.chapters.map(line(of:)), outlet)
-        if let cover = report.cover {
-            let kind = cover.type == "image/png" ? "PNG" : "JPEG"
-            let size = Figures.bytes(Int64(cover.bytes))
-            lines += rows("cover", ["\(kind) of \(cover.width) x \(cover.height), \(size)"], outlet)
+        if let cover = report.cover { lines += rows("cover", [line(of: cover)], outlet) }
+        let others = (report.pictures ?? []).dropFirst().map { picture in
+            "\((picture.shows ?? "Other").printable): \(line(of: picture))"
         }
+        lines += rows("pictures", others, outlet)
         if report.isProtected {
             lines += rows("protected", [outlet.paint("yes: it cannot be converted", .bad)], outlet)
         }
@@ -68,6 +68,16 @@ struct ProbePage {
         guard let points = report.points, points.frames > 0, !points.points.isEmpty else { return [] }
         let starts = points.points.map { Double($0.frame) / Double(points.frames) }
         return [("points", TimeStrip(marks: starts.map { $0..<$0 }).text(columns: columns, style: style))]
+    }
+
+    /// Each value has a line.
+    private func lines(of tag: TagReport) -> [String] {
+        (tag.values ?? [tag.value]).map { "\(tag.name.printable): \($0.printable)" }
+    }
+
+    private func line(of picture: CoverReport) -> String {
+        let kind = picture.type == "image/png" ? "PNG" : "JPEG"
+        return "\(kind) of \(picture.width) x \(picture.height), \(Figures.bytes(Int64(picture.bytes)))"
     }
 
     private func lines(of track: TrackReport) -> [String] {

@@ -12,6 +12,8 @@ public struct SourceReport: Sendable, Hashable, Codable {
     /// How many chapters the last of `chapters` stands for, where a message cannot hold all; `nil` if all are listed.
     public var unlistedChapters: Int?
     public var cover: CoverReport?
+    /// All pictures, of which the cover is the first; `nil` if there is no other one.
+    public var pictures: [CoverReport]?
     /// Whether a track is encrypted and cannot be read.
     public var isProtected: Bool
     /// The result of decoding the whole main track, if requested.
@@ -124,13 +126,17 @@ public struct TrackReport: Sendable, Hashable, Codable {
 /// One tag; the same name may occur more than once.
 public struct TagReport: Sendable, Hashable, Codable {
     public var name: String
+    /// Several values are one text here, with `;` between them.
     public var value: String
+    /// The values, each for itself, if there are several; otherwise `nil`.
+    public var values: [String]?
     /// Whether the tag describes the container itself.
     public var isTechnical: Bool
 
-    public init(name: String, value: String, isTechnical: Bool) {
+    public init(name: String, value: String, values: [String]? = nil, isTechnical: Bool) {
         self.name = name
         self.value = value
+        self.values = values
         self.isTechnical = isTechnical
     }
 }
@@ -147,19 +153,22 @@ public struct ChapterReport: Sendable, Hashable, Codable {
     }
 }
 
-/// A cover image, which is described but not decoded.
+/// A cover or another picture, which is described but not decoded.
 public struct CoverReport: Sendable, Hashable, Codable {
     /// `image/png` or `image/jpeg`.
     public var type: String
     public var width: Int
     public var height: Int
     public var bytes: Int
+    /// What it shows, in ID3's words: `Cover (back)`; `nil` for `SourceReport.cover`.
+    public var shows: String?
 
-    public init(type: String, width: Int, height: Int, bytes: Int) {
+    public init(type: String, width: Int, height: Int, bytes: Int, shows: String? = nil) {
         self.type = type
         self.width = width
         self.height = height
         self.bytes = bytes
+        self.shows = shows
     }
 }
 

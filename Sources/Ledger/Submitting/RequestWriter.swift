@@ -97,7 +97,7 @@ struct RequestWriter {
                 .ledgerRefused,
                 during: "submit jobs",
                 "job \(count): its recipe has \(Plural.count(bytes, "byte")); the limit is \(Self.recipeLimit)",
-                hint: "shorten its tags, or its list of ranges"
+                hint: "shorten its tags, or its list of ranges or chapters"
             )
         }
         if takesJobs { addToDigest(request, recipe.json) }

@@ -129,12 +129,31 @@ extension SourceReport {
         self.init(
             container: description.container,
             tracks: description.tracks.map { TrackReport($0, isMain: $0.index == description.mainTrack?.index) },
-            tags: description.tags.map { TagReport(name: $0.key, value: $0.value, isTechnical: $0.isTechnical) },
+            tags: description.tags.map { TagReport($0) },
             chapters: description.chapters.map { ChapterReport(start: $0.start, end: $0.end, title: $0.title) },
-            cover: description.cover.map {
-                CoverReport(type: $0.mimeType, width: $0.width, height: $0.height, bytes: $0.bytes.count)
-            },
+            cover: description.cover.map { CoverReport($0) },
             isProtected: description.tracks.contains(where: \.isProtected)
+        )
+        guard description.pictures.count > 1 else { return }
+        pictures = description.pictures.map { CoverReport($0, shows: $0.kindName) }
+    }
+}
+
+extension TagReport {
+    fileprivate init(_ tag: Tag) {
+        let values = tag.values.count > 1 ? tag.values : nil
+        self.init(name: tag.key, value: tag.value, values: values, isTechnical: tag.isTechnical)
+    }
+}
+
+extension CoverReport {
+    fileprivate init(_ picture: Picture, shows: String? = nil) {
+        self.init(
+            type: picture.mimeType,
+            width: picture.width,
+            height: picture.height,
+            bytes: picture.bytes.count,
+            shows: shows
         )
     }
 }

@@ -113,7 +113,7 @@ final class Room {
         if let mistake = job.mistakeInOutputs { return job.fail(.refused(mistake)) }
         guard bytes.count <= Datagram.byteLimit else {
             let sizes = "the recipe has \(Plural.count(bytes.count, "byte")); the limit is \(Datagram.byteLimit)"
-            return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges or pieces"))
+            return job.fail(.refused(sizes, hint: "shorten its tags, or its list of ranges, pieces or chapters"))
         }
         takenCount += 1
         party = job.party

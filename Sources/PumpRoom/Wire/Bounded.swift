@@ -86,6 +86,7 @@ extension SourceReport {
             TagReport(
                 name: $0.name.shortened(to: Bound.name),
                 value: $0.value.shortened(to: bytes),
+                values: $0.values?.bounded(count: count, bytes: bytes),
                 isTechnical: $0.isTechnical
             )
         }
@@ -101,6 +102,11 @@ extension SourceReport {
             report.chapters.append(ChapterReport(start: chapters[count].start, end: last.end, title: rest))
             report.unlistedChapters = chapters.count - count
         }
+        report.pictures = pictures?.prefix(Bound.tags).map { picture in
+            var picture = picture
+            picture.shows = picture.shows?.shortened(to: Bound.name)
+            return picture
+        }
         report.tracks = tracks.map(\.bounded)
         report.presets = presets?.prefix(Bound.presets).map(\.bounded)
         report.points = points?.bounded
@@ -111,6 +117,14 @@ extension SourceReport {
             ScanReport(frames: $0.frames.bounded(to: FigureBound.frames), damage: $0.damage.bounded, sound: $0.sound)
         }
         return report
+    }
+}
+
+extension [String] {
+    /// At most `count` texts of at most `bytes` bytes, and one that says how many were left out.
+    fileprivate func bounded(count: Int, bytes: Int) -> [String] {
+        let listed = prefix(count).map { $0.shortened(to: bytes) }
+        return self.count > count ? listed + ["… \(self.count - count) more"] : listed
     }
 }
 

@@ -50,13 +50,17 @@ extension SourceReport {
             && (outline?.isCredible ?? true) && (silences ?? []).allSatisfy { FigureBound.holds(frames: $0) && $0 > 0 }
             && zip(silences ?? [], (silences ?? []).dropFirst()).allSatisfy(<)
             && (points?.isCredible(within: bounds) ?? true)
-            && (cover.map { cover in
-                [cover.bytes, cover.width, cover.height].allSatisfy { (0...Int(Int32.max)).contains($0) }
-            } ?? true)
+            && (cover?.isCredible ?? true) && (pictures ?? []).allSatisfy(\.isCredible)
             && (presets ?? []).allSatisfy { fit in
                 FigureBound.holds(frames: fit.frames ?? 0) && (0...FigureBound.bytes).contains(fit.estimatedBytes ?? 0)
                     && (fit.format?.isCredible ?? true)
             }
+    }
+}
+
+extension CoverReport {
+    fileprivate var isCredible: Bool {
+        [bytes, width, height].allSatisfy { (0...Int(Int32.max)).contains($0) }
     }
 }
 

@@ -429,6 +429,29 @@ struct ConvertTests {
         #expect(try material.folder.names() == [longest, "talk.wav"])
     }
 
+    @Test func probeShowsEachValueAndEachPicture() throws {
+        #expect(try convert("talk.wav", "whole.flac").succeeded)
+        let (path, picture) = (material.path("whole.flac"), material.path("a.png"))
+        try FFmpeg.run(["-y", "-f", "lavfi", "-i", "testsrc=size=60x40", "-frames:v", "1", picture])
+        let pictures = ["3||||", "4||||"].map { "--import-picture-from=" + $0 + picture }
+        try Run.program("metaflac", ["--set-tag=ARTIST=One", "--set-tag=ARTIST=Two"] + pictures + [path]).checked()
+        let page = try Sluice.run("probe", "whole.flac", in: material.folder).outputText.lowercased()
+        let lines = page.split(separator: "\n").map { $0.drop { $0 == " " } }
+        #expect(lines.contains { $0.hasSuffix("artist: one") } && lines.contains("artist: two"), "\(page)")
+        #expect(lines.contains { $0.hasPrefix("cover       png of 60 x 40, ") }, "\(page)")
+        #expect(lines.contains { $0.hasPrefix("pictures    cover (back): png of 60 x 40, ") }, "\(page)")
+        let json = try Sluice.run("probe", "--json", "whole.flac", in: material.folder)
+        let record = try #require(try JSONSerialization.jsonObject(with: json.stdout) as? [String: Any])
+        let description = try #require(record["description"] as? [String: Any])
+        let tags = try #require(description["tags"] as? [[String: Any]])
+        let artist = try #require(tags.first { ($0["name"] as? String)?.lowercased() == "artist" })
+        #expect(artist["values"] as? [String] == ["One", "Two"] && artist["value"] as? String == "One;Two")
+        let title = try #require(tags.first { ($0["name"] as? String)?.lowercased() == "title" })
+        #expect(title["values"] == nil)
+        let shown = try #require(description["pictures"] as? [[String: Any]]).map { $0["shows"] as? String }
+        #expect(shown == ["Cover (front)", "Cover (back)"])
+    }
+
     @Test func controlCharactersInTagsAreEscaped() throws {
         #expect(try convert("talk.wav", "evil.flac", "--tag", "artist=\u{1B}]0;owned\u{7}\nline").succeeded)
         let run = try Sluice.run("probe", "evil.flac", in: material.folder)

@@ -125,7 +125,7 @@ package enum RoomFigures {
                     isProtected: false
                 )
             ],
-            tags: [TagReport(name: "n", value: "v", isTechnical: false)],
+            tags: [TagReport(name: "n", value: "v;w", values: ["v", "w"], isTechnical: false)],
             chapters: [ChapterReport(start: .zero, end: MediaTime(frames: 1, rate: 1), title: "t")],
             cover: CoverReport(type: "image/png", width: 1, height: 1, bytes: 70),
             isProtected: false,

@@ -102,6 +102,25 @@ import Testing
         #expect(report.bounded(count: 100_000, bytes: 1_000).unlistedChapters == nil)
     }
 
+    @Test func valuesThatAreLeftOutAreCounted() throws {
+        let values = Array(repeating: worst, count: 5_000)
+        let tag = TagReport(name: worst, value: worst, values: values, isTechnical: false)
+        let report = SourceReport(
+            container: "flac",
+            tracks: [],
+            tags: [tag, tag],
+            chapters: [],
+            cover: nil,
+            isProtected: false
+        )
+        let bounded = try #require(report.bounded(count: 16, bytes: 1_000).tags.first)
+        #expect(bounded.values?.count == 17 && bounded.values?.last == "… 4984 more")
+        // The smallest that a room sends.
+        let least = report.bounded(count: 1, bytes: Bound.name)
+        let bytes = try coder.bytes(RoomReply.described(job: .max, least, cost))
+        #expect(bytes.count <= Datagram.byteLimit, "\(bytes.count)")
+    }
+
     @Test func messagesReadBackAsTheyWereWritten() throws {
         let recipe = Recipe(from: .init(location: "source.flac"), to: .init(location: "output.opus"))
         let bytes = try coder.bytes(RoomRequest.convert(job: 7, recipe: recipe, streams: false, album: nil))
