@@ -150,6 +150,40 @@ import Testing
         #expect(found.map(\.start) == [0, 0.25] && abs((found.last?.end ?? 0) - 1) < 0.03, "\(found)")
     }
 
+    /// libav begins them with the pauses before tracks, and has ISRCs in place of titles.
+    @Test func tracksOfASheetInFLACAreChapters() throws {
+        let (sound, path) = (folder.path("s.wav"), folder.path("album.flac"))
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 176_400).pcm(.s16), to: sound)
+        try Run.program("flac", ["-s", sound, "-o", path]).checked()
+        let sheet = """
+            FILE "s.wav" WAVE
+              TRACK 01 AUDIO
+                TITLE "One"
+                ISRC DEA061200001
+                INDEX 01 00:00:00
+              TRACK 02 AUDIO
+                INDEX 00 00:01:00
+                INDEX 01 00:01:37
+              TRACK 03 AUDIO
+                TITLE "Three"
+                INDEX 01 00:02:74
+            """
+        try Bytes.write(Array((sheet + "\n").utf8), to: folder.path("a.cue"))
+        try Run.program("metaflac", ["--import-cuesheet-from=" + folder.path("a.cue"), path]).checked()
+        #expect(try own(path).map { $0.startTicks(44_100) } == [0, 65_856, 131_712])
+        #expect(try own(path).map(\.title) == [nil, nil, nil])
+        #expect(try own(path).map { $0.endTicks(44_100) } == [65_856, 131_712, 176_400])
+        try Run.program("metaflac", ["--set-tag-from-file=CUESHEET=" + folder.path("a.cue"), path]).checked()
+        #expect(try own(path).map(\.title) == ["One", nil, "Three"])
+        let out = folder.path("album.wav")
+        try Converted.file(path, to: out, as: AudioFormat(container: .wav))
+        #expect(try own(out).map { $0.startTicks(44_100) } == [0, 65_856, 131_712])
+        // libav would mix them with chapters in the comments.
+        let comments = ["--set-tag=CHAPTER000=00:00:00.500", "--set-tag=CHAPTER000NAME=Half"]
+        try Run.program("metaflac", comments + [path]).checked()
+        #expect(try own(path).map(\.title) == ["One", nil, "Three"])
+    }
+
     /// A byte counts the chapters of MP3.
     @Test func chaptersBeyondThePlacesAreTold() throws {
         let path = folder.path("many.mp3")

@@ -76,8 +76,8 @@ protocol SourceRules: Sendable {
     /// The marks, ranges and loops that the container states, in frames at its rate. Of a pipe, what was not given up.
     func statedPoints(in source: ByteSource) -> StatedPoints
 
-    /// Whether marks are chapters, which libav does not see.
-    var marksAreChapters: Bool { get }
+    /// The kind of marks that are chapters, of which libav sees none, or not where they begin; `nil` if none are.
+    var chapterMarks: SourcePoint.Kind? { get }
 
     // MARK: Packets
 
@@ -145,7 +145,7 @@ extension SourceRules {
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise { .none }
 
     func statedPoints(in source: ByteSource) -> StatedPoints { StatedPoints() }
-    var marksAreChapters: Bool { false }
+    var chapterMarks: SourcePoint.Kind? { nil }
 
     var packets: PacketTraits { PacketTraits() }
     func firstSkip(of packet: borrowing Packet, _ stream: InputStream, _ track: Track) -> (start: Int, end: Int)? {

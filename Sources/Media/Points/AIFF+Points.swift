@@ -2,7 +2,7 @@ import Conversion
 
 /// Markers, and the loops of an instrument between two of them.
 extension AIFF {
-    var marksAreChapters: Bool { true }
+    var chapterMarks: SourcePoint.Kind? { .cue }
 
     func statedPoints(in source: ByteSource) -> StatedPoints {
         var (marks, instrument): (ChunkBytes?, ChunkBytes?) = (nil, nil)

@@ -2,6 +2,8 @@ import Conversion
 
 /// The tracks and indices of FLAC's own CUE sheet.
 extension FLAC {
+    var chapterMarks: SourcePoint.Kind? { .cueTrack }
+
     func statedPoints(in source: ByteSource) -> StatedPoints {
         var stated = StatedPoints()
         guard let sheet = cueSheet(in: source), let tracks = sheet.number(at: 395, 1) else { return stated }
@@ -19,6 +21,7 @@ extension FLAC {
                 place += Self.indexBytes
                 let frames = 0...Plausible.frames
                 guard !isLeadOut, frames.contains(start), frames.contains(offset) else { continue }
+                if index == 1 { stated.chapterFrames.insert(start + offset) }
                 let text = index == 1 ? "track \(number)" : "track \(number), index \(index)"
                 stated.add(SourcePoint(index == 1 ? .cueTrack : .cueIndex, at: start + offset, text: text))
             }

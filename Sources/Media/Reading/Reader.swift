@@ -88,29 +88,15 @@ public final class Reader {
         let end = (tracks.first(where: \.isDefault) ?? tracks.first).flatMap { track in
             track.plausibleFrames.map { MediaTime(frames: $0, rate: track.sampleRateHz) }
         }
+        .flatMap { $0.isNumeric ? $0 : nil }
         description = SourceDescription(
             container: demuxer.shortName,
             tracks: tracks,
             tags: known.tags,
-            chapters: Reader.chapters(demuxer, tracks.first, upTo: end.flatMap { $0.isNumeric ? $0 : nil }),
+            chapters: SourceChapters.read(demuxer, tracks.first, known.tags, upTo: end),
             pictures: streams.filter(\.isCover).prefix(Reader.mostPictures).compactMap { Picture($0) }
         )
         try Reader.refuseWhatCannotBeRead(streams, description)
-    }
-
-    /// The chapters that libav sees, or those that the marks of the container are. Without an end, a chapter ends where the
-    /// next one begins, or at `last`.
-    private static func chapters(_ demuxer: Demuxer, _ track: Track?, upTo last: MediaTime?) -> [Chapter] {
-        let seen = demuxer.chapters(upTo: last).map { Chapter(start: $0.start, end: $0.end, title: $0.title) }
-        guard seen.isEmpty, let track, demuxer.rules.marksAreChapters, demuxer.source.isSeekable else { return seen }
-        let marks = demuxer.rules.statedPoints(in: demuxer.source).points.filter { $0.kind == .cue }
-        let sorted = marks.sorted { $0.frame < $1.frame }
-        return sorted.indices.map { index in
-            let start = MediaTime(frames: sorted[index].frame, rate: track.sampleRateHz)
-            let next = index + 1 < sorted.count ? sorted[index + 1].frame : nil
-            let end = next.map { MediaTime(frames: $0, rate: track.sampleRateHz) } ?? max(start, last ?? start)
-            return Chapter(start: start, end: end, title: sorted[index].text)
-        }
     }
 
     /// Opens the container, and once more if its packets are trusted and its header counts only a part of the sound.

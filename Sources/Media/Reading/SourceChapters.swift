@@ -1,0 +1,36 @@
+import Conversion
+
+/// The chapters of a source: those that libav sees, or those that marks of its container are.
+enum SourceChapters {
+    /// Without an end, a chapter ends where the next one begins, or at `last`. `tags` are those of the file.
+    static func read(_ demuxer: Demuxer, _ track: Track?, _ tags: [Tag], upTo last: MediaTime?) -> [Chapter] {
+        let seen = demuxer.chapters(upTo: last).map { Chapter(start: $0.start, end: $0.end, title: $0.title) }
+        guard let kind = demuxer.rules.chapterMarks, let track, demuxer.source.isSeekable else { return seen }
+        // libav begins the tracks of a CUE sheet with the pauses before them, and has their ISRCs for titles. Where comments
+        // state chapters as well, it mixes both.
+        guard seen.isEmpty || kind == .cueTrack else { return seen }
+        let points = demuxer.rules.statedPoints(in: demuxer.source).points
+        let marks = points.filter { $0.kind == kind }.sorted { $0.frame < $1.frame }
+        guard !marks.isEmpty else { return seen }
+        let rate = track.sampleRateHz
+        let titles = kind == .cueTrack ? titles(tags, rate) : [:]
+        return marks.indices.map { index in
+            let start = MediaTime(frames: marks[index].frame, rate: rate)
+            let next = index + 1 < marks.count ? MediaTime(frames: marks[index + 1].frame, rate: rate) : nil
+            let title = kind == .cueTrack ? titles[marks[index].frame] : marks[index].text
+            return Chapter(start: start, end: next ?? max(start, last ?? start), title: title)
+        }
+    }
+
+    /// The titles in the CUE sheet that a tag holds, by the frames at which the tracks begin. FLAC's own has none.
+    private static func titles(_ tags: [Tag], _ rate: Int) -> [Int64: String] {
+        guard let sheet = tags.first(where: { $0.key.lowercased() == "cuesheet" }),
+            let list = try? ChapterList(sheet.value)
+        else { return [:] }
+        var titles: [Int64: String] = [:]
+        for mark in list.marks {
+            if let frame = mark.start.frames(atRate: rate)?.frames, let title = mark.title { titles[frame] = title }
+        }
+        return titles
+    }
+}
