@@ -41,7 +41,7 @@ struct TagRulesTests {
         #expect(try format(.w64).losses(of: extras) == [.tags, .chapters, .cover])
         #expect(try format(.au).lostTags(of: extras) == extras.tags)
         #expect(try format(.flac).losses(of: extras) == [])
-        #expect(try format(.caf).losses(of: extras) == [.chapters, .cover])
+        #expect(try format(.caf).losses(of: extras) == [.cover])
         #expect(try format(.raw).losses(of: SourceExtras()) == [])
     }
 }

@@ -56,8 +56,10 @@ import Testing
         let found = run.outputText.split(separator: "\n").map(Self.comparable)
         let missing = Self.single.filter { !found.contains($0) }
         #expect(missing.isEmpty, "\(missing) in \(found)")
-        // CAF has one text for each name, and no place for pictures and chapters.
         let way = [first, second]
+        let marks = found.filter { $0.hasPrefix("CHAPTER") }
+        if !way.contains("a.wv") { #expect(marks.sorted() == Self.chapters, "\(found)") }
+        // CAF has one text for each name, and no place for pictures.
         guard !way.contains("a.caf") else { return }
         let values = found.filter { Self.several.contains($0) }
         #expect(values.sorted() == Self.several.sorted(), "\(found)")
@@ -65,9 +67,6 @@ import Testing
         let types = pictures.split(separator: "\n").filter { $0.contains("MIME type: ") }
         let kinds: [String] = types.map { String($0.suffix(4)) }
         #expect(kinds == ["/png", "jpeg"], "\(types)")
-        guard !way.contains("a.wv") else { return }
-        let marks = found.filter { $0.hasPrefix("CHAPTER") }
-        #expect(marks.sorted() == Self.chapters, "\(found)")
     }
 
     /// A comment with its name in capitals. libav writes the comment as a description.

@@ -49,11 +49,11 @@ extension Container {
         switch self {
         // A byte or two count them.
         case .mp3: 255
-        case .aiff, .aifc, .wav: 65_535
+        case .aiff, .aifc, .wav, .caf: 65_535
         // Their numbers have three digits.
         case .flac, .ogg: 1_000
         case .m4a, .mp4, .mka: 65_535
-        case .w64, .caf, .au, .raw, .adts, .webm, .wavpack: 0
+        case .w64, .au, .raw, .adts, .webm, .wavpack: 0
         }
     }
 

@@ -88,6 +88,9 @@ extension CAF {
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         if Self.hasPacketTable(format.codec) { try CAFPatch.apply(to: sink, format, facts) }
         try LayoutChunk.apply(to: sink, format, Self.chunks, named: "chan")
+        let rate = format.codec == .opus ? OpusHeader.rateHz : format.sampleRateHz
+        let marks = ChapterChunks.caf(facts.chapters, rate: rate)
+        try FurtherChunks.append(marks, to: sink, Self.chunks, frames: facts.frames)
     }
 
     private static func hasPacketTable(_ codec: Codec) -> Bool { codec == .opus || codec == .alac }

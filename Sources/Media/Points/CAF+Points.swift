@@ -2,6 +2,8 @@ import Conversion
 
 /// Markers and regions, whose names stand in a list of strings, and the regions that an instrument plays in a loop.
 extension CAF {
+    var chapterMarks: SourcePoint.Kind? { .cue }
+
     func statedPoints(in source: ByteSource) -> StatedPoints {
         var found: [String: ChunkBytes] = [:]
         let wanted = [("mark", 8), ("regn", 8), ("strg", 4), ("inst", 24)]
@@ -69,6 +71,7 @@ extension CAF {
         let count = min(chunk.number(at: 4, 4) ?? 0, Int64((chunk.count - 8) / markerBytes))
         for index in 0..<Int(min(count, Int64(PointReport.mostOfKind))) {
             guard let marker = marker(in: chunk, at: 8 + index * markerBytes) else { continue }
+            if dividing.contains(marker.type) { stated.chapterFrames.insert(marker.frame) }
             let text = names[marker.id] ?? words[marker.type]
             stated.add(SourcePoint(.cue, at: marker.frame, text: text, isRounded: marker.isRounded))
         }
@@ -108,6 +111,9 @@ extension CAF {
 
     /// How a loop is played, by the flags for forward and for backward.
     private static let directions: [Int64: String] = [2: "forward", 4: "backward", 6: "alternating"]
+
+    /// The types of markers that divide the sound. Those without a type do.
+    private static let dividing: Set<String> = ["\0\0\0\0", "pbeg", "tbeg", "indx"]
 
     /// What markers without a name stand for.
     private static let words = [

@@ -5,7 +5,7 @@ struct StatedPoints {
     private(set) var points: [SourcePoint] = []
     /// How many of each kind were found, kept or not.
     private(set) var counts: [SourcePoint.Kind: Int64] = [:]
-    /// Frames at which libav makes chapters of marks that are points of their own.
+    /// Frames of marks that are chapters, as libav or Sluice reads them, and points of their own.
     var chapterFrames: Set<Int64> = []
 
     mutating func add(_ point: SourcePoint) {

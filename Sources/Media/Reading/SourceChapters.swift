@@ -9,10 +9,15 @@ enum SourceChapters {
         // libav begins the tracks of a CUE sheet with the pauses before them, and has their ISRCs for titles. Where comments
         // state chapters as well, it mixes both.
         guard seen.isEmpty || kind == .cueTrack else { return seen }
-        let points = demuxer.rules.statedPoints(in: demuxer.source).points
-        let marks = points.filter { $0.kind == kind }.sorted { $0.frame < $1.frame }
-        guard !marks.isEmpty else { return seen }
         let rate = track.sampleRateHz
+        let stated = demuxer.rules.statedPoints(in: demuxer.source)
+        let marks = stated.points.filter { point in
+            guard point.kind == kind, stated.chapterFrames.contains(point.frame) else { return false }
+            // A mark at the end divides nothing.
+            return last.map { MediaTime(frames: point.frame, rate: rate) < $0 } ?? true
+        }
+        .sorted { $0.frame < $1.frame }
+        guard !marks.isEmpty else { return seen }
         let titles = kind == .cueTrack ? titles(tags, rate) : [:]
         return marks.indices.map { index in
             let start = MediaTime(frames: marks[index].frame, rate: rate)

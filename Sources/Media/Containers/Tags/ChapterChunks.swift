@@ -1,6 +1,6 @@
 import Conversion
 
-/// Chapters as the marks of WAV and AIFF, which count frames.
+/// Chapters as the marks of WAV, AIFF and CAF, which count frames.
 enum ChapterChunks {
     /// The chunks `cue ` and `LIST` of WAV: places, and their titles.
     static func riff(_ chapters: [Chapter], rate: Int) -> [FurtherChunks.Chunk] {
@@ -39,6 +39,29 @@ enum ChapterChunks {
         return [FurtherChunks.Chunk(name: "MARK", content: marks)]
     }
 
+    /// The chunks `mark` and `strg` of CAF: places, and their titles by the numbers of the marks.
+    static func caf(_ chapters: [Chapter], rate: Int) -> [FurtherChunks.Chunk] {
+        let places = frames(of: chapters, rate)
+        guard !places.isEmpty else { return [] }
+        var marks = big(0) + big(places.count)
+        var (count, list, texts): (Int, [UInt8], [UInt8]) = (0, [], [])
+        // A mark of no kind, with no time of a film, for all channels.
+        let (kind, time, channel) = (big(0), [UInt8](repeating: 0xFF, count: 8), big(0))
+        for (index, place) in places.enumerated() {
+            let id = big(index + 1)
+            let frame = Int64(bitPattern: Double(place.frame).bitPattern)
+            marks += kind + bigEndianBytes(frame, count: 8)
+            marks += id + time + channel
+            let title = place.chapter.shortTitle(bytes: longestLabel)
+            guard !title.isEmpty else { continue }
+            count += 1
+            list += id + bigEndianBytes(Int64(texts.count), count: 8)
+            texts += title + [0]
+        }
+        let names = FurtherChunks.Chunk(name: "strg", content: big(count) + list + texts)
+        return [FurtherChunks.Chunk(name: "mark", content: marks)] + (count > 0 ? [names] : [])
+    }
+
     private static let longestLabel = 4_000
     private static let longestTitle = 255
 
@@ -50,5 +73,6 @@ enum ChapterChunks {
         }
     }
 
+    private static func big(_ value: Int) -> [UInt8] { bigEndianBytes(Int64(value), count: 4) }
     private static func little(_ value: Int) -> [UInt8] { bigEndianBytes(Int64(value), count: 4).reversed() }
 }

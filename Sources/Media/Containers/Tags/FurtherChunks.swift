@@ -1,6 +1,6 @@
 import Conversion
 
-/// Adds chunks to the end of a finished AIFF or WAV output.
+/// Adds chunks to the end of a finished AIFF, CAF or WAV output.
 enum FurtherChunks {
     struct Chunk {
         let name: String
@@ -10,16 +10,18 @@ enum FurtherChunks {
     /// `frames` is the length of the sound, which RF64 states.
     static func append(_ further: [Chunk], to sink: ByteSink, _ chunks: Chunks, frames: Int64) throws {
         guard !further.isEmpty else { return }
-        // Chunks begin at even places.
-        var bytes: [UInt8] = sink.size % 2 == 1 ? [0] : []
+        // Apart from those of CAF, chunks begin at even places.
+        var bytes: [UInt8] = chunks.arePadded && sink.size % 2 == 1 ? [0] : []
         for chunk in further {
-            let size = bigEndianBytes(Int64(chunk.content.count), count: 4)
+            let size = bigEndianBytes(Int64(chunk.content.count), count: chunks.sizeBytes)
             bytes += Array(chunk.name.utf8)
             bytes += chunks.sizesAreBig ? size : size.reversed()
             bytes += chunk.content
-            if chunk.content.count % 2 == 1 { bytes.append(0) }
+            if chunks.arePadded, chunk.content.count % 2 == 1 { bytes.append(0) }
         }
         try sink.patch(bytes, at: sink.size)
+        // CAF does not state its size.
+        if chunks == CAF.chunks { return }
         if chunks.sizesAreBig { try restateFORM(sink) } else { try restateRIFF(sink, frames) }
     }
 
