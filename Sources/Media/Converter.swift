@@ -160,6 +160,7 @@ public struct Converter: Sendable {
                 reader,
                 as: formats[index],
                 chapters: chapters(reader.description, of: track, inOutput: index),
+                lostChapters: request.chapters.isEmpty ? reader.unreadChapters : 0,
                 settingTags: Set(tags(ofOutput: index).keys.map { $0.lowercased() }),
                 inStream: request.streams
             )

@@ -215,6 +215,16 @@ import Testing
         #expect(try FFmpeg.probe(path).chapters.count == 255)
     }
 
+    /// So that a hostile file takes no memory.
+    @Test func marksBeyondThoseThatAreReadAreTold() throws {
+        let (first, second) = (folder.path("many.aiff"), folder.path("out.mka"))
+        let marks: [(frame: Int64, title: String?)] = (0..<4_010).map { (Int64($0 * 10), nil) }
+        try Converted.file(source(marks), to: first, as: AudioFormat(container: .aiff))
+        let outcome = try Converted.file(first, to: second, as: AudioFormat(container: .mka))
+        #expect(outcome.remarks.first { $0.kind == .chapters }?.count == 10)
+        #expect(try FFmpeg.probe(second).chapters.count == 4_000)
+    }
+
     @Test(arguments: [Container.w64, .wavpack, .au]) func otherContainersLoseThem(container: Container) throws {
         let path = folder.path("lost")
         let outcome = try Converted.file(source(Self.marks), to: path, as: AudioFormat(container: container))

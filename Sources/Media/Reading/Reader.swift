@@ -59,6 +59,8 @@ public final class Reader {
     let repeatedTags: [KnownTags.Repeated]
     /// Whether the source has more tags than are read.
     let tagsAreCut: Bool
+    /// How many chapters the source has beyond those that are read.
+    let unreadChapters: Int
     let options: Options
     let demuxer: Demuxer
     private var isInUse = false
@@ -89,11 +91,13 @@ public final class Reader {
             track.plausibleFrames.map { MediaTime(frames: $0, rate: track.sampleRateHz) }
         }
         .flatMap { $0.isNumeric ? $0 : nil }
+        let found = SourceChapters(demuxer, tracks.first, known.tags, upTo: end)
+        unreadChapters = Int(clamping: found.unread)
         description = SourceDescription(
             container: demuxer.shortName,
             tracks: tracks,
             tags: known.tags,
-            chapters: SourceChapters.read(demuxer, tracks.first, known.tags, upTo: end),
+            chapters: found.chapters,
             pictures: streams.filter(\.isCover).prefix(Reader.mostPictures).compactMap { Picture($0) }
         )
         try Reader.refuseWhatCannotBeRead(streams, description)

@@ -1,14 +1,18 @@
 import Conversion
 
 /// The chapters of a source: those that libav sees, or those that marks of its container are.
-enum SourceChapters {
+struct SourceChapters {
+    private(set) var chapters: [Chapter]
+    /// How many marks there are beyond those that are read.
+    private(set) var unread: Int64 = 0
+
     /// Without an end, a chapter ends where the next one begins, or at `last`. `tags` are those of the file.
-    static func read(_ demuxer: Demuxer, _ track: Track?, _ tags: [Tag], upTo last: MediaTime?) -> [Chapter] {
-        let seen = demuxer.chapters(upTo: last).map { Chapter(start: $0.start, end: $0.end, title: $0.title) }
-        guard let kind = demuxer.rules.chapterMarks, let track, demuxer.source.isSeekable else { return seen }
+    init(_ demuxer: Demuxer, _ track: Track?, _ tags: [Tag], upTo last: MediaTime?) {
+        chapters = demuxer.chapters(upTo: last).map { Chapter(start: $0.start, end: $0.end, title: $0.title) }
+        guard let kind = demuxer.rules.chapterMarks, let track, demuxer.source.isSeekable else { return }
         // libav begins the tracks of a CUE sheet with the pauses before them, and has their ISRCs for titles. Where comments
         // state chapters as well, it mixes both.
-        guard seen.isEmpty || kind == .cueTrack else { return seen }
+        guard chapters.isEmpty || kind == .cueTrack else { return }
         let rate = track.sampleRateHz
         let stated = demuxer.rules.statedPoints(in: demuxer.source)
         let marks = stated.points.filter { point in
@@ -17,9 +21,11 @@ enum SourceChapters {
             return last.map { MediaTime(frames: point.frame, rate: rate) < $0 } ?? true
         }
         .sorted { $0.frame < $1.frame }
-        guard !marks.isEmpty else { return seen }
-        let titles = kind == .cueTrack ? titles(tags, rate) : [:]
-        return marks.indices.map { index in
+        guard !marks.isEmpty else { return }
+        let kept = stated.points.count { $0.kind == kind }
+        unread = max(0, (stated.counts[kind] ?? 0) - Int64(kept))
+        let titles = kind == .cueTrack ? Self.titles(tags, rate) : [:]
+        chapters = marks.indices.map { index in
             let start = MediaTime(frames: marks[index].frame, rate: rate)
             let next = index + 1 < marks.count ? MediaTime(frames: marks[index + 1].frame, rate: rate) : nil
             let title = kind == .cueTrack ? titles[marks[index].frame] : marks[index].text
