@@ -31,13 +31,7 @@ extension Converter {
         try checkCount(formats, destinations)
         let ranges = request.outputRanges
         let cutter = try PieceCutter(ranges, of: track) { index in
-            let options = writerOptions(
-                reader.description,
-                stating: [],
-                ofOutput: index,
-                sourceIsLossless: track.isLossless,
-                chapters: chapters(reader.description, of: track, inOutput: index)
-            )
+            let options = writerOptions(reader, track, as: formats[index], stating: [], ofOutput: index)
             return try Writer(descriptor: destinations[index], format: formats[index], options: options)
         }
         let span = ranges[0].union(ranges[ranges.count - 1])

@@ -184,13 +184,7 @@ public struct Converter: Sendable {
         let written = request.drawsOnly ? [] : formats
         let outputs = try outputs(written, destinations) { index, format in
             let stated = statement(of: measurements, in: format).tags
-            return writerOptions(
-                reader.description,
-                stating: stated,
-                ofOutput: index,
-                sourceIsLossless: track.isLossless,
-                chapters: chapters(reader.description, of: track, inOutput: index)
-            )
+            return writerOptions(reader, track, as: format, stating: stated, ofOutput: index)
         }
         if formats[0].codec == .copy {
             try refuseWaveforms("copied packets are not decoded, so no waveform can be made of them")
@@ -358,6 +352,37 @@ public struct Converter: Sendable {
             sourceIsLossless: sourceIsLossless,
             chapters: request.dropsTags && request.chapters.isEmpty ? [] : chapters
         )
+    }
+
+    /// The options of an output that holds all of a source, or parts of it.
+    func writerOptions(
+        _ reader: Reader,
+        _ track: Track,
+        as format: ResolvedFormat,
+        stating measured: [Tag],
+        ofOutput index: Int
+    ) -> Writer.Options {
+        var options = writerOptions(
+            reader.description,
+            stating: measured,
+            ofOutput: index,
+            sourceIsLossless: track.isLossless,
+            chapters: chapters(reader.description, of: track, inOutput: index)
+        )
+        guard format.container == .wav, !request.streams, !request.dropsTags, reader.isSeekable,
+            let kept = reader.demuxer.rules.broadcast(in: reader.demuxer.source)
+        else { return options }
+        let part = BroadcastChunks.Part(
+            start: ranges(ofOutput: index).first?.start,
+            sourceRate: track.sampleRateHz,
+            outputRate: format.sampleRateHz,
+            isAsLoud: request.loudness == nil
+        )
+        let set = tags(ofOutput: index).keys.map { $0.lowercased() }
+        options.broadcast = kept.chunks(for: part, replacing: set)
+        // The chunk says the same, for the output and not for the source.
+        options.tags.removeAll { BroadcastChunks.states($0.key) && !set.contains($0.key.lowercased()) }
+        return options
     }
 
     /// The chapters of an output that holds all of a source, or parts of it.

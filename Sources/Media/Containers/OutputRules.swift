@@ -150,6 +150,7 @@ struct WrittenFacts {
     var trimmedPacket: Int?
     var pictures: [Picture] = []
     var chapters: [Chapter] = []
+    var broadcast: [FurtherChunks.Chunk] = []
 }
 
 extension ByteSink {

@@ -76,6 +76,9 @@ protocol SourceRules: Sendable {
     /// The marks, ranges and loops that the container states, in frames at its rate. Of a pipe, what was not given up.
     func statedPoints(in source: ByteSource) -> StatedPoints
 
+    /// The chunks that an output in the same container has as they are; `nil` if there are none.
+    func broadcast(in source: ByteSource) -> BroadcastChunks?
+
     /// The kind of marks that are chapters, of which libav sees none, or not where they begin; `nil` if none are.
     var chapterMarks: SourcePoint.Kind? { get }
 
@@ -145,6 +148,7 @@ extension SourceRules {
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise { .none }
 
     func statedPoints(in source: ByteSource) -> StatedPoints { StatedPoints() }
+    func broadcast(in source: ByteSource) -> BroadcastChunks? { nil }
     var chapterMarks: SourcePoint.Kind? { nil }
 
     var packets: PacketTraits { PacketTraits() }

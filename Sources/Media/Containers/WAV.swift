@@ -65,6 +65,10 @@ struct WAV: ContainerRules {
         if WAVHeader(cap.source)?.isBigEndian != true { cap.capChunks(isBig: false) }
     }
 
+    func broadcast(in source: ByteSource) -> BroadcastChunks? {
+        WAVHeader(source)?.isBigEndian == false ? BroadcastChunks(in: source) : nil
+    }
+
     func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
         let isBig = WAVHeader(source)?.isBigEndian == true
         ID3Frames.collectInChunks(of: source, size, isBig: isBig, into: &collector)
@@ -110,11 +114,12 @@ extension WAV {
 
     func keepsValues(of name: String) -> Bool { ID3Tag.keepsValues(of: name, version: 4) }
 
-    /// Adds the chapters, and an ID3 tag with all tags if the INFO list, which libav writes, does not hold all of them.
+    /// Adds what recorders say, the chapters, and an ID3 tag with all tags if the INFO list, which libav writes, does not
+    /// hold all of them.
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         let tags = facts.tags.filter { !$0.isTechnical }
         let areInList = tags.allSatisfy { $0.values.count == 1 && Container.infoHolds(tag: $0.name ?? $0.key) }
-        var chunks = ChapterChunks.riff(facts.chapters, rate: format.sampleRateHz)
+        var chunks = facts.broadcast + ChapterChunks.riff(facts.chapters, rate: format.sampleRateHz)
         if !areInList || !facts.pictures.isEmpty {
             chunks.append(.init(name: "id3 ", content: ID3Tag(tags, pictures: facts.pictures, version: 4).bytes))
         }

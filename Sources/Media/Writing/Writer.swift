@@ -14,6 +14,8 @@ public final class Writer {
         public var furtherPictures: [Picture]
         /// The chapters, in their order.
         public var chapters: [Chapter]
+        /// The chunks of a WAV source that WAV has as they are.
+        var broadcast: [FurtherChunks.Chunk] = []
         /// Whether to compute the digest of the PCM that is encoded; it costs a little time.
         public var digestsSamples: Bool
         /// Whether to write strictly in order, so that the output can be a pipe. Only headerless PCM and WAV

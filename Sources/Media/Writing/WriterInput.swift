@@ -199,7 +199,8 @@ public final class WriterInput {
                 tags: tags,
                 trimmedPacket: copy.trimmedPacket,
                 pictures: pictures,
-                chapters: chapters
+                chapters: chapters,
+                broadcast: options.broadcast
             )
             return (planned, source.deliveredFrames, copy.soundFrames, facts)
         }
@@ -215,10 +216,15 @@ public final class WriterInput {
         let samples = samples!
         try samples.finish()
         let planned = samples.plannedFrames
-        return (
-            planned, samples.encodedFrames, samples.packetFrames,
-            .init(frames: planned, delay: samples.delay, tags: tags, pictures: pictures, chapters: chapters)
+        let facts = WrittenFacts(
+            frames: planned,
+            delay: samples.delay,
+            tags: tags,
+            pictures: pictures,
+            chapters: chapters,
+            broadcast: options.broadcast
         )
+        return (planned, samples.encodedFrames, samples.packetFrames, facts)
     }
 
     /// The shape for an output without frames.
