@@ -1,0 +1,102 @@
+import Conversion
+
+/// What outputs have beside their sound: tags, pictures, chapters and further chunks.
+extension Converter {
+    /// The options of the writer of an output, apart from its format. `measured` are tags about the sound.
+    func writerOptions(
+        _ description: SourceDescription,
+        stating measured: [Tag],
+        ofOutput index: Int,
+        sourceIsLossless: Bool,
+        chapters: [Chapter] = []
+    ) -> Writer.Options {
+        Writer.Options(
+            tags: mergedTags(description, stating: measured, ofOutput: index),
+            cover: request.dropsTags ? nil : description.cover,
+            furtherPictures: request.dropsTags ? [] : Array(description.pictures.dropFirst()),
+            digestsSamples: request.verifies,
+            streams: request.streams,
+            refusesLoss: request.refusesLoss,
+            sourceIsLossless: sourceIsLossless,
+            chapters: request.dropsTags && request.chapters.isEmpty ? [] : chapters
+        )
+    }
+
+    /// The options of an output that holds all of a source, or parts of it.
+    func writerOptions(
+        _ reader: Reader,
+        _ track: Track,
+        as format: ResolvedFormat,
+        stating measured: [Tag],
+        ofOutput index: Int
+    ) -> Writer.Options {
+        var options = writerOptions(
+            reader.description,
+            stating: measured,
+            ofOutput: index,
+            sourceIsLossless: track.isLossless,
+            chapters: chapters(reader.description, of: track, inOutput: index)
+        )
+        guard format.container == .wav, !request.streams, !request.dropsTags, reader.isSeekable,
+            let kept = reader.demuxer.rules.broadcast(in: reader.demuxer.source)
+        else { return options }
+        let part = BroadcastChunks.Part(
+            start: ranges(ofOutput: index).first?.start,
+            sourceRate: track.sampleRateHz,
+            outputRate: format.sampleRateHz,
+            isAsLoud: request.loudness == nil
+        )
+        let set = tags(ofOutput: index).keys.map { $0.lowercased() }
+        options.broadcast = kept.chunks(for: part, replacing: set)
+        // The chunk says the same, for the output and not for the source.
+        options.tags.removeAll { BroadcastChunks.states($0.key) && !set.contains($0.key.lowercased()) }
+        return options
+    }
+
+    /// The chapters of an output that holds all of a source, or parts of it.
+    func chapters(_ description: SourceDescription, of track: Track, inOutput index: Int) -> [Chapter] {
+        if !request.chapters.isEmpty { return wishedChapters(upTo: length(of: track, inOutput: index)) }
+        return ChapterPlan.chapters(description.chapters, in: ranges(ofOutput: index), rate: track.sampleRateHz)
+    }
+
+    /// The chapters that the request sets. The last one ends with the output, if that is known to end at `end`.
+    func wishedChapters(upTo end: MediaTime?) -> [Chapter] {
+        request.chapters.map { chapter in
+            guard !chapter.end.isNumeric, let end else { return chapter }
+            return Chapter(start: chapter.start, end: max(chapter.start, end), title: chapter.title)
+        }
+    }
+
+    /// How long an output of a source is, as far as that is known before.
+    private func length(of track: Track, inOutput index: Int) -> MediaTime? {
+        let whole = track.plausibleFrames.map { MediaTime(frames: $0, rate: track.sampleRateHz) }
+        let ranges = ranges(ofOutput: index)
+        if ranges.isEmpty { return whole }
+        var length = MediaTime.zero
+        for range in ranges {
+            guard let end = range.isOpenEnded ? whole : range.end else { return nil }
+            length += end - range.start
+        }
+        return length
+    }
+
+    /// The tags of an output: those of the source, then `measured`, then those of the request, which win.
+    ///
+    /// What the source states about its loudness is left out where the sound is changed or measured.
+    private func mergedTags(
+        _ description: SourceDescription,
+        stating measured: [Tag],
+        ofOutput index: Int
+    ) -> [Tag] {
+        let tags = tags(ofOutput: index)
+        let wished = Set(tags.keys.map { $0.lowercased() })
+        let named = Set(tags.keys.compactMap { TagTable.row(key: $0)?.name })
+        // A timeline may change the level, and mixes or joins what no tag of one source describes.
+        let isStale = request.loudness != nil || request.replayGain != nil || request.timeline != nil
+        let known = request.dropsTags ? [] : description.tags
+        let kept = (known.filter { !isStale || !$0.statesLoudness } + measured)
+            .filter { !wished.contains($0.key.lowercased()) && !named.contains($0.name ?? "") }
+        let set = tags.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
+        return kept + set.map { Tag(key: $0.key, value: $0.value) }
+    }
+}
