@@ -46,6 +46,8 @@ public final class APIServer: Sendable {
         public var mostUploadBytes: Int64 = 4 << 30
         /// Where programs may get the outputs of jobs.
         public var downloads: [RootPlace] = []
+        /// Serves browsers at the paths that the API does not use; `nil`: there is nothing at them.
+        package var pages: (any PageService)?
 
         public init(addresses: [String]) { self.addresses = addresses }
     }
@@ -107,6 +109,7 @@ public final class APIServer: Sendable {
                 authenticator,
                 origins,
                 operations: operations,
+                pages: configuration.pages,
                 complain: complain
             )
         )

@@ -14,15 +14,20 @@ struct APIService: RequestService {
     private let complain: @Sendable (Failure) -> Void
     private let outages = OutageLines()
     private let turns = BodyTurns()
+    private let operations: [Operation]
+    /// Serves what is not a path of the API.
+    private let pages: (any PageService)?
 
     init(
         _ ledger: JobLedger,
         _ authenticator: TokenAuthenticator,
         _ origins: OriginCheck,
         operations: [Operation],
+        pages: (any PageService)? = nil,
         complain: @escaping @Sendable (Failure) -> Void
     ) {
         (self.ledger, self.authenticator, self.origins, self.complain) = (ledger, authenticator, origins, complain)
+        (self.operations, self.pages) = (operations, pages)
         router = Router(operations)
     }
 
@@ -39,13 +44,20 @@ struct APIService: RequestService {
 
     func receive(_ head: RequestHead) -> Reception {
         switch router.match(head) {
-        case .none: return .answer(finished(Problem(.noSuchThing, "there is nothing at this path").answer))
+        case .none:
+            if let reception = pages?.receive(head, access) { return reception }
+            return .answer(finished(Problem(.noSuchThing, "there is nothing at this path").answer))
         case .methods(let methods):
             var problem = Problem(.wrongMethod, "this path takes \(methods.joined(separator: ", "))")
             problem.methods = methods
             return .answer(finished(problem.answer))
         case .operation(let operation, let path): return receive(head, operation, path)
         }
+    }
+
+    /// What pages ask of the API.
+    private var access: PageAccess {
+        PageAccess(authenticator: authenticator, origins: origins, operations: operations) { problem($0) }
     }
 
     private func receive(_ head: RequestHead, _ operation: Operation, _ path: [String: String]) -> Reception {
@@ -199,17 +211,11 @@ struct APIService: RequestService {
 
     private func caller(_ request: Request) async throws -> AuthenticatedCaller {
         let operation = request.operation
-        guard case .roles(let roles) = operation.access else {
+        guard case .roles = operation.access else {
             return AuthenticatedCaller(caller: Caller(name: "", role: .viewer, tenant: nil), ledger: ledger)
         }
         let caller = try await authenticator.caller(request.head)
-        guard roles.contains(caller.caller.role) else {
-            let names = operation.access.roles.map(\.rawValue).joined(separator: " or ")
-            throw Problem(.roleNotFit, "this needs the role \(names); the token has \(caller.caller.role.rawValue)")
-        }
-        if !operation.isForTenants, let tenant = caller.caller.tenant {
-            throw Problem(.tenantNotFit, "the token belongs to the tenant \(tenant)")
-        }
+        if let refusal = operation.refusal(of: caller.caller) { throw refusal }
         return caller
     }
 

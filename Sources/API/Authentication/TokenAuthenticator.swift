@@ -72,18 +72,26 @@ actor TokenAuthenticator {
 
     /// Throws a `Problem` if the token is missing or not valid.
     func caller(_ head: RequestHead) async throws -> AuthenticatedCaller {
-        guard let authorization = head.field("authorization") else {
-            guard let unnamed else { throw Problem(.noToken) }
-            try origins.checkHost(head)
-            return unnamed
-        }
+        guard let authorization = head.field("authorization") else { return try callerWithoutToken(head) }
         let words = authorization.split(separator: " ")
         guard words.count == 2, words[0].lowercased() == "bearer" else {
             throw Problem(.badToken, "the Authorization field must be \"Bearer TOKEN\"")
         }
+        return try await caller(of: String(words[1]), from: head.network)
+    }
+
+    /// The caller of requests without a token. Throws a `Problem` if there is none, and for a foreign host.
+    func callerWithoutToken(_ head: RequestHead) throws -> AuthenticatedCaller {
+        guard let unnamed else { throw Problem(.noToken) }
+        try origins.checkHost(head)
+        return unnamed
+    }
+
+    /// The caller whose token this is. Throws a `Problem` if it is not valid.
+    func caller(of text: String, from network: String) async throws -> AuthenticatedCaller {
         let token: AccessToken
         do {
-            token = try AccessToken(String(words[1]))
+            token = try AccessToken(text)
         } catch let error as LedgerError {
             throw Problem(.badToken, error.detail)
         }
@@ -95,7 +103,7 @@ actor TokenAuthenticator {
             return earlier.caller
         }
         if let underWay = lookUpsUnderWay[token] { return try await underWay.value }
-        let lookUp = Task { try await find(token, earlier, from: head.network, now) }
+        let lookUp = Task { try await find(token, earlier, from: network, now) }
         lookUpsUnderWay[token] = lookUp
         defer { lookUpsUnderWay[token] = nil }
         return try await lookUp.value

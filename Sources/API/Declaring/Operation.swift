@@ -76,6 +76,19 @@ package struct Operation: Sendable {
     package let run: @Sendable (Call) async throws -> HTTPAnswer
 
     var pattern: PathPattern { PathPattern(path, takesRest: takesRest) }
+
+    /// Why a caller may not ask; `nil` if it may.
+    func refusal(of caller: Caller) -> Problem? {
+        guard case .roles(let roles) = access else { return nil }
+        guard roles.contains(caller.role) else {
+            let names = access.roles.map(\.rawValue).joined(separator: " or ")
+            return Problem(.roleNotFit, "this needs the role \(names); the token has \(caller.role.rawValue)")
+        }
+        if !isForTenants, let tenant = caller.tenant {
+            return Problem(.tenantNotFit, "the token belongs to the tenant \(tenant)")
+        }
+        return nil
+    }
 }
 
 /// A request to one operation, with parameters that were checked.
@@ -101,6 +114,10 @@ package struct Caller: Sendable, Hashable {
     package let name: String
     package let role: AccessRole
     package let tenant: String?
+
+    package init(name: String, role: AccessRole, tenant: String?) {
+        (self.name, self.role, self.tenant) = (name, role, tenant)
+    }
 
     /// Whose share of what is limited it takes: its tenant's, or its token's.
     var account: String { tenant.map { "tenant:\($0)" } ?? "token:\(name)" }

@@ -119,6 +119,8 @@ extension Schema {
     package struct Mistake: Sendable, Hashable, Encodable {
         package let pointer: String
         package let detail: String
+
+        package init(pointer: String, detail: String) { (self.pointer, self.detail) = (pointer, detail) }
     }
 
     /// All mistakes of `value`, in order; ten at most.

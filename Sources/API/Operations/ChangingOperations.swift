@@ -88,7 +88,7 @@ enum ChangingOperations {
             let publishing = try await call.ledger.countPublishing(matching: filter)
             return try .json(JSONRecord(ChangeRecord(wanted, count: count, tally: nil, publishing: publishing)))
         }
-        let after = try members["after"]?.text.map(ReadingOperations.cursor)
+        let after = try members["after"]?.text.map(JobCursor.init(urlText:))
         if let limit = members["limit"]?.whole {
             let (tally, next) = try await call.ledger.applyPart(
                 of: wanted,
@@ -96,7 +96,7 @@ enum ChangingOperations {
                 after: after,
                 chunk: Int32(limit)
             )
-            let position = next.map(ReadingOperations.text)
+            let position = next.map(\.urlText)
             return try .json(JSONRecord(ChangeRecord(wanted, count: tally.seen, tally: tally, next: position)))
         }
         guard after == nil else {

@@ -36,10 +36,10 @@ enum ReadingOperations {
         ) { call in
             let page = try await call.ledger.jobs(
                 matching: JobSelection.filter(call.parameters),
-                after: try call.text("after").map(cursor),
+                after: try call.text("after").map(JobCursor.init(urlText:)),
                 limit: Int32(call.whole("limit") ?? 50)
             )
-            return try .json(RecordPage(page.jobs, next: page.next.map(text)))
+            return try .json(RecordPage(page.jobs, next: page.next.map(\.urlText)))
         },
         Operation(
             name: "getJob",
@@ -123,10 +123,10 @@ enum ReadingOperations {
         ) { call in
             let page = try await call.ledger.outputs(
                 matching: JobSelection.filter(call.parameters),
-                after: try call.text("after").map(cursor),
+                after: try call.text("after").map(JobCursor.init(urlText:)),
                 limit: Int32(call.whole("limit") ?? 50)
             )
-            return try .json(RecordPage(page.outputs, next: page.next.map(text)))
+            return try .json(RecordPage(page.outputs, next: page.next.map(\.urlText)))
         },
         Operation(
             name: "listFailures",
@@ -208,24 +208,4 @@ enum ReadingOperations {
             return try .json(JSONRecord(FailureCodeRecord(code)))
         },
     ]
-
-    // MARK: - Pages
-
-    /// A position as clients see it: text for a query without escapes.
-    static func text(_ cursor: JobCursor) -> String {
-        Data(cursor.text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-            .replacing("=", with: "")
-    }
-
-    static func cursor(_ text: String) throws(Problem) -> JobCursor {
-        let padded =
-            text.replacing("-", with: "+").replacing("_", with: "/")
-            + String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        guard let bytes = Data(base64Encoded: padded), let json = JSONValue(json: Array(bytes)), json.members != nil,
-            let decoded = String(validating: bytes, as: UTF8.self)
-        else {
-            throw Problem(.badParameter, mistakes: [.init(pointer: "after", detail: "is not the \"next\" of a page")])
-        }
-        return JobCursor(text: decoded)
-    }
 }

@@ -5,6 +5,7 @@ package enum HTTPStatus: UInt32, Sendable {
     case accepted = 202
     case noContent = 204
     case partialContent = 206
+    case seeOther = 303
     case notModified = 304
     case badRequest = 400
     case unauthorized = 401
@@ -34,6 +35,7 @@ package enum HTTPStatus: UInt32, Sendable {
         case .accepted: "Accepted"
         case .noContent: "No Content"
         case .partialContent: "Partial Content"
+        case .seeOther: "See Other"
         case .notModified: "Not Modified"
         case .badRequest: "Bad Request"
         case .unauthorized: "Unauthorized"

@@ -1,0 +1,61 @@
+package import HTTPServer
+package import Ledger
+
+/// What a page asks of the API: who looks at it, what that caller may ask for, and what people are told of an error. So a
+/// page cannot have rules of its own.
+package struct PageAccess: Sendable {
+    private let authenticator: TokenAuthenticator
+    private let origins: OriginCheck
+    private let operations: [Operation]
+    private let told: @Sendable (any Error) -> Problem
+
+    init(
+        authenticator: TokenAuthenticator,
+        origins: OriginCheck,
+        operations: [Operation],
+        told: @escaping @Sendable (any Error) -> Problem
+    ) {
+        (self.authenticator, self.origins, self.operations, self.told) = (authenticator, origins, operations, told)
+    }
+
+    /// Who looks at a page.
+    package struct Visitor: Sendable {
+        package let rights: CallerRights
+        /// The ledger, acting for the caller.
+        package let ledger: JobLedger
+        /// Whether a session was given, which can be ended.
+        package let hasSession: Bool
+    }
+
+    /// Refuses a request that may change something, if a page of another site has a browser send it.
+    package func checkOrigin(_ head: RequestHead) throws(Problem) { try origins.checkOrigin(head) }
+
+    /// The caller to whom the token of a session belongs; without one, the caller of requests without a token. Throws a
+    /// `Problem`: `noToken` if a session is needed, `badToken` if the token is not valid any more.
+    package func visitor(_ head: RequestHead, session: String?) async throws -> Visitor {
+        guard let session else { return visitor(try await authenticator.callerWithoutToken(head), hasSession: false) }
+        return visitor(try await authenticator.caller(of: session, from: head.network), hasSession: true)
+    }
+
+    private func visitor(_ found: AuthenticatedCaller, hasSession: Bool) -> Visitor {
+        let rights = CallerRights(found.caller, among: operations)
+        return Visitor(rights: rights, ledger: found.ledger, hasSession: hasSession)
+    }
+
+    /// What people are told of an error. What they are not told is logged.
+    package func problem(_ error: any Error) -> Problem { told(error) }
+}
+
+/// What a caller may ask of the API.
+package struct CallerRights: Sendable, Hashable {
+    package let caller: Caller
+    private let names: Set<String>
+
+    package init(_ caller: Caller, among operations: [Operation]) {
+        self.caller = caller
+        names = Set(operations.filter { $0.refusal(of: caller) == nil }.map(\.name))
+    }
+
+    /// Whether the API would answer the operation of this name.
+    package func may(_ operation: String) -> Bool { names.contains(operation) }
+}
