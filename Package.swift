@@ -134,6 +134,13 @@ let package = Package(
             swiftSettings: shipped
         ),
         .target(
+            name: "Page",
+            dependencies: ["API", "HTTPServer", "Ledger", "Hashing", "Conversion"],
+            exclude: ["Assets/files"],
+            swiftSettings: shipped,
+            plugins: ["EmbedAssets"]
+        ),
+        .target(
             name: "LedgerClient",
             dependencies: ["API", "WebClient", "Ledger", "Conversion", "System"],
             swiftSettings: shipped
@@ -141,7 +148,8 @@ let package = Package(
         .target(
             name: "Command",
             dependencies: [
-                "LedgerClient", "API", "HTTPServer", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom",
+                "LedgerClient", "Page", "API", "HTTPServer", "Console", "LocalCluster", "Worker", "Coordinator",
+                "PumpRoom",
                 "Storage", "Ledger",
                 "WebClient", "Conversion", "System",
             ],
@@ -152,6 +160,9 @@ let package = Package(
         // Embeds the files of `migrations` as Swift source; a build regenerates it when one of them has changed.
         .executableTarget(name: "embed-migrations", path: "Plugins/embed-migrations", swiftSettings: tool),
         .plugin(name: "EmbedMigrations", capability: .buildTool(), dependencies: ["embed-migrations"]),
+        // The same for the style sheets and scripts of the page.
+        .executableTarget(name: "embed-assets", path: "Plugins/embed-assets", swiftSettings: tool),
+        .plugin(name: "EmbedAssets", capability: .buildTool(), dependencies: ["embed-assets"]),
 
         // Computes and measures minutes of samples: optimised in debug builds, too.
         .target(
@@ -241,6 +252,11 @@ let package = Package(
         .testTarget(
             name: "APITests",
             dependencies: ["API", "HTTPServer", "Ledger", "Conversion", "TestSupport"],
+            swiftSettings: house
+        ),
+        .testTarget(
+            name: "PageTests",
+            dependencies: ["Page", "API", "HTTPServer", "Ledger", "Conversion"],
             swiftSettings: house
         ),
         .testTarget(

@@ -142,7 +142,7 @@ package struct Problem: Error, Sendable {
     /// For a range outside of a file: the length of the file.
     var length: Int64?
     /// Seconds after which another try may succeed.
-    var retryAfter: Int?
+    package var retryAfter: Int?
     /// Whether the rest of a body is not even read.
     var cutsBody = false
 

@@ -20,9 +20,10 @@ enum HousePlan {
         "Console": ["Conversion", "System"],
         "HTTPServer": ["System"],
         "API": ["HTTPServer", "Storage", "Ledger", "Conversion", "System"],
+        "Page": ["API", "HTTPServer", "Ledger", "Hashing", "Conversion"],
         "LedgerClient": ["API", "WebClient", "Ledger", "Conversion", "System"],
         "Command": [
-            "LedgerClient", "API", "HTTPServer", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom",
+            "LedgerClient", "Page", "API", "HTTPServer", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom",
             "Storage", "Ledger",
             "WebClient", "Conversion", "System",
         ],

@@ -3,6 +3,7 @@ import Console
 import Conversion
 import HTTPServer
 import Ledger
+import Page
 import Storage
 import Worker
 
@@ -82,6 +83,7 @@ enum APIOptions {
         configuration.allowsInsecure = invocation[insecure]
         configuration.version = Version.number
         configuration.libavcodec = Version.codecLibrary
+        configuration.pages = CoordinatorPages(version: Version.number)
         configuration.uploads = try named(by: uploads, invocation, among: places)
         configuration.downloads = try named(by: downloads, invocation, among: places)
         if let size = invocation[mostUpload] { configuration.mostUploadBytes = size.bytes }

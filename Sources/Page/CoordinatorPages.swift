@@ -1,0 +1,198 @@
+package import API
+import Conversion
+package import HTTPServer
+import Ledger
+
+/// The page of a coordinator: what its ledger holds, for browsers.
+///
+/// It is rendered here, and works without a script. It has no rights of its own: the API's declarations say who may see
+/// what, and the ledger acts for the caller.
+package struct CoordinatorPages: PageService {
+    private let version: String
+
+    package init(version: String) { self.version = version }
+
+    package func receive(_ head: RequestHead, _ access: PageAccess) -> Reception? {
+        guard let route = PageRoute(head.path) else { return nil }
+        guard route.methods.contains(head.method) else {
+            var answer = finished(problemPage(Problem(.wrongMethod), head, nil), .methodNotAllowed)
+            answer.fields.append(("Allow", route.methods.joined(separator: ", ")))
+            return .answer(answer)
+        }
+        switch route {
+        case .asset(let name):
+            guard let answer = PageAsset.answer(name, head) else { return nil }
+            return .answer(answer)
+        case .login where head.method == "POST": return form(head, access) { await logIn(head, access, $0) }
+        case .logout: return form(head, access) { _ in loggedOut(head) }
+        case .login: return .answer(finished(loginPage(head, said: nil, next: nil), .ok))
+        default: return .run { await view(route, head, access) }
+        }
+    }
+
+    /// Reads a form, after the check that a page of this coordinator has sent it.
+    private func form(
+        _ head: RequestHead,
+        _ access: PageAccess,
+        _ run: @escaping @Sendable (PageQuery) async -> HTTPAnswer
+    ) -> Reception {
+        // A token, and a path that may have three bytes for each that is escaped.
+        let limit = 4 << 10
+        func refused(_ problem: Problem) -> Reception {
+            let answer = finished(problemPage(problem, head, nil), problem.status)
+            // A short body is read to its end, so that the refusal is not lost.
+            return .collect(bodyLimit: Int(clamping: head.bodyLength)) { .refused(answer) }
+        }
+        do { try access.checkOrigin(head) } catch { return refused(error) }
+        guard head.bodyType == "application/x-www-form-urlencoded" else { return refused(Problem(.wrongType)) }
+        return .collect(bodyLimit: limit) {
+            .granted(account: "form:\(head.network)") { bytes in
+                guard let query = PageQuery(form: bytes) else {
+                    let problem = Problem(.badBody, "the body is no form")
+                    return finished(problemPage(problem, head, nil), problem.status)
+                }
+                return await run(query)
+            }
+        }
+    }
+
+    // MARK: - Sessions
+
+    private func logIn(_ head: RequestHead, _ access: PageAccess, _ query: PageQuery) async -> HTTPAnswer {
+        let next = PageTarget(query.text("next")).text
+        let token = query.text("token").map { String(Substring($0).trimmingSpaces) } ?? ""
+        guard !token.isEmpty else { return finished(loginPage(head, said: "Paste a token.", next: next), .badRequest) }
+        do {
+            _ = try await access.visitor(head, session: token)
+            var answer = finished(nil, .seeOther)
+            answer.fields += [("Location", next), SessionCookie(head).beginning(token)]
+            return answer
+        } catch {
+            let problem = access.problem(error)
+            guard problem.status == .unauthorized else {
+                return finished(problemPage(problem, head, nil), problem.status)
+            }
+            let said = "The token is not valid" + (problem.detail.map { ": \($0)." } ?? ".")
+            return unauthorized(loginPage(head, said: said, next: next))
+        }
+    }
+
+    private func loggedOut(_ head: RequestHead) -> HTTPAnswer {
+        var answer = finished(nil, .seeOther)
+        answer.fields += [("Location", "/login"), SessionCookie(head).end]
+        return answer
+    }
+
+    /// The session of a request; without a valid one, requests without a token may be permitted.
+    private func visitor(_ head: RequestHead, _ access: PageAccess) async throws -> PageAccess.Visitor {
+        guard let token = SessionCookie(head).token(in: head) else {
+            return try await access.visitor(head, session: nil)
+        }
+        do {
+            return try await access.visitor(head, session: token)
+        } catch let problem as Problem where problem.code == Problem.Code.badToken.rawValue {
+            // `try?`: if there is no caller without a token either, what is wrong with the token is worth telling.
+            guard let other = try? await access.visitor(head, session: nil) else { throw problem }
+            return other
+        }
+    }
+
+    // MARK: - Views
+
+    private func view(_ route: PageRoute, _ head: RequestHead, _ access: PageAccess) async -> HTTPAnswer {
+        let visitor: PageAccess.Visitor
+        do { visitor = try await self.visitor(head, access) } catch {
+            return stranger(access.problem(error), head)
+        }
+        let frame = PageFrame(
+            host: PageFrame.name(of: head),
+            version: version,
+            rights: visitor.rights,
+            hasSession: visitor.hasSession
+        )
+        do {
+            if let operation = route.operation, !visitor.rights.may(operation) {
+                throw Problem(visitor.rights.caller.tenant == nil ? .roleNotFit : .tenantNotFit)
+            }
+            let content = try await PageReader(visitor.ledger, visitor.rights, PageQuery(head)).content(of: route)
+            return finished(frame.document(content), content.status)
+        } catch let error as LedgerError where error.sqlState == "P0002" {
+            // What the address names does not exist, or not any more.
+            let problem = Problem(.noSuchThing, error.detail)
+            return finished(problemPage(problem, head, frame), problem.status)
+        } catch {
+            let problem = access.problem(error)
+            return finished(problemPage(problem, head, frame), problem.status)
+        }
+    }
+
+    /// What a browser gets that has shown no valid token.
+    private func stranger(_ problem: Problem, _ head: RequestHead) -> HTTPAnswer {
+        guard problem.status == .unauthorized else {
+            return finished(problemPage(problem, head, nil), problem.status)
+        }
+        let cookie = SessionCookie(head)
+        let here = PageLink(head.path.first == "" ? [] : head.path, query: head.query)
+        guard cookie.token(in: head) == nil else {
+            let said = "Your session has ended: its token was revoked, or has expired."
+            var answer = unauthorized(loginPage(head, said: said, next: here.text))
+            answer.fields.append(cookie.end)
+            return answer
+        }
+        // A browser that follows a link of another site sends no cookie. Coming from this page, it does.
+        if head.field("sec-fetch-site") == "cross-site" {
+            return finished(PageFrame.outside(host: PageFrame.name(of: head), version: version).passage(to: here), .ok)
+        }
+        return unauthorized(loginPage(head, said: nil, next: here.text))
+    }
+
+    // MARK: - Answers
+
+    private func loginPage(_ head: RequestHead, said: String?, next: String?) -> HTML {
+        PageFrame.outside(host: PageFrame.name(of: head), version: version)
+            .document(LoginView(said: said, next: PageTarget(next).text).content)
+    }
+
+    private func problemPage(_ problem: Problem, _ head: RequestHead, _ frame: PageFrame?) -> HTML {
+        (frame ?? PageFrame.outside(host: PageFrame.name(of: head), version: version))
+            .document(ProblemView(problem: problem).content)
+    }
+
+    private func unauthorized(_ page: HTML) -> HTTPAnswer {
+        var answer = finished(page, .unauthorized)
+        answer.fields.append(("WWW-Authenticate", "Bearer realm=\"sluice\""))
+        return answer
+    }
+
+    /// If a text were not escaped, a browser would still run nothing of it, load nothing for it and send nothing away.
+    static let policy =
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
+        + "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+
+    private func finished(_ page: HTML?, _ status: HTTPStatus) -> HTTPAnswer {
+        HTTPAnswer(
+            status,
+            fields: [
+                ("Content-Type", "text/html; charset=utf-8"), ("Content-Security-Policy", Self.policy),
+                ("X-Content-Type-Options", "nosniff"),
+                // With "no-referrer", browsers would not say which page has sent a form.
+                ("Referrer-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
+                ("Cross-Origin-Resource-Policy", "same-origin"),
+                // Nothing of it is left in a browser when its user has logged out.
+                ("Cache-Control", "no-store"),
+            ],
+            body: .bytes(Array((page?.text ?? "").utf8))
+        )
+    }
+}
+
+/// Where a browser goes after the login: a path of this page, and nowhere else.
+struct PageTarget {
+    let text: String
+
+    init(_ wanted: String?) {
+        let wanted = wanted ?? "/"
+        let isPlain = wanted.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }
+        text = isPlain && wanted.hasPrefix("/") && !wanted.hasPrefix("//") && wanted.utf8.count <= 1_000 ? wanted : "/"
+    }
+}

@@ -1,0 +1,16 @@
+import Conversion
+import HTTPServer
+
+/// What a view puts into the frame.
+struct PageContent: Sendable {
+    /// The title of the document, before the name of the cluster.
+    var title: String
+    /// The entry of the menu to which it belongs.
+    var section: PageFrame.Section?
+    var main: HTML
+    /// Whether throughput and workers stand side by side on wide screens.
+    var isOverview = false
+    /// The command that says the same; `nil` if there is none.
+    var terminal: String?
+    var status = HTTPStatus.ok
+}

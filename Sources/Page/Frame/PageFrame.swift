@@ -1,0 +1,121 @@
+import API
+import Conversion
+import HTTPServer
+import Ledger
+
+/// What is around every view: the head of the document, the menu, who looks, and the same in a terminal.
+struct PageFrame: Sendable {
+    /// An entry of the menu.
+    enum Section: String, Sendable, CaseIterable {
+        case overview, jobs, batches, failures, workers, queues
+
+        var route: PageRoute {
+            switch self {
+            case .overview: .overview
+            case .jobs: .jobs
+            case .batches: .batches
+            case .failures: .failures
+            case .workers: .workers
+            case .queues: .queues
+            }
+        }
+
+        var link: PageLink { self == .overview ? PageLink() : PageLink([rawValue]) }
+        var title: String { rawValue.capitalised }
+        /// Those that have a place of their own on small screens.
+        var isTab: Bool { self != .queues }
+    }
+
+    /// The name by which the browser has reached the coordinator.
+    let host: String
+    let version: String
+    /// `nil` before the login.
+    let rights: CallerRights?
+    let hasSession: Bool
+
+    static func outside(host: String, version: String) -> PageFrame {
+        PageFrame(host: host, version: version, rights: nil, hasSession: false)
+    }
+
+    /// The name in the `Host` field, without a port.
+    static func name(of head: RequestHead) -> String {
+        let host = head.field("host") ?? ""
+        guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return host.cutInside(to: 80) }
+        return String(host[..<colon]).cutInside(to: 80)
+    }
+
+    func document(_ content: PageContent) -> HTML {
+        let terminal: HTML =
+            content.terminal.map {
+                "<footer class=\"foot\"><span>In a terminal: <code>\($0)</code></span></footer>"
+            } ?? ""
+        let kind: HTML = content.isOverview ? " class=\"over\"" : ""
+        return """
+            \(start(content.title))<body>
+            <a class="skip" href="#main">Skip to the content</a>
+            <header class="top"><a class="name" href="/">\(host) <small>Sluice \(version)</small></a>\
+            \(menu(content.section))\(who)</header>
+            <main id="main"\(kind)>
+            \(content.main)\(terminal)
+            </main>
+            </body>
+            </html>
+
+            """
+    }
+
+    private func start(_ title: String, _ more: HTML = "") -> HTML {
+        """
+        <!doctype html>
+        <html lang="en">
+        <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">\
+        <meta name="color-scheme" content="light dark"><title>\(title) · \(host) · Sluice</title>\
+        <link rel="icon" href="\(PageAsset.path(of: "icon"))"><link rel="stylesheet" href="\(PageAsset.path(of: "page"))">\
+        \(more)</head>
+
+        """
+    }
+
+    private func menu(_ current: Section?) -> HTML {
+        guard let rights else { return "" }
+        let seen = Section.allCases.filter { section in section.route.operation.map(rights.may) ?? true }
+        func items(_ sections: [Section]) -> HTML {
+            .all(
+                sections.map { section in
+                    let mark: HTML = section == current ? " aria-current=\"page\"" : ""
+                    return "<li><a href=\"\(section.link)\"\(mark)>\(section.title)</a></li>"
+                }
+            )
+        }
+        let others = seen.filter { !$0.isTab }
+        let more: HTML =
+            others.isEmpty
+            ? ""
+            : "<nav aria-label=\"More\"><details class=\"more\"><summary>More</summary><ul>\(items(others))</ul></details></nav>"
+        return "<nav aria-label=\"Main\"><ul class=\"tabs\">\(items(seen.filter(\.isTab)))</ul></nav>\(more)"
+    }
+
+    private var who: HTML {
+        guard let rights else { return "" }
+        let caller = rights.caller
+        let tenant: HTML = caller.tenant.map { ", tenant <bdi>\($0)</bdi>" } ?? ""
+        let end: HTML =
+            hasSession
+            ? "<form class=\"live\" method=\"post\" action=\"/logout\"><button class=\"b\">Log out</button></form>" : ""
+        return """
+            <div class="who"><p><b><bdi>\(caller.name)</bdi></b>, \(caller.role.rawValue)\(tenant)</p>\
+            <p class="soft">Times are in UTC</p>\(end)</div>
+            """
+    }
+
+    /// A page that at once goes on to another of this site.
+    func passage(to link: PageLink) -> HTML {
+        """
+        \(start("Continue", "<meta http-equiv=\"refresh\" content=\"0;url=\(link)\">"))<body>
+        <main id="main"><p><a href="\(link)">Continue to Sluice</a></p></main>
+        </body>
+        </html>
+
+        """
+    }
+}

@@ -1,0 +1,56 @@
+/// What is at a path of the page.
+enum PageRoute: Sendable, Hashable {
+    case overview
+    case jobs
+    case job(String)
+    case batches
+    case batch(String)
+    case failures
+    case workers
+    case queues
+    case login
+    case logout
+    case asset(String)
+
+    /// `nil` if there is nothing at the path.
+    init?(_ path: [String]) {
+        switch (path.first, path.count) {
+        case ("", 1): self = .overview
+        case ("jobs", 1): self = .jobs
+        case ("jobs", 2): self = .job(path[1])
+        case ("batches", 1): self = .batches
+        case ("batches", 2): self = .batch(path[1])
+        case ("failures", 1): self = .failures
+        case ("workers", 1): self = .workers
+        case ("queues", 1): self = .queues
+        case ("login", 1): self = .login
+        case ("logout", 1): self = .logout
+        case ("assets", 2): self = .asset(path[1])
+        default: return nil
+        }
+    }
+
+    /// The methods that it takes.
+    var methods: [String] {
+        switch self {
+        case .overview, .jobs, .job, .batches, .batch, .failures, .workers, .queues, .asset: ["GET", "HEAD"]
+        case .login: ["GET", "HEAD", "POST"]
+        case .logout: ["POST"]
+        }
+    }
+
+    /// The operation of the API that tells what the view shows: who may not ask for it does not see the view.
+    var operation: String? {
+        switch self {
+        case .overview: "getStatus"
+        case .jobs: "listJobs"
+        case .job: "getJob"
+        case .batches: "listBatches"
+        case .batch: "getBatch"
+        case .failures: "listFailures"
+        case .workers: "listWorkers"
+        case .queues: "listQueues"
+        case .login, .logout, .asset: nil
+        }
+    }
+}

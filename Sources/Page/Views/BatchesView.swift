@@ -1,0 +1,142 @@
+import API
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// Batches with their progress, newest first.
+struct BatchesView {
+    static let pageLength = 20
+
+    let batches: [BatchSummary]
+    let hasMore: Bool
+    let isFirst: Bool
+    let now: Date
+
+    var content: PageContent {
+        PageContent(
+            title: "Batches",
+            section: .batches,
+            main: "<div class=\"head\"><h1>Batches</h1></div>\n\(batches.isEmpty ? none : table)\n",
+            terminal: "sluice batches"
+        )
+    }
+
+    private var none: HTML {
+        """
+        <section class="empty" aria-labelledby="none"><h2 id="none">\(isFirst ? "No batches yet" : "No more batches")</h2>
+        <p class="soft">Each submission is a batch: <code>sluice submit</code> makes one.</p></section>
+        """
+    }
+
+    private var table: HTML {
+        let first: HTML =
+            isFirst
+            ? "<span class=\"b\" aria-disabled=\"true\">First</span>" : "<a class=\"b\" href=\"/batches\">First</a>"
+        let last = batches.last?.batch ?? 0
+        let next: HTML =
+            hasMore
+            ? "<a class=\"b\" href=\"\(PageLink(["batches"], query: [("before", "\(last)")]))\" rel=\"next\">Next</a>"
+            : "<span class=\"b\" aria-disabled=\"true\">Next</span>"
+        return """
+            <table class="rows"><thead><tr><th scope="col">Batch</th><th scope="col">Done</th>\
+            <th scope="col" class="n">Jobs</th><th scope="col" class="n">Failed</th><th scope="col" class="n">Cancelled</th>\
+            <th scope="col" class="n">Skipped</th><th scope="col" class="opt">Queue</th><th scope="col" class="n">Submitted</th>\
+            </tr></thead>
+            <tbody>\(.all(batches.map(row)))
+            </tbody></table><nav class="pages" aria-label="Pages">\(first) \(next)</nav>
+            """
+    }
+
+    private func row(_ batch: BatchSummary) -> HTML {
+        let jobs = batch.jobs
+        func number(_ count: Int, _ name: HTML) -> HTML {
+            count > 0
+                ? "<td class=\"n\" data-k=\"\(name)\">\(Figures.grouped(count))</td>" : "<td class=\"n alt\">0</td>"
+        }
+        return """
+
+            <tr><td class="src w"><a href="\(PageLink.batch(batch.batch))">\(batch.batch) \
+            <bdi>\((batch.name ?? "").cutInside(to: 100))</bdi></a></td><td class="t">\(Picture.progress(jobs.share))</td>\
+            \(number(jobs.total, "jobs"))\(number(jobs.failed, "failed"))\(number(jobs.cancelled, "cancelled"))\
+            \(number(jobs.skipped, "skipped"))<td class="t opt">\(batch.queue.cutInside(to: 40))</td>\
+            <td class="n e">\(PageTime.ago(batch.createdAt, at: now))</td></tr>
+            """
+    }
+}
+
+/// A batch: how far it is, and why jobs of it failed.
+struct BatchView {
+    let batch: BatchSummary
+    let failures: [FailureGroup]
+    let now: Date
+
+    var content: PageContent {
+        let jobs = batch.jobs
+        let skipped =
+            batch.sourcesSkipped > 0
+            ? " \(Figures.count(batch.sourcesSkipped, "source")) left out: done before, or edited." : ""
+        let share = Int(jobs.share * 100)
+        let title: HTML = batch.name.map { "<bdi>\($0.cutInside(to: 200))</bdi>" } ?? "Batch \(batch.batch)"
+        let percent = jobs.open == 0 ? "All jobs have ended" : "\(share)% done"
+        return PageContent(
+            title: "Batch \(batch.batch)",
+            section: .batches,
+            main: """
+                <div class="head"><div><p class="soft"><a class="quiet" href="/batches">Batches</a> / \(batch.batch)</p>\
+                <h1>\(title)</h1><p class="soft">\(Figures.count(jobs.total, "job")) in queue \
+                <bdi>\(batch.queue.cutInside(to: 60))</bdi>, priority \(batch.priority), weight \(batch.weight). Submitted by \
+                <bdi>\(batch.submitter.cutInside(to: 80))</bdi>, \(PageTime.clock(batch.createdAt, at: now)).\(skipped)</p>\
+                </div></div>
+                <section aria-labelledby="progress"><h2 id="progress">\(percent)</h2>\
+                \(Picture.stack(jobs))<dl class="key">\(states)</dl></section>
+                \(why)
+                """,
+            terminal: "sluice jobs --batch \(batch.batch)"
+        )
+    }
+
+    private var states: HTML {
+        let order: [JobState] = [
+            .completed, .failed, .accepted, .cancelled, .skipped, .publishing, .running, .waiting, .delayed,
+        ]
+        return .all(
+            order.filter { batch.jobs[$0] > 0 }.map { state in
+                let link = PageLink(["jobs"], query: [("batch", "\(batch.batch)"), ("state", state.rawValue)])
+                let remarked = PageLink(["jobs"], query: [("batch", "\(batch.batch)"), ("remarks", "true")])
+                let remarks: HTML =
+                    state == .completed && batch.jobsWithRemarks > 0
+                    ? " <small><a href=\"\(remarked)\">\(Figures.grouped(batch.jobsWithRemarks)) with remarks</a></small>"
+                    : ""
+                return """
+                    <div><dt class="s \(Mark.shape(state))">\(state.rawValue)</dt>\
+                    <dd><a class="quiet" href="\(link)">\(Figures.grouped(batch.jobs[state]))</a>\(remarks)</dd></div>
+                    """
+            }
+        )
+    }
+
+    private var why: HTML {
+        let groups = failures.filter { $0.jobs > 0 }
+        guard !groups.isEmpty else { return "" }
+        let failed = groups.reduce(0) { $0 + $1.jobs }
+        let all = PageLink(["jobs"], query: [("batch", "\(batch.batch)"), ("state", "failed")])
+        let rows: HTML = .all(
+            groups.prefix(20).map { group in
+                let source = group.exampleSource ?? "job \(group.example)"
+                let hint: HTML = group.hint.map { "\($0.unmarked.cutInside(to: 300))" } ?? ""
+                return """
+                    <tr><th scope="row"><code>\(group.code)</code></th>\
+                    <td class="n" data-k="jobs">\(Figures.grouped(group.jobs))</td>\
+                    <td class="soft t">\(group.kind.rawValue), \(group.stage)</td>\
+                    <td class="src w">\(LocationText.cell(source, .job(group.example)))</td><td class="w hint">\(hint)</td></tr>
+                    """
+            }
+        )
+        return """
+            <section aria-labelledby="why"><div class="bar"><h2 id="why">Why \(Figures.count(failed, "job")) failed</h2> \
+            <a href="\(all)">The jobs</a></div><table class="rows"><thead><tr><th scope="col">Code</th>\
+            <th scope="col" class="n">Jobs</th><th scope="col">Class, stage</th><th scope="col">Example</th>\
+            <th scope="col">What to do</th></tr></thead><tbody>\(rows)</tbody></table></section>
+            """
+    }
+}

@@ -1,0 +1,104 @@
+import API
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// Failures by their causes, the most frequent first.
+struct FailuresView {
+    let now: Date
+    /// Since when, in the words of the URL.
+    var since = "1d"
+    var queue: String?
+    var batch: String?
+    var groups: [FailureGroup] = []
+    /// Causes on one page.
+    private static let mostGroups = 40
+
+    init(now: Date) { self.now = now }
+
+    private var time: String { PageMoment.offered.first { $0.0 == since }?.1 ?? since }
+
+    var content: PageContent {
+        let jobs = groups.reduce(0) { $0 + $1.jobs }
+        let title =
+            jobs == 0
+            ? "No job failed for good in the last \(time)"
+            : "\(Figures.count(jobs, "job")) failed for good in the last \(time)"
+        let causes = groups.count { $0.jobs > 0 }
+        let accepted = groups.reduce(0) { $0 + $1.accepted }
+        let more = accepted > 0 ? " \(Figures.count(accepted, "failure")) more are accepted." : ""
+        let hidden = groups.count - Self.mostGroups
+        let rest: HTML = hidden > 0 ? "<p class=\"soft\">\(Figures.count(hidden, "rarer cause")) not shown.</p>" : ""
+        return PageContent(
+            title: "Failures",
+            section: .failures,
+            main: """
+                <div class="head"><div><h1>\(title)</h1><p class="soft">\(Figures.count(causes, "cause")). \
+                Counted by the hour.\(more)</p></div></div>
+                \(filter)
+                <ol class="groups">\(.all(groups.prefix(Self.mostGroups).map(group)))</ol>\(rest)
+
+                """,
+            terminal: command
+        )
+    }
+
+    private var filter: HTML {
+        let times: HTML = .all(
+            PageMoment.offered.map { value, words in
+                let mark: HTML = value == since ? " checked" : ""
+                return """
+                    <label class="chip"><input type="radio" name="since" value="\(value)"\(mark)>\(words)</label>
+                    """
+            }
+        )
+        return """
+            <search><form class="filter" action="/failures"><div><fieldset class="chips"><legend>In the last</legend>\
+            \(times)</fieldset><label class="f">Queue <input name="queue" value="\(queue ?? "")" size="12"></label>\
+            <label class="f">Batch <input name="batch" value="\(batch ?? "")" size="8" inputmode="numeric"></label>\
+            <button class="b">Show</button></div></form></search>
+            """
+    }
+
+    private var command: String {
+        var words = "sluice errors --since \(since.shellWord)"
+        if let queue { words += " --queue \(queue.shellWord)" }
+        if let batch { words += " --batch \(batch.shellWord)" }
+        return words
+    }
+
+    private func group(_ group: FailureGroup) -> HTML {
+        let known = FailureCode(rawValue: group.code)
+        let meaning: HTML = known.map { "<p>\($0.entry.meaning.unmarked.sentence)</p>" } ?? ""
+        let example = group.exampleSource ?? "job \(group.example)"
+        let hint: HTML = group.hint.map { "<p class=\"soft\">\($0.unmarked.cutInside(to: 600).sentence)</p>" } ?? ""
+        let tries = group.attempts.map { ", \(Figures.count($0, "attempt")) in all" } ?? ""
+        let accepted: HTML =
+            group.accepted > 0 ? "<br><small>\(Figures.grouped(group.accepted)) accepted</small>" : ""
+        let jobs = PageLink(
+            ["jobs"],
+            query: [
+                ("state", "failed"), ("batch", batch ?? ""), ("queue", queue ?? ""), ("code", group.code),
+                ("class", group.kind.rawValue), ("stage", group.stage), ("ended-since", since),
+            ]
+        )
+        let open: HTML =
+            group.jobs > 0
+            ? "<a class=\"b\" href=\"\(jobs)\">\(group.jobs == 1 ? "Open the job" : "Show the \(Figures.grouped(group.jobs)) jobs")</a>"
+            : "<span class=\"s completed\">retried, or accepted</span>"
+        return """
+
+            <li id="\(group.fragment)"><p class="big">\(Figures.grouped(group.jobs))\
+            <small>\(Plural.form("job", for: group.jobs))</small>\(accepted)</p>\
+            <div><h2><code>\(group.code)</code> \(group.kind.rawValue), in \(group.stage)</h2>\(meaning)\
+            <p class="loc"><span class="soft">such as</span> \
+            <a class="quiet" href="\(PageLink.job(group.example))">\(LocationText.parts(example))</a></p>\(hint)</div>\
+            <div><small>last \(PageTime.ago(group.lastAt, at: now))\(tries)</small></div><div class="do">\(open)</div></li>
+            """
+    }
+}
+
+extension FailureGroup {
+    /// Its place on the page of failures. Groups of one code may differ in class or stage.
+    var fragment: String { "\(code)-\(kind.rawValue)-\(stage)" }
+}

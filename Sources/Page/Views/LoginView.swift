@@ -1,0 +1,27 @@
+import Conversion
+
+/// The form for a token.
+struct LoginView {
+    /// Why the browser is here again.
+    var said: String?
+    /// Where it goes after the login.
+    var next: String
+
+    var content: PageContent {
+        let alert: HTML = said.map { "<p role=\"alert\"><span class=\"s failed\">\($0)</span></p>" } ?? ""
+        return PageContent(
+            title: "Log in",
+            main: """
+                <div class="head"><h1>Log in</h1></div>
+                <form class="form panel" method="post" action="/login">\(alert)\
+                <label class="f">Token <input type="password" name="token" required autocomplete="current-password" \
+                placeholder="slt_…" aria-describedby="how"></label>\
+                <input type="hidden" name="next" value="\(next)">\
+                <p class="soft" id="how">An operator makes one with \
+                <code>sluice tokens create --role viewer --name you</code>. The page shows what its role may see.</p>\
+                <p class="do"><button class="b go">Log in</button></p></form>
+
+                """
+        )
+    }
+}

@@ -1,0 +1,124 @@
+import API
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// Reads what a view shows, for one visitor, and has it drawn.
+///
+/// Lists are read by their keys, and numbers are those that the ledger keeps: no view counts rows.
+struct PageReader: Sendable {
+    private let ledger: JobLedger
+    private let rights: CallerRights
+    private let query: PageQuery
+
+    init(_ ledger: JobLedger, _ rights: CallerRights, _ query: PageQuery) {
+        (self.ledger, self.rights, self.query) = (ledger, rights, query)
+    }
+
+    func content(of route: PageRoute) async throws -> PageContent {
+        switch route {
+        case .overview: return try await overview()
+        case .jobs: return try await jobs()
+        case .job(let text): return try await job(text)
+        case .batches: return try await batches()
+        case .batch(let text): return try await batch(text)
+        case .failures: return try await failures()
+        case .workers: return try await workers()
+        case .queues: return try await queues()
+        case .login, .logout, .asset: throw Problem(.noSuchThing)
+        }
+    }
+
+    private func overview() async throws -> PageContent {
+        var facts = try await StatusFacts.look(at: ledger, tenant: rights.caller.tenant)
+        // Who may ask the coordinator need not learn where the database is.
+        if rights.caller.tenant == nil { facts.place = "schema \(ledger.configuration.schema.text)" }
+        let now = facts.status.time
+        var view = OverviewView(facts: facts, rights: rights)
+        if rights.may("listQueues") { view.queues = try await ledger.queues() }
+        if rights.may("listWorkers") {
+            view.workers = try await ledger.workers()
+            view.running = try await running()
+        }
+        if rights.may("listThroughput") {
+            view.paces = try await ledger.paces(since: now.addingTimeInterval(-OverviewView.span))
+        }
+        if rights.may("listFailures") {
+            view.failures = try await ledger.failures(since: now.addingTimeInterval(-86_400))
+        }
+        if rights.may("listBatches") { view.batches = try await ledger.batches(limit: 20) }
+        return view.content
+    }
+
+    private func jobs() async throws -> PageContent {
+        let now = try await ledger.time()
+        let list = JobListQuery(query, now: now)
+        var view = JobsView(query: list, now: now)
+        if list.mistakes.isEmpty {
+            let page = try await ledger.jobs(matching: list.filter, after: list.after, limit: JobsView.pageLength)
+            (view.jobs, view.next) = (page.jobs, page.next)
+        }
+        return view.content
+    }
+
+    private func job(_ text: String) async throws -> PageContent {
+        guard let number = Int64(text), number > 0, let story = try await ledger.story(of: number) else {
+            throw Problem(.noSuchThing, "there is no job \(text)")
+        }
+        return JobView(story: story, now: try await ledger.time()).content
+    }
+
+    private func batches() async throws -> PageContent {
+        let before = query.text("before").flatMap { Int64($0) }
+        let limit = BatchesView.pageLength
+        // One more than the limit shows whether there are others.
+        let found = try await ledger.batches(before: before, limit: Int32(limit + 1))
+        return BatchesView(
+            batches: Array(found.prefix(limit)),
+            hasMore: found.count > limit,
+            isFirst: before == nil,
+            now: try await ledger.time()
+        ).content
+    }
+
+    private func batch(_ text: String) async throws -> PageContent {
+        guard let number = Int64(text), number > 0, let batch = try await ledger.batch(number) else {
+            throw Problem(.noSuchThing, "there is no batch \(text)")
+        }
+        let groups = try await rights.may("listFailures") ? ledger.failures(batch: number) : []
+        return BatchView(batch: batch, failures: groups, now: try await ledger.time()).content
+    }
+
+    private func failures() async throws -> PageContent {
+        let now = try await ledger.time()
+        var view = FailuresView(now: now)
+        view.since = query.text("since") ?? "1d"
+        view.queue = query.text("queue")
+        view.batch = query.text("batch")
+        guard let since = PageMoment.past(view.since, from: now) else {
+            throw Problem(.badParameter, mistakes: [.init(pointer: "since", detail: "must be a time, as in 2h or 7d")])
+        }
+        let batch = view.batch.flatMap { Int64($0) }
+        guard view.batch == nil || batch != nil else {
+            throw Problem(.badParameter, mistakes: [.init(pointer: "batch", detail: "must be the number of a batch")])
+        }
+        view.groups = try await ledger.failures(since: since, queue: view.queue, batch: batch)
+        return view.content
+    }
+
+    private func workers() async throws -> PageContent {
+        let now = try await ledger.time()
+        let workers = try await ledger.workers(endedSince: now.addingTimeInterval(-86_400))
+        return WorkersView(workers: workers, running: try await running(), now: now).content
+    }
+
+    private func running() async throws -> RunningJobs {
+        RunningJobs(try await ledger.jobs(matching: JobFilter(states: [.running]), limit: RunningJobs.most).jobs)
+    }
+
+    private func queues() async throws -> PageContent {
+        let queues = try await ledger.queues()
+        let unable = try await rights.may("listUnableJobs") ? ledger.unableLanes() : []
+        return QueuesView(queues: queues, unable: unable).content
+    }
+}

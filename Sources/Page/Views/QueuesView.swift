@@ -1,0 +1,72 @@
+import API
+import Conversion
+import Ledger
+
+/// All queues with their settings and the states of their jobs.
+struct QueuesView {
+    let queues: [QueueSummary]
+    let unable: [UnableLane]
+    /// Rows of the page.
+    private static let mostRows = 200
+
+    var content: PageContent {
+        let shown = queues.sorted { $0.jobs.open == $1.jobs.open ? $0.name < $1.name : $0.jobs.open > $1.jobs.open }
+        let hidden = queues.count - Self.mostRows
+        let rest: HTML =
+            hidden > 0 ? "<p class=\"soft\">\(Figures.count(hidden, "queue")) with less work not shown.</p>" : ""
+        let paused = queues.count(where: \.isPaused)
+        let heading = Figures.count(queues.count, "queue") + (paused > 0 ? ", \(paused) paused" : "")
+        return PageContent(
+            title: "Queues",
+            section: .queues,
+            main: """
+                <div class="head"><h1>\(heading)</h1></div>
+                <table class="rows"><thead><tr><th scope="col">Queue</th><th scope="col" class="n">Waiting</th>\
+                <th scope="col" class="n">Delayed</th><th scope="col" class="n">Running</th>\
+                <th scope="col" class="n">Limit</th><th scope="col" class="n">Weight</th><th scope="col" class="n">Completed</th>\
+                <th scope="col" class="n">Failed</th><th scope="col">State</th></tr></thead>
+                <tbody>\(.all(shown.prefix(Self.mostRows).map(row)))</tbody></table>\(rest)
+
+                """,
+            terminal: "sluice queues"
+        )
+    }
+
+    private func row(_ queue: QueueSummary) -> HTML {
+        let link = PageLink(["jobs"], query: [("queue", queue.name)])
+        let failed = PageLink(["jobs"], query: [("state", "failed"), ("queue", queue.name)])
+        let jobs = queue.jobs
+        let failures: HTML =
+            jobs.failed > 0 ? "<a href=\"\(failed)\">\(Figures.grouped(jobs.failed))</a>" : "0"
+        return """
+
+            <tr><th scope="row"><a class="quiet" href="\(link)"><bdi>\(queue.name.cutInside(to: 60))</bdi></a></th>\
+            <td class="n" data-k="waiting">\(Figures.grouped(jobs.waiting))</td>\
+            <td class="n" data-k="delayed">\(Figures.grouped(jobs.delayed))</td>\
+            <td class="n" data-k="running">\(Figures.grouped(jobs.running + jobs.publishing))</td>\(Self.limit(queue))\
+            <td class="n" data-k="weight">\(queue.weight)</td>\
+            <td class="n" data-k="completed">\(Figures.grouped(jobs.completed + jobs.skipped))</td>\
+            <td class="n" data-k="failed">\(failures)</td><td class="w">\(Self.state(queue, unable))</td></tr>
+            """
+    }
+
+    /// The cell with the limit of a queue, which is empty without one.
+    static func limit(_ queue: QueueSummary) -> HTML {
+        queue.runningLimit.map { "<td class=\"n\" data-k=\"limit\">\(Figures.grouped($0))</td>" }
+            ?? "<td class=\"n\"></td>"
+    }
+
+    /// Why the work of a queue does not go on, or that there is none.
+    static func state(_ queue: QueueSummary, _ unable: [UnableLane]) -> HTML {
+        if queue.isPaused { return "<span class=\"s paused\">paused</span>" }
+        if let lane = unable.first(where: { $0.queue == queue.name }) {
+            let what = (lane.missing.isEmpty ? lane.needs : lane.missing).joined(separator: ", ").cutInside(to: 120)
+            return "<span class=\"s note\">jobs wait for \(what)</span>"
+        }
+        if queue.jobs.open == 0 { return "<span class=\"soft\">empty</span>" }
+        if let limit = queue.runningLimit, queue.jobs.running >= limit, queue.jobs.waiting > 0 {
+            return "<span class=\"soft\">at its limit</span>"
+        }
+        return ""
+    }
+}

@@ -1,0 +1,173 @@
+import Conversion
+import Foundation
+import Ledger
+
+@testable import API
+@testable import Page
+
+/// Records with names that are hard to show, and views of them.
+enum Material {
+    static let now = Date(timeIntervalSince1970: 1_795_000_000)
+
+    static let hostile: [String] = [
+        "in:\"><script>alert(1)</script>.wav", "in:' onmouseover='alert(1)", "in:a&lt;b&#x3C;/b&gt;<!--",
+        "in:</bdi></a></td>",
+        "in:\u{202E}gpj.exe\u{2066}", "in:\u{0}\u{1B}[2J\n", "javascript:alert(1)", "in:{{7*7}}${7*7}\\(7)",
+        "in:" + String(repeating: "x", count: 10_000), "in:" + String(repeating: "e\u{301}\u{302}", count: 10_000),
+        "podcasts:2026/live/פרק 12 – הנמל 🎙️ (הקלטה חיה).mka", "", "/", ":",
+    ]
+
+    /// A name as long as codes, queues, tokens and workers may have it. Locations, messages and labels may be longer.
+    private static func short(_ name: String) -> String {
+        String(String.UnicodeScalarView(name.unicodeScalars.prefix(60)))
+    }
+
+    static func rights(_ role: AccessRole, tenant: String? = nil, name: String = "nina") throws -> CallerRights {
+        CallerRights(Caller(name: name, role: role, tenant: tenant), among: try APIServer.operations(version: "1"))
+    }
+
+    static func frame(_ role: AccessRole = .operator, tenant: String? = nil, name: String = "nina") throws -> PageFrame
+    {
+        PageFrame(
+            host: short(name),
+            version: "1",
+            rights: try rights(role, tenant: tenant, name: short(name)),
+            hasSession: true
+        )
+    }
+
+    static func job(_ number: Int64, _ name: String, _ state: JobState = .failed) -> JobSummary {
+        var job = JobSummary.blank
+        (job.job, job.batch, job.state, job.source) = (number, 17, state, name)
+        (job.queue, job.worker, job.code, job.stage) = (short(name), short(name), short(name), short(name))
+        (job.since, job.slot, job.attempts, job.maxAttempts) = (now, 3, 2, 3)
+        (job.retriedBy, job.acceptedBy, job.frames, job.totalFrames) = (short(name), short(name), 20, 100)
+        job.hasRemarks = true
+        return job
+    }
+
+    static func group(_ name: String) -> FailureGroup {
+        var group = FailureGroup.blank
+        (group.code, group.stage, group.exampleSource, group.hint) = (short(name), short(name), name, name)
+        (group.jobs, group.accepted, group.attempts, group.lastAt) = (3, 1, 5, now)
+        return group
+    }
+
+    static func batch(_ name: String) -> BatchSummary {
+        var batch = BatchSummary.blank
+        (batch.batch, batch.name, batch.queue, batch.submitter) = (17, name, short(name), short(name))
+        (batch.jobs.waiting, batch.jobs.failed, batch.jobsWithRemarks, batch.createdAt) = (5, 2, 1, now)
+        batch.jobs.completed = 4
+        return batch
+    }
+
+    static func queue(_ name: String) -> QueueSummary {
+        var queue = QueueSummary.blank
+        (queue.name, queue.isPaused, queue.jobs.waiting, queue.jobs.failed) = (short(name), true, 7, 1)
+        return queue
+    }
+
+    static func worker(_ name: String) -> WorkerSummary {
+        var worker = WorkerSummary.blank
+        (worker.worker, worker.name, worker.host, worker.build, worker.libraries) = (5, name, name, name, name)
+        (worker.slots, worker.abilities, worker.beatAt) = (8, ["root:\(short(name))", "codec:mp3"], now)
+        worker.leaseUntil = now.addingTimeInterval(30)
+        worker.status = WorkerStatus(
+            busySlots: 3,
+            pausedBecause: short(name),
+            pausedRoots: [short(name)],
+            sandbox: "partly without \(name)",
+            paces: [JobSpeed(job: 12, speed: 200, remaining: 4)],
+            fullFileSystems: [FullFileSystem(mountPoint: short(name), freeBytes: 0, seconds: 9)]
+        )
+        return worker
+    }
+
+    static func story(_ name: String) -> JobStory {
+        var story = JobStory.blank
+        story.summary = job(12, name)
+        (story.recipe, story.batchName, story.submitter, story.submittedAt) = ("{\"a\": 1}", name, short(name), now)
+        (story.needs, story.labels) = (["root:\(name)"], [name: name])
+        (story.waitingFor, story.missing) = (.unable, [short(name)])
+        var attempt = AttemptRecord.blank
+        (attempt.epoch, attempt.outcome, attempt.startedAt, attempt.endedAt) = (1, .failed, now, now)
+        (attempt.workerName, attempt.libraries, attempt.lastWords) = (short(name), name, name)
+        attempt.failure = Failure(
+            code: short(name),
+            kind: .permanent,
+            stage: short(name),
+            message: name,
+            stream: 0,
+            position: MediaTime(value: 323, timescale: 100),
+            frame: 155_040,
+            libavName: short(name),
+            hint: name
+        )
+        attempt.facts.scan = ScanReport(
+            frames: 1_000,
+            damage: DamageReport(
+                frames: 10,
+                stretchCount: 1,
+                stretches: [.init(start: 500, frames: 10, code: short(name))]
+            )
+        )
+        story.attempts = [attempt]
+        return story
+    }
+
+    static func overview(_ name: String, _ role: AccessRole = .operator, tenant: String? = nil) throws -> OverviewView {
+        var status = LedgerStatus.blank
+        (status.time, status.keptHouseAt, status.oldestWaiting) = (now, now, now)
+        (status.jobs.waiting, status.jobs.running, status.completedLately) = (700, 3, 100)
+        (status.audioLately, status.paceSpan) = (.seconds(90_000), .seconds(3_600))
+        var facts = StatusFacts(
+            place: short(name),
+            status: status,
+            workers: WorkerCensus([worker(name)], at: now),
+            unable: [],
+            chores: [],
+            troubles: [worker(name)].troubles(at: now)
+        )
+        facts.failedLately = [group(name)]
+        var view = OverviewView(facts: facts, rights: try rights(role, tenant: tenant))
+        (view.queues, view.failures, view.batches) = ([queue(name)], [group(name)], [batch(name)])
+        if view.rights.may("listWorkers") { view.workers = [worker(name)] }
+        if view.rights.may("listThroughput") {
+            var minute = MinuteThroughput.blank
+            (minute.minute, minute.queue, minute.completed) = (now.addingTimeInterval(-600), short(name), 30)
+            minute.audio = .seconds(90_000)
+            view.paces = [minute]
+        }
+        return view
+    }
+
+    /// Every view of records with this name.
+    static func contents(_ name: String) throws -> [PageContent] {
+        let query = JobListQuery(
+            PageQuery([
+                (name: "source-contains", value: short(name)), (name: "queue", value: short(name)),
+                (name: "state", value: short(name)), (name: "since", value: short(name)),
+            ]),
+            now: now
+        )
+        let states = JobState.allCases.enumerated().map { place, state in job(Int64(place), name, state) }
+        let plain = JobListQuery(PageQuery([(name: "queue", value: short(name))]), now: now)
+        var failures = FailuresView(now: now)
+        (failures.groups, failures.queue, failures.since) = ([group(name)], short(name), short(name))
+        return [
+            try overview(name).content, JobsView(query: query, now: now).content,
+            JobsView(query: plain, now: now, jobs: states, next: JobCursor(text: short(name))).content,
+            JobsView(query: plain, now: now).content, JobView(story: story(name), now: now).content, failures.content,
+            BatchesView(batches: [batch(name)], hasMore: true, isFirst: false, now: now).content,
+            BatchView(batch: batch(name), failures: [group(name)], now: now).content,
+            WorkersView(
+                workers: [worker(name)],
+                running: RunningJobs([job(9, name, .running)]),
+                now: now
+            ).content,
+            QueuesView(queues: [queue(name)], unable: []).content,
+            LoginView(said: short(name), next: short(name)).content,
+            ProblemView(problem: Problem(.noSuchThing, name)).content,
+        ]
+    }
+}
