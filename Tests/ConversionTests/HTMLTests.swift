@@ -22,6 +22,7 @@ import Testing
         #expect(whole.text == "<p><bdi>&lt;b&gt;</bdi> 17 18</p>")
         #expect(HTML.joined([piece, "x"], by: ", ").text == "<bdi>&lt;b&gt;</bdi>, x")
         #expect(HTML.all([piece, "x"]).text == "<bdi>&lt;b&gt;</bdi>x")
+        #expect(HTML.lines([piece, "x"]).text == "<bdi>&lt;b&gt;</bdi>\nx\n")
     }
 
     @Test func `the middle of a long text is left out`() {
@@ -29,6 +30,11 @@ import Testing
         let cut = long.cutInside(to: 100)
         #expect(cut.unicodeScalars.count == 100)
         #expect(cut.hasPrefix("aaa") && cut.hasSuffix("e\u{301}"))
+        let name = String(repeating: "a", count: 300) + "/episode.wav"
+        let short = name.cutInside(to: 40)
+        #expect(short.count == 40 && short.hasPrefix("aaa") && short.hasSuffix("a/episode.wav") && short.contains("…"))
         #expect("short".cutInside(to: 5) == "short")
+        // One character of many accents.
+        #expect(("e" + String(repeating: "\u{301}", count: 4_000)).cutInside(to: 40).unicodeScalars.count == 40)
     }
 }

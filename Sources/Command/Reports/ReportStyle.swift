@@ -1,3 +1,5 @@
+import Conversion
+
 /// The style of a report: the colours and the type of Sluice's pages, for screens and for paper.
 enum ReportStyle {
     static let sheet: HTML = """

@@ -15,6 +15,11 @@ package struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// The pieces one after another.
     package static func all(_ pieces: [HTML]) -> HTML { HTML(markup: pieces.reduce(into: "") { $0 += $1.text }) }
 
+    /// The pieces one after another, with a line feed behind each.
+    package static func lines(_ pieces: [HTML]) -> HTML {
+        HTML(markup: pieces.reduce(into: "") { $0 += $1.text + "\n" })
+    }
+
     /// The pieces with a text between each two.
     package static func joined(_ pieces: [HTML], by separator: HTML) -> HTML {
         HTML(markup: pieces.map(\.text).joined(separator: separator.text))

@@ -187,14 +187,6 @@ struct ReportPageTests {
 
     // MARK: - Sums
 
-    @Test func longNamesKeepTheirEnds() {
-        let name = String(repeating: "a", count: 300) + "/episode.wav"
-        let cut = name.cutInside(to: 40)
-        #expect(cut.count == 40 && cut.hasPrefix("aaa") && cut.hasSuffix("a/episode.wav") && cut.contains("…"))
-        #expect("short".cutInside(to: 5) == "short")
-        #expect(("e" + String(repeating: "\u{301}", count: 4_000)).cutInside(to: 40).unicodeScalars.count == 40)
-    }
-
     @Test func theTopListKeepsTheLargest() {
         var list = TopList<Int>(most: 3)
         for number in [5, 1, 9, 7, 3, 9] { list.add(Double(number), number) }
