@@ -29,6 +29,13 @@ import Testing
         #expect(Dictionary(grouping: texts) { $0 }.filter { $0.value.count > 1 }.isEmpty)
     }
 
+    @Test func damageHasATreatmentThatHelps() {
+        for code in FailureCode.allCases where code.isDamage { #expect(code.damageModeThatHelps != nil, "\(code)") }
+        #expect(FailureCode.truncated.damageModeThatHelps == .conceal)
+        #expect(FailureCode.concealRefused.damageModeThatHelps == .trustPackets)
+        #expect(FailureCode.roomCrash.damageModeThatHelps == nil)
+    }
+
     @Test func newFailureTakesClassAndHintFromItsCode() {
         let failure = Failure(.diskFull, at: .write, "the disk is full")
         #expect(failure.code == "disk_full" && failure.kind == .transient && failure.stage == "write")

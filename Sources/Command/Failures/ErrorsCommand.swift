@@ -55,19 +55,11 @@ enum ErrorsCommand {
         for line in hints(groups, console) { try console.print(line) }
         if let failed = groups.first(where: { $0.jobs > 0 }) {
             let place = invocation[batch].map { " --batch \(ShellWord.quoted($0.word))" } ?? ""
-            let mode = FailureCode(rawValue: failed.code).flatMap { modeThatHelps(against: $0) }
+            let mode = FailureCode(rawValue: failed.code)?.damageModeThatHelps
             let way = mode.map { " --on-damage \($0.rawValue)" } ?? ""
             console.say("retry a group: sluice retry --code \(failed.code.printable)\(place)\(way)")
         }
         return .success
-    }
-
-    /// The treatment of damage with which jobs that failed in this way may succeed.
-    private static func modeThatHelps(against code: FailureCode) -> DamageMode? {
-        switch code {
-        case .concealRefused, .uncountedSound: .trustPackets
-        default: code.isDamage ? .conceal : nil
-        }
     }
 
     private static func table(_ groups: [FailureGroup], _ now: Date) -> TextTable {

@@ -185,4 +185,12 @@ extension FailureCode {
 
     /// Whether `--on-damage` decides if a conversion fails with this code.
     public var isDamage: Bool { [.truncated, .corruptStream, .timelineGap, .uncountedSound].contains(self) }
+
+    /// The treatment of damage with which a job that failed with this code may succeed; `nil` if none helps.
+    package var damageModeThatHelps: DamageMode? {
+        switch self {
+        case .concealRefused, .uncountedSound: .trustPackets
+        default: isDamage ? .conceal : nil
+        }
+    }
 }
