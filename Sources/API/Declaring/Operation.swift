@@ -120,5 +120,5 @@ package struct Caller: Sendable, Hashable {
     }
 
     /// Whose share of what is limited it takes: its tenant's, or its token's.
-    var account: String { tenant.map { "tenant:\($0)" } ?? "token:\(name)" }
+    package var account: String { tenant.map { "tenant:\($0)" } ?? "token:\(name)" }
 }

@@ -1,3 +1,4 @@
+package import Conversion
 package import HTTPServer
 package import Ledger
 
@@ -40,6 +41,42 @@ package struct PageAccess: Sendable {
     private func visitor(_ found: AuthenticatedCaller, hasSession: Bool) -> Visitor {
         let rights = CallerRights(found.caller, among: operations)
         return Visitor(rights: rights, ledger: found.ledger, hasSession: hasSession)
+    }
+
+    /// Has the API do what a form of a page asks for: the operation of this name, with all checks that programs get. Returns
+    /// what it answers; `nil` if that is not JSON.
+    @discardableResult
+    package func run(
+        _ name: String,
+        for visitor: Visitor,
+        path: [String: String] = [:],
+        body: [String: JSONValue] = [:]
+    ) async throws -> JSONValue? {
+        guard let operation = operations.first(where: { $0.name == name }) else {
+            throw Problem(.unexpected, "the API has no operation \(name)")
+        }
+        if let refusal = operation.refusal(of: visitor.rights.caller) { throw refusal }
+        var value: JSONValue?
+        if case .json(let schema) = operation.body {
+            let given = JSONValue.object(body)
+            let mistakes = schema.mistakes(in: given)
+            guard mistakes.isEmpty else { throw Problem(.badBody, mistakes: mistakes) }
+            value = given
+        }
+        guard let head = RequestHead(method: operation.method.rawValue, target: "/", fields: []) else {
+            throw Problem(.unexpected)
+        }
+        let answer = try await operation.run(
+            Call(
+                head: head,
+                ledger: visitor.ledger,
+                caller: visitor.rights.caller,
+                parameters: try Router.parameters(of: operation, head, path: path),
+                body: value
+            )
+        )
+        guard case .bytes(let bytes) = answer.body else { return nil }
+        return JSONValue(json: bytes)
     }
 
     /// What people are told of an error. What they are not told is logged.
