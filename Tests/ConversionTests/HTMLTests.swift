@@ -15,6 +15,15 @@ import Testing
         #expect(html.text == "<p title=\"\(shown)\">\(shown)</p>")
     }
 
+    @Test(arguments: [
+        ("\"><b>&'", "&quot;&gt;&lt;b&gt;&amp;&#39;"), ("a\u{202E}b\n", "a&#8238;b&#10;"), ("👩\u{200D}🚀", "👩\u{200D}🚀"),
+        ("a\u{85}", "a\u{85}"), ("פרק 12", "פרק 12"),
+    ])
+    func `a form sends the value that it was given`(text: String, written: String) {
+        let html: HTML = "<input value=\"\(value: text)\">"
+        #expect(html.text == "<input value=\"\(written)\">")
+    }
+
     @Test func `pieces of HTML are markup in others`() {
         let name = "<b>"
         let piece: HTML = "<bdi>\(name)</bdi>"

@@ -34,6 +34,8 @@ package struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
 
         package mutating func appendLiteral(_ literal: StaticString) { text += literal.description }
         package mutating func appendInterpolation(_ words: String) { text += words.escapedForHTML }
+        /// The value of a field of a form: a browser sends exactly this text back.
+        package mutating func appendInterpolation(value words: String) { text += words.asValueInHTML }
         package mutating func appendInterpolation(_ number: Int) { text += "\(number)" }
         package mutating func appendInterpolation(_ number: Int64) { text += "\(number)" }
         package mutating func appendInterpolation(_ html: HTML) { text += html.text }
@@ -43,12 +45,27 @@ package struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
 extension String {
     /// The text as a browser shows it: control characters and direction marks as their escapes, and no character that
     /// HTML gives a meaning to, in texts or in quoted attributes.
-    fileprivate var escapedForHTML: String {
-        let plain = self.plain
-        guard plain.utf8.contains(where: { [0x22, 0x26, 0x27, 0x3C, 0x3E].contains($0) }) else { return plain }
+    fileprivate var escapedForHTML: String { plain.withoutMarkup }
+
+    /// The same text for a program. What is invisible is written as a reference, from which a browser makes the character
+    /// again; for U+0080 to U+009F it would make another one.
+    fileprivate var asValueInHTML: String {
+        let text = withoutMarkup
+        guard text.unicodeScalars.contains(where: \.isUnprintable) else { return text }
+        return text.unicodeScalars.reduce(into: "") { text, scalar in
+            if scalar.isUnprintable, !(0x80...0x9F).contains(scalar.value) {
+                text += "&#\(scalar.value);"
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    private var withoutMarkup: String {
+        guard utf8.contains(where: { [0x22, 0x26, 0x27, 0x3C, 0x3E].contains($0) }) else { return self }
         var text = ""
-        text.reserveCapacity(plain.utf8.count + 16)
-        for scalar in plain.unicodeScalars {
+        text.reserveCapacity(utf8.count + 16)
+        for scalar in unicodeScalars {
             switch scalar {
             case "&": text += "&amp;"
             case "<": text += "&lt;"
