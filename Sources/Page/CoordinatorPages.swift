@@ -23,21 +23,32 @@ package struct CoordinatorPages: PageService {
         case .asset(let name):
             guard let answer = PageAsset.answer(name, head) else { return nil }
             return .answer(answer)
-        case .login where head.method == "POST": return form(head, access) { await logIn(head, access, $0) }
-        case .logout: return form(head, access) { _ in loggedOut(head) }
+        case .login where head.method == "POST":
+            // A token, and a path that may have three bytes for each that is escaped.
+            return form(head, access, limit: 4 << 10) {
+                granted(head, account: "form:\(head.network)") { await logIn(head, access, $0) }
+            }
+        case .logout:
+            return form(head, access, limit: 4 << 10) {
+                granted(head, account: "form:\(head.network)") { _ in loggedOut(head) }
+            }
         case .login: return .answer(finished(loginPage(head, said: nil, next: nil), .ok))
+        case _ where head.method == "POST":
+            // A filter, with the numbers of a thousand jobs.
+            return form(head, access, limit: 64 << 10) { await permission(for: route, head, access) }
         default: return .run { await view(route, head, access) }
         }
     }
+
+    // MARK: - Forms
 
     /// Reads a form, after the check that a page of this coordinator has sent it.
     private func form(
         _ head: RequestHead,
         _ access: PageAccess,
-        _ run: @escaping @Sendable (PageQuery) async -> HTTPAnswer
+        limit: Int,
+        _ permit: @escaping @Sendable () async -> BodyPermission
     ) -> Reception {
-        // A token, and a path that may have three bytes for each that is escaped.
-        let limit = 4 << 10
         func refused(_ problem: Problem) -> Reception {
             let answer = finished(problemPage(problem, head, nil), problem.status)
             // A short body is read to its end, so that the refusal is not lost.
@@ -45,14 +56,47 @@ package struct CoordinatorPages: PageService {
         }
         do { try access.checkOrigin(head) } catch { return refused(error) }
         guard head.bodyType == "application/x-www-form-urlencoded" else { return refused(Problem(.wrongType)) }
-        return .collect(bodyLimit: limit) {
-            .granted(account: "form:\(head.network)") { bytes in
-                guard let query = PageQuery(form: bytes) else {
-                    let problem = Problem(.badBody, "the body is no form")
-                    return finished(problemPage(problem, head, nil), problem.status)
-                }
-                return await run(query)
+        return .collect(bodyLimit: limit, permit)
+    }
+
+    /// Runs with the form once it has arrived.
+    private func granted(
+        _ head: RequestHead,
+        account: String,
+        _ run: @escaping @Sendable (PageQuery) async -> HTTPAnswer
+    ) -> BodyPermission {
+        .granted(account: account) { bytes in
+            guard let query = PageQuery(form: bytes) else {
+                let problem = Problem(.badBody, "the body is no form")
+                return finished(problemPage(problem, head, nil), problem.status)
             }
+            return await run(query)
+        }
+    }
+
+    /// A form that changes something is read only for those who have a session, or need none.
+    private func permission(for route: PageRoute, _ head: RequestHead, _ access: PageAccess) async -> BodyPermission {
+        do {
+            let visitor = try await self.visitor(head, access)
+            return granted(head, account: visitor.rights.caller.account) { await change(route, head, access, $0) }
+        } catch {
+            return .refused(stranger(access.problem(error), head))
+        }
+    }
+
+    /// Has the API do what a form asks for.
+    private func change(
+        _ route: PageRoute,
+        _ head: RequestHead,
+        _ access: PageAccess,
+        _ query: PageQuery
+    ) async -> HTTPAnswer {
+        await answer(head, access) { visitor, _ in
+            let form = try PageForm(route, query, now: try await visitor.ledger.time())
+            let done = try await access.run(form.operation, for: visitor, path: form.path, body: form.body)
+            var answer = finished(nil, .seeOther)
+            answer.fields.append(("Location", form.target(after: done)))
+            return answer
         }
     }
 
@@ -100,6 +144,22 @@ package struct CoordinatorPages: PageService {
     // MARK: - Views
 
     private func view(_ route: PageRoute, _ head: RequestHead, _ access: PageAccess) async -> HTTPAnswer {
+        await answer(head, access) { visitor, frame in
+            if let operation = route.operation, !visitor.rights.may(operation) {
+                let caller = visitor.rights.caller
+                throw Problem(caller.tenant == nil || route == .preview ? .roleNotFit : .tenantNotFit)
+            }
+            let content = try await PageReader(visitor.ledger, visitor.rights, PageQuery(head)).content(of: route)
+            return finished(frame.document(content), content.status)
+        }
+    }
+
+    /// What `run` returns for whom the session belongs to, or a page about what it throws.
+    private func answer(
+        _ head: RequestHead,
+        _ access: PageAccess,
+        _ run: (PageAccess.Visitor, PageFrame) async throws -> HTTPAnswer
+    ) async -> HTTPAnswer {
         let visitor: PageAccess.Visitor
         do { visitor = try await self.visitor(head, access) } catch {
             return stranger(access.problem(error), head)
@@ -111,11 +171,7 @@ package struct CoordinatorPages: PageService {
             hasSession: visitor.hasSession
         )
         do {
-            if let operation = route.operation, !visitor.rights.may(operation) {
-                throw Problem(visitor.rights.caller.tenant == nil ? .roleNotFit : .tenantNotFit)
-            }
-            let content = try await PageReader(visitor.ledger, visitor.rights, PageQuery(head)).content(of: route)
-            return finished(frame.document(content), content.status)
+            return try await run(visitor, frame)
         } catch let error as LedgerError where error.sqlState == "P0002" {
             // What the address names does not exist, or not any more.
             let problem = Problem(.noSuchThing, error.detail)

@@ -61,6 +61,14 @@ enum Material {
         return batch
     }
 
+    static func change(_ name: String, _ phase: BulkChange.Phase = .running) -> BulkChange {
+        var change = BulkChange.blank
+        (change.number, change.change, change.phase) = (29, .retryWithDamage(.conceal, concealSeconds: 60), phase)
+        (change.expected, change.tally.seen, change.tally.changed, change.undone) = (412, 200, 190, 3)
+        (change.error, change.submitter, change.token, change.createdAt) = (name, short(name), short(name), now)
+        return change
+    }
+
     static func queue(_ name: String) -> QueueSummary {
         var queue = QueueSummary.blank
         (queue.name, queue.isPaused, queue.jobs.waiting, queue.jobs.failed) = (short(name), true, 7, 1)
@@ -141,8 +149,8 @@ enum Material {
         return view
     }
 
-    /// Every view of records with this name.
-    static func contents(_ name: String) throws -> [PageContent] {
+    /// Every view of records with this name, for somebody who may change what it shows or not.
+    static func contents(_ name: String, mayChange: Bool = true) throws -> [PageContent] {
         let query = JobListQuery(
             PageQuery([
                 (name: "source-contains", value: short(name)), (name: "queue", value: short(name)),
@@ -154,18 +162,39 @@ enum Material {
         let plain = JobListQuery(PageQuery([(name: "queue", value: short(name))]), now: now)
         var failures = FailuresView(now: now)
         (failures.groups, failures.queue, failures.since) = ([group(name)], short(name), short(name))
-        return [
-            try overview(name).content, JobsView(query: query, now: now).content,
-            JobsView(query: plain, now: now, jobs: states, next: JobCursor(text: short(name))).content,
-            JobsView(query: plain, now: now).content, JobView(story: story(name), now: now).content, failures.content,
+        failures.mayChange = mayChange
+        var list = JobsView(query: plain, now: now, jobs: states, next: JobCursor(text: short(name)))
+        list.mayChange = mayChange
+        var workers = WorkersView(workers: [worker(name)], running: RunningJobs([job(9, name, .running)]), now: now)
+        workers.mayChange = mayChange
+        let views: [PageContent] = [
+            try overview(name, mayChange ? .operator : .viewer).content, JobsView(query: query, now: now).content,
+            list.content, JobsView(query: plain, now: now).content,
+            JobView(story: story(name), mayChange: mayChange, now: now).content, failures.content,
             BatchesView(batches: [batch(name)], hasMore: true, isFirst: false, now: now).content,
-            BatchView(batch: batch(name), failures: [group(name)], now: now).content,
-            WorkersView(
-                workers: [worker(name)],
-                running: RunningJobs([job(9, name, .running)]),
-                now: now
-            ).content,
-            QueuesView(queues: [queue(name)], unable: []).content,
+            BatchView(batch: batch(name), failures: [group(name)], now: now, mayChange: mayChange).content,
+            workers.content, QueuesView(queues: [queue(name)], unable: [], mayChange: mayChange).content,
+            ChangesView(changes: [change(name)], hasMore: true, isFirst: false, now: now).content,
+            ChangeView(change: change(name), maySteer: mayChange, now: now).content,
+        ]
+        return views + previews(of: plain)
+    }
+
+    /// A preview of each change, of jobs and of none.
+    private static func previews(of list: JobListQuery) -> [PageContent] {
+        let changes: [WantedChange] = [
+            .retry(nil), .retry(.conceal), .cancel, .prioritize, .accept(undo: false), .accept(undo: true),
+        ]
+        return changes.flatMap { change in
+            [0, 412].map {
+                PreviewView(wanted: change, list: list, count: $0, publishing: 2, filesPerSecond: 3).content
+            }
+        }
+    }
+
+    /// The pages that tell what does not work, and the way in.
+    static func others(_ name: String) -> [PageContent] {
+        [
             LoginView(said: short(name), next: short(name)).content,
             ProblemView(problem: Problem(.noSuchThing, name)).content,
         ]

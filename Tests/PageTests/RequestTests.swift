@@ -84,9 +84,10 @@ import Testing
     @Test func `a filter that cannot be read is told`() {
         let items = [
             ("state", "gone"), ("batch", "x"), ("since", "soon"), ("after", "?"), ("class", "a"), ("stage", "b"),
+            ("code", String(repeating: "a,", count: 51)),
         ]
         let query = JobListQuery(PageQuery(items.map { (name: $0.0, value: $0.1) }), now: Material.now)
-        #expect(Set(query.mistakes.map(\.name)) == ["state", "batch", "since", "after", "class", "stage"])
+        #expect(Set(query.mistakes.map(\.name)) == ["state", "batch", "since", "after", "class", "stage", "code"])
     }
 
     @Test func `moments are those of the command`() {
@@ -122,5 +123,6 @@ import Testing
             let route = PageRoute(try head(target).path)
             if target == "/jobs/" { #expect(route == .job("")) } else { #expect(route == nil, "\(target)") }
         }
+        #expect(PageRoute(["changes", "preview"]) == .preview && PageRoute(["changes", "29"]) == .change("29"))
     }
 }

@@ -21,6 +21,18 @@ enum Mark {
         state == .accepted ? JobState.skipped.rawValue : state.rawValue
     }
 
+    static func of(_ phase: BulkChange.Phase) -> HTML {
+        let shape: HTML =
+            switch phase {
+            case .running, .undoing: "running"
+            case .done: "completed"
+            case .stopped: "skipped"
+            case .failed: "failed"
+            case .undone: "cancelled"
+            }
+        return "<span class=\"s \(shape)\">\(phase.rawValue)</span>"
+    }
+
     static func of(_ state: WorkerState) -> HTML {
         let shape: HTML =
             switch state {

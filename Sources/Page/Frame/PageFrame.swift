@@ -7,7 +7,7 @@ import Ledger
 struct PageFrame: Sendable {
     /// An entry of the menu.
     enum Section: String, Sendable, CaseIterable {
-        case overview, jobs, batches, failures, workers, queues
+        case overview, jobs, batches, failures, workers, queues, changes
 
         var route: PageRoute {
             switch self {
@@ -17,13 +17,19 @@ struct PageFrame: Sendable {
             case .failures: .failures
             case .workers: .workers
             case .queues: .queues
+            case .changes: .changes
             }
         }
 
         var link: PageLink { self == .overview ? PageLink() : PageLink([rawValue]) }
         var title: String { rawValue.capitalised }
         /// Those that have a place of their own on small screens.
-        var isTab: Bool { self != .queues }
+        var isTab: Bool {
+            switch self {
+            case .overview, .jobs, .batches, .failures, .workers: true
+            case .queues, .changes: false
+            }
+        }
     }
 
     /// The name by which the browser has reached the coordinator.

@@ -12,7 +12,10 @@ struct JobListQuery: Sendable {
     /// What was given, without the position, in the order of the form.
     private(set) var given: [(name: String, value: String)] = []
 
+    private static let mostIDs = 1_000
+
     init(_ query: PageQuery, now: Date) {
+        filter.ids = many(query, "id", "numbers of jobs, at most \(Self.mostIDs)", most: Self.mostIDs) { Int64($0) }
         filter.states = many(query, "state", "one of the states of a job", JobState.init(rawValue:))
         filter.classes = many(query, "class", "permanent, transient or infrastructure", Failure.Kind.init(rawValue:))
         filter.codes = many(query, "code", "a code") { $0.utf8.count <= 64 ? $0 : nil }
@@ -54,12 +57,13 @@ struct JobListQuery: Sendable {
         _ query: PageQuery,
         _ name: String,
         _ wanted: String,
+        most: Int = 50,
         _ read: (String) -> Value?
     ) -> [Value]? {
-        let texts = Array(query.words(name).prefix(50))
+        let texts = query.words(name)
         guard !texts.isEmpty else { return nil }
-        given.append((name, texts.joined(separator: ",")))
-        let values = texts.compactMap(read)
+        given.append((name, texts.prefix(most).joined(separator: ",")))
+        let values = texts.prefix(most).compactMap(read)
         if values.count < texts.count { mistakes.append((name, "must be \(wanted)")) }
         return values
     }
@@ -75,9 +79,41 @@ struct JobListQuery: Sendable {
     func link(without name: String) -> PageLink { PageLink(["jobs"], query: given.filter { $0.name != name }) }
 
     /// The command that lists the same jobs.
-    var command: String {
-        (["sluice jobs"] + given.map { $0.name == "remarks" ? "--remarks" : "--\($0.name) \($0.value.shellWord)" })
-            .joined(separator: " ")
+    var command: String { "sluice jobs\(options)" }
+
+    /// The filter as options of commands.
+    var options: String {
+        given.filter { $0.name != "id" }
+            .map { $0.name == "remarks" ? " --remarks" : " --\($0.name) \($0.value.shellWord)" }.joined()
+    }
+
+    /// The filter as the API takes it for changes, and with the times that are meant now. It knows no `remarks`.
+    var json: [String: JSONValue] {
+        var json: [String: JSONValue] = [:]
+        func texts(_ texts: [String]) -> JSONValue { .list(texts.map { .text($0) }) }
+        json["id"] = filter.ids.map { ids in .list(ids.map { .whole($0) }) }
+        json["state"] = filter.states.map { texts($0.map(\.rawValue)) }
+        json["class"] = filter.classes.map { texts($0.map(\.rawValue)) }
+        json["code"] = filter.codes.map(texts)
+        json["stage"] = filter.stages.map(texts)
+        json["batch"] = filter.batch.map { .whole($0) }
+        json["queue"] = filter.queue.map { .text($0) }
+        json["source"] = filter.sourcePrefix.map { .text($0) }
+        json["sourceContains"] = filter.sourceContains.map { .text($0) }
+        json["since"] = filter.submittedFrom.map { .text($0.formatted(.iso8601)) }
+        json["endedSince"] = filter.endedFrom.map { .text($0.formatted(.iso8601)) }
+        return json
+    }
+
+    /// What was given, with the times that are meant now: a form that is sent later selects the same jobs.
+    var settled: [(name: String, value: String)] {
+        given.map { name, value in
+            switch name {
+            case "since": (name, filter.submittedFrom?.formatted(.iso8601) ?? value)
+            case "ended-since": (name, filter.endedFrom?.formatted(.iso8601) ?? value)
+            default: (name, value)
+            }
+        }
     }
 
     /// The filter in words: `2017/ in the source, failed`.
@@ -85,6 +121,7 @@ struct JobListQuery: Sendable {
         let parts = given.map { name, value in
             switch name {
             case "remarks": "with remarks"
+            case "id": Figures.count(filter.ids?.count ?? 0, "selected job")
             case "source-contains": "\(value) in the source"
             case "state", "code", "class": value.replacing(",", with: ", ")
             default: "\(name) \(value)"

@@ -13,6 +13,12 @@ struct PageLink: Sendable, Hashable {
 
     static func job(_ job: Int64) -> PageLink { PageLink(["jobs", "\(job)"]) }
     static func batch(_ batch: Int64) -> PageLink { PageLink(["batches", "\(batch)"]) }
+    static func change(_ number: Int64) -> PageLink { PageLink(["changes", "\(number)"]) }
+
+    /// What a change of the jobs of a filter would do.
+    static func preview(_ change: WantedChange, of filter: [(name: String, value: String)]) -> PageLink {
+        PageLink(["changes", "preview"], query: [("change", change.text)] + filter)
+    }
 
     private static func escaped(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)

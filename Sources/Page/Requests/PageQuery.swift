@@ -1,3 +1,5 @@
+import API
+import Conversion
 import FoundationEssentials
 import HTTPServer
 
@@ -19,6 +21,15 @@ struct PageQuery: Sendable {
 
     /// The first value of a parameter.
     func text(_ name: String) -> String? { items.first { $0.name == name }?.value }
+
+    /// A whole number, as the API takes it; `nil` without one.
+    func whole(_ name: String) throws(Problem) -> JSONValue? {
+        guard let text = text(name) else { return nil }
+        guard let number = Int64(text) else {
+            throw Problem(.badBody, mistakes: [.init(pointer: name, detail: "must be a whole number")])
+        }
+        return .whole(number)
+    }
 
     /// All values of a parameter, which may be given more than once or have commas.
     func words(_ name: String) -> [String] {

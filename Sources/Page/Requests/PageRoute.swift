@@ -8,6 +8,10 @@ enum PageRoute: Sendable, Hashable {
     case failures
     case workers
     case queues
+    case changes
+    /// What a change of many jobs would do.
+    case preview
+    case change(String)
     case login
     case logout
     case asset(String)
@@ -23,6 +27,8 @@ enum PageRoute: Sendable, Hashable {
         case ("failures", 1): self = .failures
         case ("workers", 1): self = .workers
         case ("queues", 1): self = .queues
+        case ("changes", 1): self = .changes
+        case ("changes", 2): self = path[1] == "preview" ? .preview : .change(path[1])
         case ("login", 1): self = .login
         case ("logout", 1): self = .logout
         case ("assets", 2): self = .asset(path[1])
@@ -33,8 +39,8 @@ enum PageRoute: Sendable, Hashable {
     /// The methods that it takes.
     var methods: [String] {
         switch self {
-        case .overview, .jobs, .job, .batches, .batch, .failures, .workers, .queues, .asset: ["GET", "HEAD"]
-        case .login: ["GET", "HEAD", "POST"]
+        case .overview, .jobs, .batches, .batch, .failures, .preview, .asset: ["GET", "HEAD"]
+        case .login, .job, .workers, .queues, .changes, .change: ["GET", "HEAD", "POST"]
         case .logout: ["POST"]
         }
     }
@@ -50,6 +56,9 @@ enum PageRoute: Sendable, Hashable {
         case .failures: "listFailures"
         case .workers: "listWorkers"
         case .queues: "listQueues"
+        case .changes: "listBulkChanges"
+        case .preview: "beginBulkChange"
+        case .change: "getBulkChange"
         case .login, .logout, .asset: nil
         }
     }

@@ -69,6 +69,7 @@ struct BatchView {
     let batch: BatchSummary
     let failures: [FailureGroup]
     let now: Date
+    var mayChange = false
 
     var content: PageContent {
         let jobs = batch.jobs
@@ -86,13 +87,36 @@ struct BatchView {
                 <h1>\(title)</h1><p class="soft">\(Figures.count(jobs.total, "job")) in queue \
                 <bdi>\(batch.queue.cutInside(to: 60))</bdi>, priority \(batch.priority), weight \(batch.weight). Submitted by \
                 <bdi>\(batch.submitter.cutInside(to: 80))</bdi>, \(PageTime.clock(batch.createdAt, at: now)).\(skipped)</p>\
-                </div></div>
+                </div>\(ways)</div>
                 <section aria-labelledby="progress"><h2 id="progress">\(percent)</h2>\
                 \(Picture.stack(jobs))<dl class="key">\(states)</dl></section>
                 \(why)
                 """,
             terminal: "sluice jobs --batch \(batch.batch)"
         )
+    }
+
+    /// The changes that have an effect on jobs of it, each after a preview.
+    private var ways: HTML {
+        guard mayChange else { return "" }
+        let jobs = batch.jobs
+        let waiting = jobs.waiting + jobs.delayed
+        var ways: [(words: String, change: WantedChange, state: String)] = []
+        if jobs.failed > 0 {
+            ways.append(("Retry \(Figures.grouped(jobs.failed)) failed…", .retry(nil), JobState.failed.rawValue))
+            ways.append(("Accept…", .accept(undo: false), JobState.failed.rawValue))
+        }
+        if waiting > 0 { ways.append(("Priority…", .prioritize, "")) }
+        if waiting + jobs.running > 0 {
+            ways.append(("Cancel \(Figures.grouped(waiting + jobs.running))…", .cancel, ""))
+        }
+        guard !ways.isEmpty else { return "" }
+        let links: [HTML] = ways.map { words, change, state in
+            let link = PageLink.preview(change, of: [("batch", "\(batch.batch)"), ("state", state)])
+            let kind: HTML = change == .cancel ? " stop" : ""
+            return "<a class=\"b\(kind)\" href=\"\(link)\">\(words)</a>"
+        }
+        return "<p class=\"do\">\(.joined(links, by: " "))</p>"
     }
 
     private var states: HTML {

@@ -11,6 +11,7 @@ struct FailuresView {
     var queue: String?
     var batch: String?
     var groups: [FailureGroup] = []
+    var mayChange = false
     /// Causes on one page.
     private static let mostGroups = 40
 
@@ -54,8 +55,8 @@ struct FailuresView {
         )
         return """
             <search><form class="filter" action="/failures"><div><fieldset class="chips"><legend>In the last</legend>\
-            \(times)</fieldset><label class="f">Queue <input name="queue" value="\(queue ?? "")" size="12"></label>\
-            <label class="f">Batch <input name="batch" value="\(batch ?? "")" size="8" inputmode="numeric"></label>\
+            \(times)</fieldset><label class="f">Queue <input name="queue" value="\(value: queue ?? "")" size="12"></label>\
+            <label class="f">Batch <input name="batch" value="\(value: batch ?? "")" size="8" inputmode="numeric"></label>\
             <button class="b">Show</button></div></form></search>
             """
     }
@@ -75,17 +76,6 @@ struct FailuresView {
         let tries = group.attempts.map { ", \(Figures.count($0, "attempt")) in all" } ?? ""
         let accepted: HTML =
             group.accepted > 0 ? "<br><small>\(Figures.grouped(group.accepted)) accepted</small>" : ""
-        let jobs = PageLink(
-            ["jobs"],
-            query: [
-                ("state", "failed"), ("batch", batch ?? ""), ("queue", queue ?? ""), ("code", group.code),
-                ("class", group.kind.rawValue), ("stage", group.stage), ("ended-since", since),
-            ]
-        )
-        let open: HTML =
-            group.jobs > 0
-            ? "<a class=\"b\" href=\"\(jobs)\">\(group.jobs == 1 ? "Open the job" : "Show the \(Figures.grouped(group.jobs)) jobs")</a>"
-            : "<span class=\"s completed\">retried, or accepted</span>"
         return """
 
             <li id="\(group.fragment)"><p class="big">\(Figures.grouped(group.jobs))\
@@ -93,8 +83,33 @@ struct FailuresView {
             <div><h2><code>\(group.code)</code> \(group.kind.rawValue), in \(group.stage)</h2>\(meaning)\
             <p class="loc"><span class="soft">such as</span> \
             <a class="quiet" href="\(PageLink.job(group.example))">\(LocationText.parts(example))</a></p>\(hint)</div>\
-            <div><small>last \(PageTime.ago(group.lastAt, at: now))\(tries)</small></div><div class="do">\(open)</div></li>
+            <div><small>last \(PageTime.ago(group.lastAt, at: now))\(tries)</small></div><div class="do">\(ways(group))</div></li>
             """
+    }
+
+    /// What mends it: first what most probably helps.
+    private func ways(_ group: FailureGroup) -> HTML {
+        guard group.jobs > 0 else { return "<span class=\"s completed\">retried, or accepted</span>" }
+        let filter: [(name: String, value: String)] = [
+            ("state", "failed"), ("batch", batch ?? ""), ("queue", queue ?? ""), ("code", group.code),
+            ("class", group.kind.rawValue), ("stage", group.stage), ("ended-since", since),
+        ]
+        let words = group.jobs == 1 ? "Show the job" : "Show the jobs"
+        let jobs = PageLink(["jobs"], query: filter)
+        guard mayChange else { return "<a class=\"b\" href=\"\(jobs)\">\(words)</a>" }
+        func way(_ words: String, _ change: WantedChange, _ kind: HTML = "plain") -> HTML {
+            "<a class=\"b \(kind)\" href=\"\(PageLink.preview(change, of: filter))\">\(words)</a>"
+        }
+        var ways: [HTML] = []
+        let count = Figures.grouped(group.jobs)
+        if let mode = FailureCode(rawValue: group.code)?.damageModeThatHelps {
+            ways = [way("Retry \(count), \(mode.words)…", .retry(mode), ""), way("Unchanged…", .retry(nil))]
+        } else {
+            ways = [way("Retry \(count)…", .retry(nil), "")]
+        }
+        ways.append(way("Accept…", .accept(undo: false)))
+        ways.append("<a class=\"b plain\" href=\"\(jobs)\">\(words)</a>")
+        return .joined(ways, by: " ")
     }
 }
 

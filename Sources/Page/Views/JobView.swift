@@ -6,6 +6,7 @@ import Ledger
 /// A job: what happened to it, what its output lacks, its files and its recipe.
 struct JobView {
     let story: JobStory
+    var mayChange = false
     let now: Date
     /// Scalars of a recipe that are shown, and attempts.
     private static let mostRecipe = 6_000
@@ -22,7 +23,7 @@ struct JobView {
             main: """
                 <div class="head"><div><p class="soft"><a class="quiet" href="/jobs">Jobs</a> / \
                 <a class="quiet" href="\(PageLink.batch(job.batch))"><bdi>\(batch.cutInside(to: 120))</bdi></a> / \(job.job)</p>\
-                <h1><bdi>\(LocationText.name(job.source))</bdi></h1><p>\(line)</p></div></div>
+                <h1><bdi>\(LocationText.name(job.source))</bdi></h1><p>\(line)</p></div>\(buttons)</div>
                 \(damage)\
                 <div class="cols half"><section aria-labelledby="attempts"><h2 id="attempts">What happened</h2>\
                 <ol class="steps">\(steps)</ol></section>
@@ -42,6 +43,39 @@ struct JobView {
         let accepted: HTML = job.acceptedBy.map { ", by <bdi>\($0)</bdi>" } ?? ""
         let progress: HTML = job.state == .running ? " \(JobsView.what(job, at: now))" : ""
         return "\(Mark.state(job)) \(since)\(attempt)\(accepted)\(remarks)\(progress)\(waiting)"
+    }
+
+    // MARK: - What can be done
+
+    private var buttons: HTML {
+        let changes = mayChange ? self.changes : []
+        guard !changes.isEmpty else { return "" }
+        let buttons: [HTML] = changes.map { words, change in
+            let kind: HTML = change == .cancel ? " stop" : ""
+            return "<button class=\"b\(kind)\" name=\"change\" value=\"\(change.text)\">\(words)</button>"
+        }
+        return """
+            <form class="do" method="post" action="\(PageLink.job(job.job))">\(.joined(buttons, by: " "))</form>
+            """
+    }
+
+    /// The changes that have an effect on a job in its state.
+    private var changes: [(words: String, change: WantedChange)] {
+        switch job.state {
+        case .waiting: return [("Cancel", .cancel)]
+        case .running: return job.isToBeCancelled ? [] : [("Cancel", .cancel)]
+        case .delayed: return [("Retry now", .retry(nil)), ("Cancel", .cancel)]
+        case .failed, .accepted, .cancelled:
+            var changes: [(words: String, change: WantedChange)] = []
+            if let mode = job.code.flatMap(FailureCode.init(rawValue:))?.damageModeThatHelps {
+                changes.append(("Retry, \(mode.words)", .retry(mode)))
+            }
+            changes.append((changes.isEmpty ? "Retry" : "Retry unchanged", .retry(nil)))
+            if job.state == .failed { changes.append(("Accept", .accept(undo: false))) }
+            if job.state == .accepted { changes.append(("Count as failed again", .accept(undo: true))) }
+            return changes
+        case .publishing, .completed, .skipped: return []
+        }
     }
 
     private var waiting: HTML {

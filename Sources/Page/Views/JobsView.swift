@@ -13,6 +13,7 @@ struct JobsView {
     let now: Date
     var jobs: [JobSummary] = []
     var next: JobCursor?
+    var mayChange = false
 
     init(query: JobListQuery, now: Date, jobs: [JobSummary] = [], next: JobCursor? = nil) {
         (self.query, self.now, self.jobs, self.next) = (query, now, jobs, next)
@@ -44,18 +45,18 @@ struct JobsView {
         // What the form has no field for stays in the filter.
         let others: HTML = .all(
             ["class", "stage", "source", "since"].filter { !query.text($0).isEmpty }.map { name in
-                "<input type=\"hidden\" name=\"\(name)\" value=\"\(query.text(name))\">"
+                "<input type=\"hidden\" name=\"\(name)\" value=\"\(value: query.text(name))\">"
             }
         )
         let remarks: HTML = query.filter.hasRemarks == true ? " checked" : ""
         return """
             <search><details class="fold"><summary>Filter: \(query.words.cutInside(to: 200))</summary>
             <form class="filter" action="/jobs"><fieldset class="chips"><legend class="vh">State</legend>\(chips)</fieldset>
-            <div><label class="f grow">Source contains <input name="source-contains" value="\(query.text("source-contains"))" \
+            <div><label class="f grow">Source contains <input name="source-contains" value="\(value: query.text("source-contains"))" \
             placeholder="a part of a location" autocomplete="off"></label>\
-            <label class="f">Queue <input name="queue" value="\(query.text("queue"))" size="10"></label>\
-            <label class="f">Code <input name="code" value="\(query.text("code"))" size="14" placeholder="any"></label>\
-            <label class="f">Batch <input name="batch" value="\(query.text("batch"))" size="8" inputmode="numeric"></label>\
+            <label class="f">Queue <input name="queue" value="\(value: query.text("queue"))" size="10"></label>\
+            <label class="f">Code <input name="code" value="\(value: query.text("code"))" size="14" placeholder="any"></label>\
+            <label class="f">Batch <input name="batch" value="\(value: query.text("batch"))" size="8" inputmode="numeric"></label>\
             <label class="f">Ended since <select name="ended-since">\(times)</select></label>\
             <label class="chip"><input type="checkbox" name="remarks" value="true"\(remarks)>\
             <span class="s note">with remarks</span></label>\(others)\
@@ -87,15 +88,48 @@ struct JobsView {
     private var list: HTML {
         guard !jobs.isEmpty else { return query.after == nil ? none : end }
         let order = query.filter.sourcePrefix == nil ? "Newest first" : "By source"
-        return """
-            <section aria-labelledby="list"><div class="bar"><h2 id="list">\(order)</h2></div>
+        let list: HTML = """
+            <div class="bar"><h2 id="list">\(order)</h2>\(changes)</div>
             <table class="rows"><thead><tr><th scope="col">ID</th><th scope="col">State</th><th scope="col">Source</th>\
             <th scope="col">What</th><th scope="col" class="n">Attempts</th><th scope="col" class="opt">Queue</th>\
             <th scope="col" class="n">When</th><th scope="col">Worker</th></tr></thead>
             <tbody>\(.all(jobs.map(row)))
             </tbody></table>
+            """
+        let form: HTML = hasChanges ? "<form action=\"/changes/preview\">\(fields)\(list)</form>" : list
+        return """
+            <section aria-labelledby="list">\(form)
             <nav class="pages" aria-label="Pages">\(pages)</nav></section>
             """
+    }
+
+    /// Whether jobs can be selected and changed. A change cannot select them by remarks, and numbers in the filter would add
+    /// to those that are selected here.
+    private var hasChanges: Bool { mayChange && query.filter.hasRemarks == nil && query.filter.ids == nil }
+
+    /// Of the selected jobs, or of all that match if none is.
+    private var changes: HTML {
+        guard hasChanges else { return "" }
+        let buttons: [(String, WantedChange)] = [
+            ("Retry…", .retry(nil)), ("Priority…", .prioritize), ("Accept…", .accept(undo: false)),
+            ("Cancel…", .cancel),
+        ]
+        let parts: [HTML] = buttons.map { words, change in
+            let kind: HTML = change == .cancel ? " stop" : ""
+            return "<button class=\"b\(kind)\" name=\"change\" value=\"\(change.text)\">\(words)</button>"
+        }
+        return """
+            <span class="soft near">those selected, or all that match:</span> <p class="do">\(.joined(parts, by: " "))</p>
+            """
+    }
+
+    /// The filter in a form, as it is meant now.
+    private var fields: HTML {
+        .all(
+            query.settled.map { name, value in
+                "<input type=\"hidden\" name=\"\(name)\" value=\"\(value: value)\">"
+            }
+        )
     }
 
     private func row(_ job: JobSummary) -> HTML {
@@ -104,9 +138,14 @@ struct JobsView {
         let count = job.state == .delayed ? "\(job.attempts) of \(job.maxAttempts)" : "\(job.attempts)"
         let when = job.readyAt.map { PageTime.ahead($0, at: now) } ?? PageTime.ago(job.since, at: now)
         let place = job.worker.map { name in job.slot.map { "\(name)/\($0)" } ?? name } ?? ""
+        let id: HTML =
+            hasChanges
+            ? """
+            <td class="t tick"><label><input type="checkbox" name="id" value="\(job.job)"> \(job.job)</label></td>
+            """ : "<td class=\"t\">\(job.job)</td>"
         return """
 
-            <tr><td class="t">\(job.job)</td><td class="t">\(Mark.state(job))</td>\
+            <tr>\(id)<td class="t">\(Mark.state(job))</td>\
             <td class="src w">\(LocationText.cell(job.source, .job(job.job)))</td><td class="w what">\(Self.what(job, at: now))</td>\
             <td class="n\(attempts)">\(count)</td><td class="t opt">\(job.queue.cutInside(to: 40))</td>\
             <td class="n e">\(when)</td><td class="t">\(place.cutInside(to: 40))</td></tr>

@@ -16,7 +16,7 @@ struct LoginView {
                 <form class="form panel" method="post" action="/login">\(alert)\
                 <label class="f">Token <input type="password" name="token" required autocomplete="current-password" \
                 placeholder="slt_…" aria-describedby="how"></label>\
-                <input type="hidden" name="next" value="\(next)">\
+                <input type="hidden" name="next" value="\(value: next)">\
                 <p class="soft" id="how">An operator makes one with \
                 <code>sluice tokens create --role viewer --name you</code>. The page shows what its role may see.</p>\
                 <p class="do"><button class="b go">Log in</button></p></form>

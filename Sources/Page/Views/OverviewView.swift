@@ -68,6 +68,8 @@ struct OverviewView {
         let shape: String
         let text: HTML
         var link: (words: String, target: PageLink)?
+        /// What mends it.
+        var button: HTML = ""
     }
 
     private var needs: [Need] {
@@ -81,11 +83,17 @@ struct OverviewView {
                 Need(
                     shape: "paused",
                     text: "Queue <b><bdi>\(queue.name.cutInside(to: 60))</bdi></b> is paused; \(jobs) in it.",
-                    link: ("Its jobs", PageLink(["jobs"], query: [("queue", queue.name)]))
+                    link: ("Its jobs", PageLink(["jobs"], query: [("queue", queue.name)])),
+                    button: resume(queue)
                 )
             )
         }
         return needs
+    }
+
+    private func resume(_ queue: QueueSummary) -> HTML {
+        guard rights.may("changeQueue") else { return "" }
+        return steering("<button class=\"b\" name=\"resume\" value=\"\(value: queue.name)\">Resume</button>")
     }
 
     private static func shape(_ kind: StatusNote.Kind) -> String {
@@ -109,9 +117,10 @@ struct OverviewView {
         let items: HTML = .all(
             needs.prefix(Self.mostNotes).map { need in
                 let link: HTML =
-                    need.link.map { "<p class=\"do\"><a class=\"b plain\" href=\"\($0.target)\">\($0.words)</a></p>" }
-                    ?? ""
-                return "<li><span class=\"s \(need.shape)\"></span><div><p>\(need.text)</p></div>\(link)</li>"
+                    need.link.map { "<a class=\"b plain\" href=\"\($0.target)\">\($0.words)</a> " } ?? ""
+                let ways: HTML =
+                    link.isEmpty && need.button.isEmpty ? "" : "<div class=\"do\">\(link)\(need.button)</div>"
+                return "<li><span class=\"s \(need.shape)\"></span><div><p>\(need.text)</p></div>\(ways)</li>"
             }
         )
         let hidden = needs.count - Self.mostNotes
@@ -191,12 +200,16 @@ struct OverviewView {
         // Those with work first.
         let shown = queues.sorted { $0.jobs.open == $1.jobs.open ? $0.name < $1.name : $0.jobs.open > $1.jobs.open }
         let spark: HTML = paces == nil ? "" : "<th scope=\"col\" class=\"n\">Last 6 h</th>"
+        let action: HTML = rights.may("changeQueue") ? QueuesView.actionHead : ""
+        let table: HTML = """
+            <table class="rows"><thead><tr><th scope="col">Queue</th>\
+            <th scope="col" class="n">Waiting</th><th scope="col" class="n">Running</th><th scope="col" class="n">Limit</th>\
+            \(spark)<th scope="col">State</th>\(action)</tr></thead><tbody>\(.all(shown.prefix(Self.mostRows).map(queueRow)))\
+            </tbody></table>
+            """
         return """
             <section class="late" aria-labelledby="queues"><div class="bar"><h2 id="queues">Queues</h2> \
-            <a href="/queues">All queues</a></div><table class="rows"><thead><tr><th scope="col">Queue</th>\
-            <th scope="col" class="n">Waiting</th><th scope="col" class="n">Running</th><th scope="col" class="n">Limit</th>\
-            \(spark)<th scope="col">State</th></tr></thead><tbody>\(.all(shown.prefix(Self.mostRows).map(queueRow)))\
-            </tbody></table></section>
+            <a href="/queues">All queues</a></div>\(steering(table))</section>
 
             """
     }
@@ -210,7 +223,16 @@ struct OverviewView {
             <tr><th scope="row"><a class="quiet" href="\(link)"><bdi>\(queue.name.cutInside(to: 60))</bdi></a></th>\
             <td class="n" data-k="waiting">\(Figures.grouped(queue.jobs.waiting))</td>\
             <td class="n" data-k="running">\(Figures.grouped(queue.jobs.running + queue.jobs.publishing))</td>\
-            \(QueuesView.limit(queue))\(spark)<td class="w">\(QueuesView.state(queue, facts.unable))</td></tr>
+            \(QueuesView.limit(queue))\(spark)<td class="w">\(QueuesView.state(queue, facts.unable))</td>\
+            \(rights.may("changeQueue") ? QueuesView.action(queue) : "")</tr>
+            """
+    }
+
+    /// A form around the buttons of queues, from which the browser comes back.
+    private func steering(_ content: HTML) -> HTML {
+        guard rights.may("changeQueue") else { return content }
+        return """
+            <form method="post" action="/queues"><input type="hidden" name="next" value="/">\(content)</form>
             """
     }
 

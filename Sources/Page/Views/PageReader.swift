@@ -25,6 +25,9 @@ struct PageReader: Sendable {
         case .failures: return try await failures()
         case .workers: return try await workers()
         case .queues: return try await queues()
+        case .changes: return try await changes()
+        case .preview: return try await preview()
+        case .change(let text): return try await change(text)
         case .login, .logout, .asset: throw Problem(.noSuchThing)
         }
     }
@@ -54,6 +57,7 @@ struct PageReader: Sendable {
         let now = try await ledger.time()
         let list = JobListQuery(query, now: now)
         var view = JobsView(query: list, now: now)
+        view.mayChange = rights.may("beginBulkChange")
         if list.mistakes.isEmpty {
             let page = try await ledger.jobs(matching: list.filter, after: list.after, limit: JobsView.pageLength)
             (view.jobs, view.next) = (page.jobs, page.next)
@@ -65,7 +69,7 @@ struct PageReader: Sendable {
         guard let number = Int64(text), number > 0, let story = try await ledger.story(of: number) else {
             throw Problem(.noSuchThing, "there is no job \(text)")
         }
-        return JobView(story: story, now: try await ledger.time()).content
+        return JobView(story: story, mayChange: rights.may("changeJobs"), now: try await ledger.time()).content
     }
 
     private func batches() async throws -> PageContent {
@@ -86,7 +90,9 @@ struct PageReader: Sendable {
             throw Problem(.noSuchThing, "there is no batch \(text)")
         }
         let groups = try await rights.may("listFailures") ? ledger.failures(batch: number) : []
-        return BatchView(batch: batch, failures: groups, now: try await ledger.time()).content
+        var view = BatchView(batch: batch, failures: groups, now: try await ledger.time())
+        view.mayChange = rights.may("beginBulkChange")
+        return view.content
     }
 
     private func failures() async throws -> PageContent {
@@ -103,13 +109,16 @@ struct PageReader: Sendable {
             throw Problem(.badParameter, mistakes: [.init(pointer: "batch", detail: "must be the number of a batch")])
         }
         view.groups = try await ledger.failures(since: since, queue: view.queue, batch: batch)
+        view.mayChange = rights.may("beginBulkChange")
         return view.content
     }
 
     private func workers() async throws -> PageContent {
         let now = try await ledger.time()
         let workers = try await ledger.workers(endedSince: now.addingTimeInterval(-86_400))
-        return WorkersView(workers: workers, running: try await running(), now: now).content
+        var view = WorkersView(workers: workers, running: try await running(), now: now)
+        view.mayChange = rights.may("changeWorker")
+        return view.content
     }
 
     private func running() async throws -> RunningJobs {
@@ -119,6 +128,49 @@ struct PageReader: Sendable {
     private func queues() async throws -> PageContent {
         let queues = try await ledger.queues()
         let unable = try await rights.may("listUnableJobs") ? ledger.unableLanes() : []
-        return QueuesView(queues: queues, unable: unable).content
+        return QueuesView(queues: queues, unable: unable, mayChange: rights.may("changeQueue")).content
+    }
+
+    // MARK: - Changes of many jobs
+
+    private func changes() async throws -> PageContent {
+        let before = query.text("before").flatMap { Int64($0) }
+        let limit = ChangesView.pageLength
+        let found = try await ledger.bulkChanges(before: before, limit: Int32(limit + 1))
+        return ChangesView(
+            changes: Array(found.prefix(limit)),
+            hasMore: found.count > limit,
+            isFirst: before == nil,
+            now: try await ledger.time()
+        ).content
+    }
+
+    private func change(_ text: String) async throws -> PageContent {
+        guard let number = Int64(text), number > 0, let change = try await ledger.bulkChange(number) else {
+            throw Problem(.noSuchThing, "there is no bulk change \(text)")
+        }
+        return ChangeView(
+            change: change,
+            maySteer: rights.may("steerBulkChange"),
+            now: try await ledger.time()
+        ).content
+    }
+
+    private func preview() async throws -> PageContent {
+        guard let wanted = query.text("change").flatMap(WantedChange.init) else {
+            throw Problem(.badParameter, mistakes: [.init(pointer: "change", detail: "must be a change of jobs")])
+        }
+        let status = try await ledger.status()
+        let list = try PageForm.filter(query, now: status.time)
+        // As the API does.
+        var filter = list.filter
+        if case .retry = wanted, filter.states == nil, filter.ids == nil { filter.states = [.failed] }
+        var view = PreviewView(wanted: wanted, list: list)
+        view.count = try await ledger.count(of: wanted.change, matching: filter)
+        if wanted == .cancel { view.publishing = try await ledger.countPublishing(matching: filter) }
+        if status.completedLately > 0, let span = status.paceSpan, span > .zero {
+            view.filesPerSecond = Double(status.completedLately) / span.seconds
+        }
+        return view.content
     }
 }

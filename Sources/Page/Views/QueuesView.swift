@@ -6,6 +6,7 @@ import Ledger
 struct QueuesView {
     let queues: [QueueSummary]
     let unable: [UnableLane]
+    var mayChange = false
     /// Rows of the page.
     private static let mostRows = 200
 
@@ -16,18 +17,18 @@ struct QueuesView {
             hidden > 0 ? "<p class=\"soft\">\(Figures.count(hidden, "queue")) with less work not shown.</p>" : ""
         let paused = queues.count(where: \.isPaused)
         let heading = Figures.count(queues.count, "queue") + (paused > 0 ? ", \(paused) paused" : "")
+        let table: HTML = """
+            <table class="rows"><thead><tr><th scope="col">Queue</th><th scope="col" class="n">Waiting</th>\
+            <th scope="col" class="n">Delayed</th><th scope="col" class="n">Running</th>\
+            <th scope="col" class="n">Limit</th><th scope="col" class="n">Weight</th><th scope="col" class="n">Completed</th>\
+            <th scope="col" class="n">Failed</th><th scope="col">State</th>\(mayChange ? Self.actionHead : "")</tr></thead>
+            <tbody>\(.all(shown.prefix(Self.mostRows).map(row)))</tbody></table>
+            """
+        let form: HTML = mayChange ? "<form method=\"post\" action=\"/queues\">\(table)</form>" : table
         return PageContent(
             title: "Queues",
             section: .queues,
-            main: """
-                <div class="head"><h1>\(heading)</h1></div>
-                <table class="rows"><thead><tr><th scope="col">Queue</th><th scope="col" class="n">Waiting</th>\
-                <th scope="col" class="n">Delayed</th><th scope="col" class="n">Running</th>\
-                <th scope="col" class="n">Limit</th><th scope="col" class="n">Weight</th><th scope="col" class="n">Completed</th>\
-                <th scope="col" class="n">Failed</th><th scope="col">State</th></tr></thead>
-                <tbody>\(.all(shown.prefix(Self.mostRows).map(row)))</tbody></table>\(rest)
-
-                """,
+            main: "<div class=\"head\"><h1>\(heading)</h1></div>\n\(form)\(rest)\(settings(shown))\n",
             terminal: "sluice queues"
         )
     }
@@ -46,7 +47,37 @@ struct QueuesView {
             <td class="n" data-k="running">\(Figures.grouped(jobs.running + jobs.publishing))</td>\(Self.limit(queue))\
             <td class="n" data-k="weight">\(queue.weight)</td>\
             <td class="n" data-k="completed">\(Figures.grouped(jobs.completed + jobs.skipped))</td>\
-            <td class="n" data-k="failed">\(failures)</td><td class="w">\(Self.state(queue, unable))</td></tr>
+            <td class="n" data-k="failed">\(failures)</td><td class="w">\(Self.state(queue, unable))</td>\(mayChange ? Self.action(queue) : "")</tr>
+            """
+    }
+
+    /// The head of the column with the buttons.
+    static let actionHead: HTML = "<th scope=\"col\"><span class=\"vh\">Action</span></th>"
+
+    /// The cell with the button of a queue, in a form for all of them.
+    static func action(_ queue: QueueSummary) -> HTML {
+        let (verb, word): (HTML, HTML) = queue.isPaused ? ("resume", "Resume") : ("pause", "Pause")
+        return """
+            <td class="n up"><button class="b" name="\(verb)" value="\(value: queue.name)">\(word)\
+            <span class="vh"> \(queue.name.cutInside(to: 60))</span></button></td>
+            """
+    }
+
+    private func settings(_ queues: [QueueSummary]) -> HTML {
+        guard mayChange, !queues.isEmpty else { return "" }
+        let names: HTML = .all(
+            queues.prefix(Self.mostRows).map { queue in
+                "<option value=\"\(value: queue.name)\">\(queue.name.cutInside(to: 60))</option>"
+            }
+        )
+        return """
+            <section aria-labelledby="settings"><h2 id="settings">Limit and weight</h2>
+            <form class="filter" method="post" action="/queues"><div><label class="f">Queue <select name="queue">\(names)\
+            </select></label><label class="f">Running at most <input name="limit" type="number" min="0" max="1000000" \
+            placeholder="unchanged" aria-describedby="bounds"></label><label class="f">Weight <input name="weight" \
+            type="number" min="1" max="10000" placeholder="unchanged"></label><button class="b">Save</button></div>\
+            <p class="soft" id="bounds">0 removes the limit. A queue of twice the weight gets twice the turns; 100 is usual.</p>\
+            </form></section>
             """
     }
 

@@ -8,6 +8,7 @@ struct WorkersView {
     let workers: [WorkerSummary]
     var running = RunningJobs()
     let now: Date
+    var mayChange = false
     /// Workers of each kind on one page.
     private static let mostWorkers = 60
 
@@ -26,14 +27,12 @@ struct WorkersView {
             running.isEmpty
             ? "<section class=\"empty\"><p class=\"soft\"><code>sluice worker</code> starts one on each machine.</p></section>"
             : ""
+        let sections: HTML = "<div class=\"workers\">\(.all(running.prefix(Self.mostWorkers).map(section)))</div>"
+        let form: HTML = mayChange ? "<form method=\"post\" action=\"/workers\">\(sections)</form>" : sections
         return PageContent(
             title: "Workers",
             section: .workers,
-            main: """
-                <div class="head"><h1>\(heading)</h1></div>\(none)
-                <div class="workers">\(.all(running.prefix(Self.mostWorkers).map(section)))</div>\(rest)\(endedTable(ended))
-
-                """,
+            main: "<div class=\"head\"><h1>\(heading)</h1></div>\(none)\n\(form)\(rest)\(endedTable(ended))\n",
             terminal: "sluice workers --ended-since 1d"
         )
     }
@@ -61,11 +60,29 @@ struct WorkersView {
             <dl class="facts"><dt>Host</dt><dd>\(worker.host.cutInside(to: 120))</dd>\
             <dt>Version</dt><dd>\(worker.build.cutInside(to: 80))\(libraries)</dd>\(sandbox)\
             <dt>Speed</dt><dd>\(Self.speed(worker)) real time</dd>\
-            <dt>Heartbeat</dt><dd>\(PageTime.ago(worker.beatAt, at: now))</dd></dl></div><div>\(roots(worker))\
+            <dt>Heartbeat</dt><dd>\(PageTime.ago(worker.beatAt, at: now))</dd></dl>\(buttons(worker))</div><div>\(roots(worker))\
             <p>\(Picture.slots(running.fills(of: worker)))</p>\
             <p class="soft">\(worker.busy) of \(Figures.count(worker.slots, "slot")) busy; it holds \
             \(Figures.count(worker.holds, "job")).</p>\(troubles(worker))\(jobs(worker))</div></section>
             """
+    }
+
+    /// What an operator may ask of a worker, without what was asked already.
+    private func buttons(_ worker: WorkerSummary) -> HTML {
+        guard mayChange else { return "" }
+        let buttons: [HTML] = WorkerWish.allCases.filter { $0 != worker.wish }.map { wish in
+            let word: HTML =
+                switch wish {
+                case .run: "Work again"
+                case .quiet: "Quiet"
+                case .drain: "Drain"
+                }
+            return """
+                <button class="b" name="\(wish.rawValue)" value="\(worker.worker)">\(word)\
+                <span class="vh"> \(worker.name.cutInside(to: 80))</span></button>
+                """
+        }
+        return "<p class=\"do\">\(.joined(buttons, by: " "))</p>"
     }
 
     private func roots(_ worker: WorkerSummary) -> HTML {

@@ -1,0 +1,203 @@
+"""What people change on the page of a coordinator: as the API does it, and only from the page itself."""
+
+import json
+import re
+import time
+
+import pytest
+
+from coordinators import Coordinator
+from terminal import PATIENCE
+from test_operations import jobs
+from test_page import form, get, log_in, text_of
+
+
+@pytest.fixture
+def guarded(ledger):
+    """A coordinator that serves nobody without a token."""
+    with Coordinator(ledger) as api:
+        yield api
+
+
+def send(api, path, fields, headers=None, status=303):
+    """Sends a form as a browser does, and returns where that goes then."""
+    answer = form(api, path, fields, origin=api.url, **(headers or {}))
+    assert answer.status_code == status, answer.text
+    return answer.headers["location"] if status == 303 else answer.text
+
+
+def ended(api, path, *phases, headers=None):
+    """Waits until a change of many jobs is in one of these phases."""
+    end = time.monotonic() + PATIENCE
+    mark = re.compile(f'</h1><p><span class="s [a-z]+">({"|".join(phases)})</span>')
+    while not mark.search(page := get(api, path, headers or {})):
+        assert time.monotonic() < end, page
+        # Nothing tells when it has ended.
+        time.sleep(0.05)
+    return page
+
+
+def states(api, batch, **more):
+    return {state: count for state, count in api.get(f"/api/v1/batches/{batch}", **more)["jobs"].items() if count}
+
+
+# MARK: - Queues and workers
+
+def test_a_queue_is_paused_resumed_limited_and_weighted(api, operator):
+    api.post("/api/v1/batches", {"jobs": jobs(2), "queue": "nightly"})
+
+    def queue():
+        return next(queue for queue in api.get("/api/v1/queues")["queues"] if queue["queue"] == "nightly")
+
+    assert send(operator, "/queues", {"pause": "nightly"}) == "/queues" and queue()["isPaused"]
+    assert 'name="resume" value="nightly"' in get(operator, "/", {})
+    assert send(operator, "/queues", {"resume": "nightly", "next": "/"}) == "/" and not queue()["isPaused"]
+    assert 'name="pause" value="nightly"' in get(operator, "/queues", {})
+    send(operator, "/queues", {"queue": "nightly", "limit": "3", "weight": "50"})
+    assert (queue()["runningLimit"], queue()["weight"]) == (3, 50)
+    # What is left empty stays.
+    send(operator, "/queues", {"queue": "nightly", "limit": "0", "weight": ""})
+    assert "runningLimit" not in queue() and queue()["weight"] == 50
+    assert "/weight" in send(operator, "/queues", {"queue": "nightly", "weight": "0"}, status=400)
+    assert "no_such_thing" in send(operator, "/queues", {"pause": "none"}, status=404)
+    assert send(operator, "/queues", {"pause": "nightly", "next": "//evil.example/"}) == "/"
+
+
+def test_a_worker_that_does_not_run_is_told(operator):
+    assert "no worker 1 is running" in send(operator, "/workers", {"drain": "1"}, status=404).lower()
+    send(operator, "/workers", {}, status=400)
+
+
+# MARK: - Jobs
+
+def test_a_job_is_cancelled_and_retried(api):
+    job = api.post("/api/v1/batches", {"jobs": jobs(1)}).json()["firstJob"]
+    assert 'value="cancel"' in get(api, f"/jobs/{job}", {})
+    assert send(api, f"/jobs/{job}", {"change": "cancel"}) == f"/jobs/{job}"
+    assert api.get(f"/api/v1/jobs/{job}")["state"] == "cancelled"
+    assert 'value="retry"' in get(api, f"/jobs/{job}", {})
+    send(api, f"/jobs/{job}", {"change": "retry:conceal"})
+    story = api.get(f"/api/v1/jobs/{job}")
+    assert (story["state"], story["recipe"]["damage"]) == ("waiting", "conceal")
+    for change in ["", "delete", "retry:all", "prioritize"]:
+        send(api, f"/jobs/{job}", {"change": change}, status=400)
+
+
+def test_many_jobs_are_changed_after_a_preview_and_changed_back(api):
+    batch = api.post("/api/v1/batches", {"jobs": jobs(45)}).json()["batch"]
+    api.post("/api/v1/batches", {"jobs": jobs(3, "other")})
+    page = get(api, f"/changes/preview?change=cancel&batch={batch}", {})
+    assert "45 jobs would be cancelled" in page and "Cancel 45 jobs" in page
+    # A preview changes nothing.
+    assert states(api, batch) == {"waiting": 45}
+    fields = dict(re.findall(r'<input type="hidden" name="([a-z-]+)" value="([^"]*)">', page))
+    assert fields == {"batch": f"{batch}", "change": "cancel"}
+    path = send(api, "/changes", fields)
+    page = ended(api, path, "done")
+    assert "<dt>changed</dt><dd>45</dd>" in page and 'value="stop"' not in page
+    assert states(api, batch) == {"cancelled": 45}
+    assert path in get(api, "/changes", {})
+    assert send(api, path, {"wish": "undo"}) == path
+    assert "<dt>changed back</dt><dd>45</dd>" in ended(api, path, "undone")
+    assert states(api, batch) == {"waiting": 45}
+    assert "No job of this filter" in get(api, f"/changes/preview?change=retry&batch={batch}", {})
+
+
+def test_selected_jobs_are_changed_within_their_filter(api):
+    batch = api.post("/api/v1/batches", {"jobs": jobs(5)}).json()
+    first = batch["firstJob"]
+    query = f"batch={batch['batch']}&id={first}&id={first + 1}&id={first + 9}"
+    page = get(api, f"/changes/preview?change=prioritize&{query}", {})
+    assert "2 jobs would move" in page
+    fields = {"change": "prioritize", "batch": batch["batch"], "id": f"{first},{first + 1},{first + 9}"}
+    assert "/priority" in send(api, "/changes", fields, status=400)
+    ended(api, send(api, "/changes", {**fields, "priority": "7"}), "done")
+    assert sorted(job["priority"] for job in api.get("/api/v1/jobs")["jobs"]) == [0, 0, 0, 7, 7]
+
+
+@pytest.mark.parametrize("filter", [{"remarks": "true"}, {"state": "gone"}, {"since": "soon"}, {"id": "x"}])
+def test_a_filter_is_never_wider_than_what_was_asked_for(api, filter):
+    batch = api.post("/api/v1/batches", {"jobs": jobs(2)}).json()["batch"]
+    assert "bad_parameter" in send(api, "/changes", {"change": "cancel", **filter}, status=400)
+    assert api.client.get("/changes/preview", params={"change": "cancel", **filter}).status_code == 400
+    assert states(api, batch) == {"waiting": 2}
+
+
+# MARK: - Who may, and from where
+
+FORMS = [
+    ("/queues", {"pause": "default"}), ("/workers", {"drain": "1"}), ("/jobs/1", {"change": "cancel"}),
+    ("/changes", {"change": "cancel"}), ("/changes/1", {"wish": "stop"}),
+]
+
+
+def test_a_viewer_changes_nothing_and_is_shown_no_way_to(ledger, guarded):
+    submitter = {"authorization": f"Bearer {text_of(ledger, 'submitter')}"}
+    batch = guarded.post("/api/v1/batches", {"jobs": jobs(2)}, headers=submitter).json()
+    session = log_in(guarded, text_of(ledger, "viewer"))
+    for path in ["/", "/jobs", "/queues", "/workers", "/changes", f"/jobs/{batch['firstJob']}", f"/batches/{batch['batch']}"]:
+        page = get(guarded, path, session)
+        assert re.findall(r'method="post" action="([^"]*)"', page) == ["/logout"], path
+        assert "/changes/preview" not in page, path
+    get(guarded, "/changes/preview?change=cancel", session, 403)
+    for path, fields in FORMS:
+        assert "role_not_fit" in send(guarded, path, fields, session, 403), path
+    assert states(guarded, batch["batch"], headers=submitter) == {"waiting": 2}
+
+
+def test_a_submitter_steers_no_queues_and_workers(api):
+    api.post("/api/v1/batches", {"jobs": jobs(1)})
+    for path, fields in FORMS[:2]:
+        assert "role_not_fit" in send(api, path, fields, status=403)
+        assert 'method="post"' not in get(api, path, {})
+
+
+def test_a_tenant_changes_only_its_own_jobs(ledger, guarded):
+    for name in ["acme", "zenith"]:
+        ledger.run("tenants", "create", name)
+    acme = {"authorization": f"Bearer {text_of(ledger, 'submitter', '--tenant', 'acme', name='acme-1')}"}
+    batch = guarded.post("/api/v1/batches", {"jobs": jobs(2)}, headers=acme).json()
+    zenith = log_in(guarded, text_of(ledger, "submitter", "--tenant", "zenith", name="zenith-1"))
+    send(guarded, f"/jobs/{batch['firstJob']}", {"change": "cancel"}, zenith)
+    page = get(guarded, f"/changes/preview?change=cancel&batch={batch['batch']}", zenith)
+    assert "Nothing to change" in page
+    path = send(guarded, "/changes", {"change": "cancel"}, zenith)
+    assert "<dt>changed</dt><dd>0</dd>" in ended(guarded, path, "done", headers=zenith)
+    # Nor does it see what others change.
+    other = guarded.post("/api/v1/bulk-changes", {"change": "accept", "filter": {}}, headers=acme).json()["number"]
+    get(guarded, f"/changes/{other}", zenith, 404)
+    assert f"/changes/{other}\"" not in get(guarded, "/changes", zenith)
+    assert "no_such_thing" in send(guarded, f"/changes/{other}", {"wish": "undo"}, zenith, 404)
+    assert states(guarded, batch["batch"], headers=acme) == {"waiting": 2}
+
+
+@pytest.mark.parametrize("fields", [
+    {"origin": "http://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"},
+])
+def test_pages_of_other_sites_change_nothing(ledger, guarded, operator, fields):
+    """Neither with a session, nor where none is needed."""
+    session = log_in(guarded, text_of(ledger, "operator", name="boss"))
+    for api, more in [(guarded, session), (operator, {})]:
+        for path, values in FORMS:
+            answer = form(api, path, values, **fields, **more)
+            assert answer.status_code == 403 and "foreign_origin" in answer.text, path
+    assert "pause_queue" not in ledger.run("audit", "--json")
+
+
+def test_a_form_needs_a_session(ledger, guarded):
+    for path, fields in FORMS:
+        page = send(guarded, path, fields, status=401)
+        assert 'action="/login"' in page and f'name="next" value="{path}"' in page
+        # It is a form, and nothing that another site's script could send without asking.
+        assert guarded.client.post(path, json=fields, headers={"origin": guarded.url}).status_code == 415
+    assert guarded.client.post("/failures").status_code == 405
+
+
+def test_the_audit_says_who_it_was(ledger, api, guarded):
+    api.post("/api/v1/batches", {"jobs": jobs(1)})
+    session = log_in(guarded, text_of(ledger, "operator", name="nina"))
+    send(guarded, "/queues", {"pause": "default"}, session)
+    ended(guarded, send(guarded, "/changes", {"change": "cancel"}, session), "done", headers=session)
+    audit = [json.loads(line) for line in ledger.run("audit", "--json").splitlines()]
+    who = {row["what"]: row["who"] for row in audit}
+    assert {who[what] for what in ["pause_queue", "start_change", "cancel_jobs"]} == {"token:nina"}
