@@ -107,7 +107,7 @@ import Testing
         missing.code = FailureCode.sourceNotFound.rawValue
         failures.groups = [damaged]
         let concealed = failures.content.main.text
-        #expect(concealed.contains(">Retry 3, damage concealed…<") && concealed.contains("change=retry:conceal&amp;"))
+        #expect(concealed.contains(">Retry 3, concealed…<") && concealed.contains("change=retry:conceal&amp;"))
         failures.groups = [missing]
         let plain = failures.content.main.text
         #expect(plain.contains(">Retry 3…<") && plain.contains("change=retry&amp;"))

@@ -59,7 +59,7 @@ struct PageFrame: Sendable {
         return """
             \(start(content.title))<body>
             <a class="skip" href="#main">Skip to the content</a>
-            <header class="top"><a class="name" href="/">\(host) <small>Sluice \(version)</small></a>\
+            <header class="top"><a class="name" href="/">\(breakableHost) <small>Sluice \(version)</small></a>\
             \(menu(content.section))\(who)</header>
             <main id="main"\(kind)>
             \(content.main)\(terminal)
@@ -68,6 +68,11 @@ struct PageFrame: Sendable {
             </html>
 
             """
+    }
+
+    /// The name with places where a line may end.
+    private var breakableHost: HTML {
+        .joined(host.split(separator: ".", omittingEmptySubsequences: false).map { "\(String($0))" }, by: ".<wbr>")
     }
 
     private func start(_ title: String, _ more: HTML = "") -> HTML {

@@ -83,6 +83,16 @@ enum WantedChange: Sendable, Hashable {
 }
 
 extension DamageMode {
+    /// The same in a word.
+    var word: String {
+        switch self {
+        case .strict: "strictly"
+        case .conceal: "concealed"
+        case .skip: "skipped"
+        case .trustPackets: "as it decodes"
+        }
+    }
+
     /// What becomes of damage: `damage concealed`.
     var words: String {
         switch self {

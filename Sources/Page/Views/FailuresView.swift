@@ -17,7 +17,11 @@ struct FailuresView {
 
     init(now: Date) { self.now = now }
 
-    private var time: String { PageMoment.offered.first { $0.0 == since }?.1 ?? since }
+    /// `day`, `7 days`
+    private var time: String {
+        let words = PageMoment.offered.first { $0.0 == since }?.1 ?? since
+        return words.hasPrefix("1 ") ? String(words.dropFirst(2)) : words
+    }
 
     var content: PageContent {
         let jobs = groups.reduce(0) { $0 + $1.jobs }
@@ -27,7 +31,7 @@ struct FailuresView {
             : "\(Figures.count(jobs, "job")) failed for good in the last \(time)"
         let causes = groups.count { $0.jobs > 0 }
         let accepted = groups.reduce(0) { $0 + $1.accepted }
-        let more = accepted > 0 ? " \(Figures.count(accepted, "failure")) more are accepted." : ""
+        let more = accepted > 0 ? " \(Figures.grouped(accepted)) more \(Plural.be(accepted)) accepted." : ""
         let hidden = groups.count - Self.mostGroups
         let rest: HTML = hidden > 0 ? "<p class=\"soft\">\(Figures.count(hidden, "rarer cause")) not shown.</p>" : ""
         return PageContent(
@@ -103,7 +107,7 @@ struct FailuresView {
         var ways: [HTML] = []
         let count = Figures.grouped(group.jobs)
         if let mode = FailureCode(rawValue: group.code)?.damageModeThatHelps {
-            ways = [way("Retry \(count), \(mode.words)…", .retry(mode), ""), way("Unchanged…", .retry(nil))]
+            ways = [way("Retry \(count), \(mode.word)…", .retry(mode), ""), way("Unchanged…", .retry(nil))]
         } else {
             ways = [way("Retry \(count)…", .retry(nil), "")]
         }

@@ -74,8 +74,8 @@ struct QueuesView {
             <section aria-labelledby="settings"><h2 id="settings">Limit and weight</h2>
             <form class="filter" method="post" action="/queues"><div><label class="f">Queue <select name="queue">\(names)\
             </select></label><label class="f">Running at most <input name="limit" type="number" min="0" max="1000000" \
-            placeholder="unchanged" aria-describedby="bounds"></label><label class="f">Weight <input name="weight" \
-            type="number" min="1" max="10000" placeholder="unchanged"></label><button class="b">Save</button></div>\
+            placeholder="same" aria-describedby="bounds"></label><label class="f">Weight <input name="weight" \
+            type="number" min="1" max="10000" placeholder="same"></label><button class="b">Save</button></div>\
             <p class="soft" id="bounds">0 removes the limit. A queue of twice the weight gets twice the turns; 100 is usual.</p>\
             </form></section>
             """
