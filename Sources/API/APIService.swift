@@ -80,7 +80,7 @@ struct APIService: RequestService {
             return .run {
                 await answer(request) {
                     let caller = try await caller(request)
-                    return await watched(try await run(request, caller), caller)
+                    return await authenticator.watched(try await run(request, caller), caller)
                 }
             }
         case .json(let schema): return collect(schema)
@@ -125,22 +125,6 @@ struct APIService: RequestService {
                 }
             }
         }
-    }
-
-    /// An answer that ends when its token does.
-    private func watched(_ answer: HTTPAnswer, _ caller: AuthenticatedCaller) async -> HTTPAnswer {
-        switch answer.body {
-        case .bytes: break
-        case .file(let feed):
-            let watch = await authenticator.watch(caller)
-            feed.keep(watch)
-            watch.whenOver { [weak feed] in feed?.stop() }
-        case .events(let channel):
-            let watch = await authenticator.watch(caller)
-            channel.keep(watch)
-            watch.whenOver { [weak channel] in channel?.end(droppingWhatWaits: true) }
-        }
-        return answer
     }
 
     /// Decides whether a JSON body is read: only after the token, and only if it can be of use.

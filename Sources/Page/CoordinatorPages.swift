@@ -33,6 +33,7 @@ package struct CoordinatorPages: PageService {
                 granted(head, account: "form:\(head.network)") { _ in loggedOut(head) }
             }
         case .login: return .answer(finished(loginPage(head, said: nil, next: nil), .ok))
+        case .live: return .run { await events(head, access) }
         case _ where head.method == "POST":
             // A filter, with the numbers of a thousand jobs.
             return form(head, access, limit: 64 << 10) { await permission(for: route, head, access) }
@@ -200,6 +201,23 @@ package struct CoordinatorPages: PageService {
             return finished(PageFrame.outside(host: PageFrame.name(of: head), version: version).passage(to: here), .ok)
         }
         return unauthorized(loginPage(head, said: nil, next: here.text))
+    }
+
+    // MARK: - Events
+
+    /// The events of the API, for the script of a page. It needs no page about what does not work.
+    private func events(_ head: RequestHead, _ access: PageAccess) async -> HTTPAnswer {
+        do {
+            // Where no session is needed, a page of another site could have a browser keep connections open.
+            guard ["same-origin", "none", nil].contains(head.field("sec-fetch-site")) else {
+                throw Problem(.foreignOrigin)
+            }
+            var answer = try await access.events(for: try await visitor(head, access), head)
+            answer.fields += [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
+            return answer
+        } catch {
+            return access.problem(error).answer
+        }
     }
 
     // MARK: - Answers

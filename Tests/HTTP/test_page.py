@@ -70,7 +70,10 @@ def get(api, path, headers, status=200):
     # With "no-referrer", browsers would send forms with an origin that is refused.
     assert answer.headers["referrer-policy"] == "same-origin"
     markup = Markup(answer.text)
-    assert not {"script", "style", "iframe", "object", "base"} & set(markup.tags)
+    assert not {"style", "iframe", "object", "base"} & set(markup.tags)
+    # The policy runs no script that stands in a page.
+    scripts = re.findall(r'<script src="/assets/live\.[0-9a-f]{16}\.js" defer></script>', answer.text)
+    assert markup.tags.count("script") == len(scripts)
     return answer.text
 
 
@@ -281,12 +284,12 @@ def test_what_does_not_exist_is_told(api):
 
 def test_assets_are_kept_by_browsers(shared):
     page = get(shared, "/", {})
-    paths = set(re.findall(r'href="(/assets/\S+)"', page))
-    assert len(paths) == 2
+    paths = set(re.findall(r'(?:href|src)="(/assets/\S+)"', page))
+    assert len(paths) == 3
     for path in paths:
         answer = shared.client.get(path)
         assert answer.status_code == 200 and "immutable" in answer.headers["cache-control"]
-        assert answer.headers["content-type"] in ["text/css; charset=utf-8", "image/svg+xml"]
+        assert answer.headers["content-type"] in ["text/css; charset=utf-8", "text/javascript; charset=utf-8", "image/svg+xml"]
         again = shared.client.get(path, headers={"if-none-match": answer.headers["etag"]})
         assert again.status_code == 304 and not again.content
         # A page of a coordinator with another build may have named it.
@@ -294,3 +297,39 @@ def test_assets_are_kept_by_browsers(shared):
         assert shared.client.get(other).headers["cache-control"] == "no-cache"
     assert shared.client.get("/assets/other.css").status_code == 404
     assert shared.client.head("/").status_code == 200
+
+
+# MARK: - Events
+
+def test_a_session_hears_what_changes(ledger, guarded):
+    session = log_in(guarded, text_of(ledger, "submitter"))
+    with guarded.client.stream("GET", "/live?queues=true", headers=session) as answer:
+        assert answer.status_code == 200 and answer.headers["content-type"] == "text/event-stream"
+        assert answer.headers["cache-control"] == "no-store"
+        headers = {"authorization": f"Bearer {text_of(ledger, 'submitter', name='other')}"}
+        guarded.post("/api/v1/batches", {"jobs": jobs(1), "queue": "nightly"}, headers=headers)
+        for line in answer.iter_lines():
+            if line.startswith("data:") and "nightly" in line:
+                break
+
+
+def test_events_end_with_the_token(ledger, guarded):
+    session = log_in(guarded, text_of(ledger, "viewer", name="leaver"))
+    with guarded.client.stream("GET", "/live?queues=true", headers=session) as answer:
+        ledger.run("tokens", "revoke", "leaver")
+        revoked = time.monotonic()
+        # It ends. Until then it says now and then that it is there.
+        for _ in answer.iter_raw():
+            assert time.monotonic() < revoked + 10
+        assert time.monotonic() < revoked + 10
+    assert guarded.client.get("/live?queues=true", headers=session).status_code == 401
+
+
+def test_events_are_for_pages_of_this_coordinator(ledger, guarded, shared):
+    assert guarded.client.get("/live?queues=true").status_code == 401
+    for site in ["cross-site", "same-site"]:
+        assert shared.client.get("/live?queues=true", headers={"sec-fetch-site": site}).json()["code"] == "foreign_origin"
+    assert shared.client.get("/live?queues=true", headers={"host": "evil.example"}).status_code == 421
+    for query in ["", "?x=1", "?job=x"]:
+        assert shared.client.get(f"/live{query}").json()["code"] == "bad_parameter"
+    assert shared.client.post("/live").status_code == 405

@@ -55,6 +55,22 @@ import Testing
         }
     }
 
+    @Test func `what may change is kept up to date`() throws {
+        let frame = try Material.frame()
+        for content in try Material.contents("in:a.wav") + Material.others("in:a.wav") {
+            let stays = ["Preview", "Log in", "There is no such thing"].contains(content.title)
+            let document = frame.document(content).text
+            #expect(document.contains("data-live=\"/live?") == !stays, "\(content.title)")
+        }
+        // Only those who may see it.
+        let outside = PageFrame.outside(host: "a", version: "1").document(try Material.overview("a").content).text
+        #expect(!outside.contains("data-live"))
+        var list = JobsView(query: JobListQuery(PageQuery([]), now: Material.now), now: Material.now)
+        list.jobs = [Material.job(7, "a", .running), Material.job(8, "a", .failed), Material.job(9, "a", .running)]
+        let document = frame.document(list.content).text
+        #expect(document.contains("data-live=\"/live?queues=true&amp;job=7,9\" data-moves>"))
+    }
+
     @Test func `who may change nothing is shown no way to`() throws {
         for content in try Material.contents("in:a.wav", mayChange: false) where content.title != "Preview" {
             let text = content.main.text

@@ -145,6 +145,22 @@ actor TokenAuthenticator {
         return watch
     }
 
+    /// An answer that ends when its token does.
+    func watched(_ answer: HTTPAnswer, _ caller: AuthenticatedCaller) -> HTTPAnswer {
+        switch answer.body {
+        case .bytes: break
+        case .file(let feed):
+            let watch = self.watch(caller)
+            feed.keep(watch)
+            watch.whenOver { [weak feed] in feed?.stop() }
+        case .events(let channel):
+            let watch = self.watch(caller)
+            channel.keep(watch)
+            watch.whenOver { [weak channel] in channel?.end(droppingWhatWaits: true) }
+        }
+        return answer
+    }
+
     /// Looks at watched tokens for as long as there are any.
     private func lookAgain() async {
         while !watched.isEmpty, !Task.isCancelled {

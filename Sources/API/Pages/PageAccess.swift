@@ -26,6 +26,8 @@ package struct PageAccess: Sendable {
         package let ledger: JobLedger
         /// Whether a session was given, which can be ended.
         package let hasSession: Bool
+        /// With the token of the session.
+        fileprivate let found: AuthenticatedCaller
     }
 
     /// Refuses a request that may change something, if a page of another site has a browser send it.
@@ -40,7 +42,7 @@ package struct PageAccess: Sendable {
 
     private func visitor(_ found: AuthenticatedCaller, hasSession: Bool) -> Visitor {
         let rights = CallerRights(found.caller, among: operations)
-        return Visitor(rights: rights, ledger: found.ledger, hasSession: hasSession)
+        return Visitor(rights: rights, ledger: found.ledger, hasSession: hasSession, found: found)
     }
 
     /// Has the API do what a form of a page asks for: the operation of this name, with all checks that programs get. Returns
@@ -52,10 +54,37 @@ package struct PageAccess: Sendable {
         path: [String: String] = [:],
         body: [String: JSONValue] = [:]
     ) async throws -> JSONValue? {
+        let operation = try permitted(name, visitor)
+        guard let head = RequestHead(method: operation.method.rawValue, target: "/", fields: []) else {
+            throw Problem(.unexpected)
+        }
+        let answer = try await self.answer(operation, for: visitor, head, path: path, body: body)
+        guard case .bytes(let bytes) = answer.body else { return nil }
+        return JSONValue(json: bytes)
+    }
+
+    /// The events of the API that the query of a request asks for, for as long as the session is valid.
+    package func events(for visitor: Visitor, _ head: RequestHead) async throws -> HTTPAnswer {
+        let operation = try permitted("listenToEvents", visitor)
+        let answer = try await self.answer(operation, for: visitor, head, path: [:], body: [:])
+        return await authenticator.watched(answer, visitor.found)
+    }
+
+    private func permitted(_ name: String, _ visitor: Visitor) throws(Problem) -> Operation {
         guard let operation = operations.first(where: { $0.name == name }) else {
             throw Problem(.unexpected, "the API has no operation \(name)")
         }
         if let refusal = operation.refusal(of: visitor.rights.caller) { throw refusal }
+        return operation
+    }
+
+    private func answer(
+        _ operation: Operation,
+        for visitor: Visitor,
+        _ head: RequestHead,
+        path: [String: String],
+        body: [String: JSONValue]
+    ) async throws -> HTTPAnswer {
         var value: JSONValue?
         if case .json(let schema) = operation.body {
             let given = JSONValue.object(body)
@@ -63,10 +92,7 @@ package struct PageAccess: Sendable {
             guard mistakes.isEmpty else { throw Problem(.badBody, mistakes: mistakes) }
             value = given
         }
-        guard let head = RequestHead(method: operation.method.rawValue, target: "/", fields: []) else {
-            throw Problem(.unexpected)
-        }
-        let answer = try await operation.run(
+        return try await operation.run(
             Call(
                 head: head,
                 ledger: visitor.ledger,
@@ -75,8 +101,6 @@ package struct PageAccess: Sendable {
                 body: value
             )
         )
-        guard case .bytes(let bytes) = answer.body else { return nil }
-        return JSONValue(json: bytes)
     }
 
     /// What people are told of an error. What they are not told is logged.

@@ -56,12 +56,16 @@ struct PageFrame: Sendable {
                 "<footer class=\"foot\"><span>In a terminal: <code>\($0)</code></span></footer>"
             } ?? ""
         let kind: HTML = content.isOverview ? " class=\"over\"" : ""
+        let isLive = rights != nil && !content.live.isEmpty
+        let moves: HTML = content.moves ? " data-moves" : ""
+        let live: HTML = isLive ? " data-live=\"\(PageLink(["live"], query: content.live))\"\(moves)" : ""
         return """
             \(start(content.title))<body>
             <a class="skip" href="#main">Skip to the content</a>
             <header class="top"><a class="name" href="/">\(breakableHost) <small>Sluice \(version)</small></a>\
             \(menu(content.section))\(who)</header>
-            <main id="main"\(kind)>
+            <p class="vh" role="status"></p>
+            <main id="main"\(kind)\(live)>
             \(content.main)\(terminal)
             </main>
             </body>
@@ -82,7 +86,7 @@ struct PageFrame: Sendable {
         <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">\
         <meta name="color-scheme" content="light dark"><title>\(title) · \(host) · Sluice</title>\
         <link rel="icon" href="\(PageAsset.path(of: "icon"))"><link rel="stylesheet" href="\(PageAsset.path(of: "page"))">\
-        \(more)</head>
+        <script src="\(PageAsset.path(of: "live"))" defer></script>\(more)</head>
 
         """
     }

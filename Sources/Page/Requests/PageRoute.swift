@@ -14,6 +14,8 @@ enum PageRoute: Sendable, Hashable {
     case change(String)
     case login
     case logout
+    /// Events, after which a view is read again.
+    case live
     case asset(String)
 
     /// `nil` if there is nothing at the path.
@@ -31,6 +33,7 @@ enum PageRoute: Sendable, Hashable {
         case ("changes", 2): self = path[1] == "preview" ? .preview : .change(path[1])
         case ("login", 1): self = .login
         case ("logout", 1): self = .logout
+        case ("live", 1): self = .live
         case ("assets", 2): self = .asset(path[1])
         default: return nil
         }
@@ -39,7 +42,7 @@ enum PageRoute: Sendable, Hashable {
     /// The methods that it takes.
     var methods: [String] {
         switch self {
-        case .overview, .jobs, .batches, .batch, .failures, .preview, .asset: ["GET", "HEAD"]
+        case .overview, .jobs, .batches, .batch, .failures, .preview, .live, .asset: ["GET", "HEAD"]
         case .login, .job, .workers, .queues, .changes, .change: ["GET", "HEAD", "POST"]
         case .logout: ["POST"]
         }
@@ -59,6 +62,7 @@ enum PageRoute: Sendable, Hashable {
         case .changes: "listBulkChanges"
         case .preview: "beginBulkChange"
         case .change: "getBulkChange"
+        case .live: "listenToEvents"
         case .login, .logout, .asset: nil
         }
     }

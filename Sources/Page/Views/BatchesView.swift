@@ -17,6 +17,7 @@ struct BatchesView {
             title: "Batches",
             section: .batches,
             main: "<div class=\"head\"><h1>Batches</h1></div>\n\(batches.isEmpty ? none : table)\n",
+            live: [("queues", "true")],
             terminal: "sluice batches"
         )
     }
@@ -92,6 +93,7 @@ struct BatchView {
                 \(Picture.stack(jobs))<dl class="key">\(states)</dl></section>
                 \(why)
                 """,
+            live: [("batch", "\(batch.batch)")],
             terminal: "sluice jobs --batch \(batch.batch)"
         )
     }

@@ -17,6 +17,7 @@ struct ChangesView {
             title: "Changes",
             section: .changes,
             main: "<div class=\"head\"><h1>Changes of many jobs</h1></div>\n\(changes.isEmpty ? none : table)\n",
+            live: [("queues", "true")],
             terminal: "sluice changes"
         )
     }
@@ -86,6 +87,8 @@ struct ChangeView {
                 carries it out, also when this page is closed.</p>
 
                 """,
+            live: [("queues", "true")],
+            moves: change.isUnderWay,
             terminal: "sluice changes show \(change.number)"
         )
     }

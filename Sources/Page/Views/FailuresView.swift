@@ -44,6 +44,7 @@ struct FailuresView {
                 <ol class="groups">\(.all(groups.prefix(Self.mostGroups).map(group)))</ol>\(rest)
 
                 """,
+            live: [("queues", "true")],
             terminal: command
         )
     }

@@ -30,6 +30,8 @@ struct JobView {
                 <section aria-labelledby="lack">\(lack)\(files)</section></div>
                 \(recipe)
                 """,
+            live: [("job", "\(job.job)")],
+            moves: job.state == .running,
             terminal: "sluice job \(job.job)"
         )
     }

@@ -24,9 +24,17 @@ struct JobsView {
             title: "Jobs",
             section: .jobs,
             main: "<div class=\"head\"><h1>Jobs</h1></div>\n\(filter)\n\(query.mistakes.isEmpty ? list : mistakes)\n",
+            live: live,
+            moves: jobs.contains { $0.state == .running },
             terminal: query.command,
             status: query.mistakes.isEmpty ? .ok : .badRequest
         )
+    }
+
+    /// Counts of queues change when jobs enter other states; jobs that run also tell how far they are.
+    private var live: [(name: String, value: String)] {
+        let running = jobs.filter { $0.state == .running }.map { "\($0.job)" }.joined(separator: ",")
+        return [("queues", "true"), ("job", running)]
     }
 
     // MARK: - The filter

@@ -36,6 +36,8 @@ struct OverviewView {
                 \(queueTable)\(throughput)\(workerTable)\(causes)\(batchTable)
                 """,
             isOverview: true,
+            live: [("queues", "true")],
+            moves: status.jobs.running > 0,
             terminal: "sluice status"
         )
     }

@@ -28,7 +28,7 @@ struct PageReader: Sendable {
         case .changes: return try await changes()
         case .preview: return try await preview()
         case .change(let text): return try await change(text)
-        case .login, .logout, .asset: throw Problem(.noSuchThing)
+        case .login, .logout, .live, .asset: throw Problem(.noSuchThing)
         }
     }
 

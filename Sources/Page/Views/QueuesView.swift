@@ -29,6 +29,7 @@ struct QueuesView {
             title: "Queues",
             section: .queues,
             main: "<div class=\"head\"><h1>\(heading)</h1></div>\n\(form)\(rest)\(settings(shown))\n",
+            live: [("queues", "true")],
             terminal: "sluice queues"
         )
     }

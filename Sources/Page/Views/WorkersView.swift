@@ -33,6 +33,8 @@ struct WorkersView {
             title: "Workers",
             section: .workers,
             main: "<div class=\"head\"><h1>\(heading)</h1></div>\(none)\n\(form)\(rest)\(endedTable(ended))\n",
+            live: [("queues", "true")],
+            moves: census.busySlots > 0,
             terminal: "sluice workers --ended-since 1d"
         )
     }

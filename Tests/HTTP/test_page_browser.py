@@ -1,0 +1,254 @@
+"""The page of a coordinator in a browser: it runs under its policy, fits every width, and keeps itself up to date."""
+
+import time
+
+import pytest
+
+from browsers import Browser
+from coordinators import Coordinator
+from terminal import PATIENCE, environment
+from test_operations import jobs
+from test_page import text_of
+
+pytestmark = pytest.mark.process
+
+# What a browser refuses or cannot run.
+WATCH = """window.bad = [];
+    addEventListener('securitypolicyviolation', event => bad.push(`${event.violatedDirective} ${event.blockedURI}`));
+    addEventListener('error', event => bad.push(event.message));"""
+
+UNNAMED = """[...document.querySelectorAll('input:not([type=hidden]),select,button')]
+    .filter(part => !part.labels?.length && !part.ariaLabel && !part.textContent.trim()).map(part => part.outerHTML)"""
+
+ROWS = "[...document.querySelectorAll('tbody tr')]"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("browser"))
+    browser.ask("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+    yield browser
+    browser.stop()
+
+
+@pytest.fixture
+def guarded(ledger):
+    with Coordinator(ledger) as api:
+        yield api
+
+
+def until(browser, script):
+    """Waits for an expression to be true; the page may change meanwhile."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            if browser.run(script):
+                return
+            said = browser.run("document.body.innerText")
+        except AssertionError as error:
+            said = error
+        assert time.monotonic() < end, f"{script}: {said}"
+        # The page tells nobody what it shows.
+        time.sleep(0.05)
+
+
+def show(browser, api, path, width=1280, scheme="light"):
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
+    browser.ask("Emulation.setEmulatedMedia", media="screen", features=features)
+    browser.ask("Page.navigate", url=api.url + path)
+    until(browser, f"document.readyState == 'complete' && location.href.startsWith('{api.url}')")
+
+
+def log_in(browser, api, secret, path="/"):
+    browser.ask("Network.clearBrowserCookies")
+    show(browser, api, path)
+    browser.run(f"document.querySelector('[name=token]').value = '{secret}'; document.querySelector('.go').click()")
+    until(browser, "document.querySelector('.who b') != null")
+    assert browser.run("bad") == []
+
+
+def submit(api, secret, count, **more):
+    headers = {"authorization": f"Bearer {secret}"}
+    return api.post("/api/v1/batches", {"jobs": jobs(count), **more}, headers=headers).json()
+
+
+def read_again(browser, api, secret, change="", status=200):
+    """Has the page read itself again. The answer is what stands there, after a script has changed it."""
+    browser.run(f"""document.querySelector('.who p').textContent = '';
+        window.fetch = async (_, options) => {{
+            const page = document.cloneNode(true);
+            window.signal = options.signal;
+            {change};
+            return new Response(page.documentElement.outerHTML, {{ status: {status} }});
+        }}; 1""")
+    submit(api, secret, 1)
+    until(browser, "document.querySelector('.who p').textContent != ''")
+
+
+def test_the_form_of_a_login_leads_to_the_page(browser, ledger, guarded):
+    secret = text_of(ledger, "viewer", name="nina")
+    log_in(browser, guarded, secret, "/jobs?state=failed")
+    assert browser.run("location.pathname + location.search") == "/jobs?state=failed"
+    # No script can read the session.
+    assert browser.run("document.cookie") == ""
+    browser.run("document.querySelector('[action=\"/logout\"] button').click()")
+    until(browser, "location.pathname == '/login'")
+    show(browser, guarded, "/jobs")
+    assert browser.run("document.querySelector('[name=token]') != null")
+
+
+def test_nothing_is_beyond_the_edge_and_nothing_is_refused(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    names = ["<script>bad.push('ran')</script>", "\"><img src=x onerror=bad.push('ran')>", "\u05e4\u05e8\u05e7 12", "x" * 200]
+    items = [{"source": f"in:{name}.wav", "output": f"out:{place}.flac"} for place, name in enumerate(names)]
+    headers = {"authorization": f"Bearer {secret}"}
+    batch = guarded.post("/api/v1/batches", {"jobs": items, "name": (names[1] + names[3])[:200]}, headers=headers).json()
+    log_in(browser, guarded, secret)
+    paths = ["/", "/jobs", f"/jobs/{batch['firstJob']}", f"/jobs/{batch['lastJob']}", "/batches", f"/batches/{batch['batch']}"]
+    paths += ["/failures", "/workers", "/queues", "/changes", "/changes/preview?change=prioritize"]
+    for width, scheme in [(360, "light"), (1280, "dark"), (2560, "light")]:
+        for path in paths:
+            show(browser, guarded, path, width, scheme)
+            wide = browser.run("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            assert wide <= 0, (path, width)
+            assert browser.run("bad") == [], (path, width)
+            levels = browser.run("[...document.querySelectorAll('h1,h2,h3')].map(heading => heading.localName)")
+            assert levels.count("h1") == 1 and levels[0] == "h1", path
+            # Every field and button has a name.
+            assert browser.run(UNNAMED) == [], path
+
+
+def test_a_button_does_what_it_says(browser, ledger, guarded):
+    submit(guarded, text_of(ledger, "submitter"), 1)
+    log_in(browser, guarded, text_of(ledger, "operator", name="boss"), "/queues")
+    browser.run("document.querySelector('[name=pause]').click()")
+    until(browser, "document.querySelector('[name=resume]') != null")
+    assert browser.run("document.querySelector('td .s.paused') != null && location.pathname == '/queues'")
+
+
+def test_a_button_whose_answer_never_comes_can_be_pressed_again(browser, ledger, guarded):
+    submit(guarded, text_of(ledger, "submitter"), 1)
+    log_in(browser, guarded, text_of(ledger, "operator", name="boss"), "/queues")
+    # As if a person had stopped each request. The time passes faster.
+    browser.run("""window.sent = 0;
+        addEventListener('submit', event => { if (!event.defaultPrevented) sent += 1; event.preventDefault(); });
+        { const wait = setTimeout; window.setTimeout = (go, time) => wait(go, time / 20); }
+        window.button = document.querySelector('[name=pause]'); button.click(); button.click(); 1""")
+    assert browser.run("sent") == 1
+    until(browser, "!button.hasAttribute('aria-busy')")
+    browser.run("button.click()")
+    assert browser.run("sent") == 2
+
+
+def test_rows_with_the_same_link_stay_apart(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    log_in(browser, guarded, secret, "/batches")
+    notes = "".join(f"<li><p>{name}</p><a href='/workers'>Workers</a></li>" for name in ["one", "two"])
+    browser.run(f"""document.querySelector('main').insertAdjacentHTML('beforeend', "<ul class='needs'>{notes}</ul>");
+        document.querySelector('.needs a').focus()""")
+    texts = "[...document.querySelectorAll('.needs p')].map(note => note.textContent)"
+    changed = "page.querySelectorAll('.needs p').forEach(note => note.textContent = `${note.textContent.split(' ')[0]} changed`)"
+    read_again(browser, guarded, secret, changed)
+    assert browser.run(texts) == ["one", "two"]
+    browser.run("window.note = document.querySelector('.needs li'); document.activeElement.blur()")
+    read_again(browser, guarded, secret, changed)
+    assert browser.run(texts) == ["one changed", "two changed"] and browser.run("note.isConnected")
+
+
+def test_a_section_that_comes_or_goes_leaves_the_others_alone(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    batch = submit(guarded, secret, 1)
+    log_in(browser, guarded, secret)
+    # No workers are running.
+    assert browser.run("document.querySelector('#needs') != null")
+    browser.run("window.link = document.querySelector('[aria-labelledby=queues] tbody a'); link.focus()")
+    guarded.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [batch["firstJob"]]}},
+                 headers={"authorization": f"Bearer {secret}"})
+    until(browser, "document.querySelector('#needs') == null")
+    assert browser.run("link.isConnected && link == document.activeElement")
+    submit(guarded, secret, 1)
+    until(browser, "document.querySelector('#needs') != null")
+    assert browser.run("link.isConnected && link == document.activeElement")
+
+
+def test_a_phone_has_what_pauses_updates(browser, ledger, guarded):
+    log_in(browser, guarded, text_of(ledger, "viewer"))
+    show(browser, guarded, "/batches", 360)
+    browser.run("window.pause = document.querySelector('.who > .b'); pause.click()")
+    assert browser.run("pause.checkVisibility() && document.querySelector('.who p').innerText == 'updates are paused'")
+
+
+def test_a_row_changes_in_place(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    batch = submit(guarded, secret, 3)
+    log_in(browser, guarded, secret, "/jobs")
+    # A person is at work in the first row, and reads the filter.
+    browser.run(f"window.row = {ROWS}[0]; row.querySelector('input').click(); row.querySelector('a').focus();"
+                "document.querySelector('[name=code]').value = 'trunc'; 1")
+    guarded.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [batch["lastJob"]]}},
+                 headers={"authorization": f"Bearer {secret}"})
+    submit(guarded, secret, 2)
+    until(browser, "row.querySelector('.s').textContent == 'cancelled'")
+    assert browser.run("row.isConnected && row.querySelector('input').checked && row.contains(document.activeElement)")
+    assert browser.run("document.querySelector('[name=code]').value") == "trunc"
+    # No row pushes another away from under the hand.
+    assert browser.run(f"{ROWS}.length") == 3
+    browser.run("row.querySelector('input').click(); document.activeElement.blur()")
+    until(browser, f"{ROWS}.length == 5")
+    assert browser.run(f"row === {ROWS}[2]") and browser.run("bad") == []
+
+
+def test_updates_can_be_paused(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    log_in(browser, guarded, secret, "/batches")
+    pause = "[...document.querySelectorAll('.who .b')].find(button => button.textContent == '{}').click()"
+    browser.run(pause.format("Pause updates"))
+    submit(guarded, secret, 1, name="late")
+    # Nothing tells that nothing has come.
+    time.sleep(4)
+    assert "late" not in browser.run("document.body.innerText")
+    browser.run(pause.format("Go on"))
+    until(browser, "document.body.innerText.includes('late')")
+
+
+def test_the_page_comes_back_with_its_coordinator(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    log_in(browser, guarded, secret, "/batches")
+    guarded.stop()
+    until(browser, "/again|not answer/.test(document.querySelector('.who').innerText)")
+    guarded.words[2] = f"{guarded.port}"
+    guarded.start(environment(**ledger.variables))
+    submit(guarded, secret, 1, name="back")
+    until(browser, "document.body.innerText.includes('back')")
+
+
+@pytest.mark.parametrize("status", [403, 404, 500])
+def test_an_answer_that_is_no_view_is_told(browser, ledger, guarded, status):
+    secret = text_of(ledger, "submitter")
+    log_in(browser, guarded, secret, "/batches")
+    read_again(browser, guarded, secret, "page.querySelector('main').removeAttribute('data-live')", status)
+    assert browser.run("document.querySelector('.who p').textContent") == f"the coordinator answered with status {status}"
+    # What was there stays, and an answer that never ends is waited for no longer than this.
+    assert browser.run("document.querySelector('h1').textContent == 'Batches' && signal instanceof AbortSignal")
+
+
+def test_a_page_ends_with_its_session(browser, ledger, guarded):
+    log_in(browser, guarded, text_of(ledger, "viewer", name="leaver"))
+    ledger.run("tokens", "revoke", "leaver")
+    until(browser, "document.querySelector('[name=token]') != null")
+    assert "Your session has ended" in browser.run("document.body.innerText")
+
+
+def test_it_can_be_read_without_scripts(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    submit(guarded, secret, 1, name="plain")
+    log_in(browser, guarded, secret)
+    browser.ask("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        show(browser, guarded, "/batches")
+        assert "plain" in browser.run("document.body.innerText")
+        # What only a script could do is not there.
+        assert "Pause updates" not in browser.run("document.body.innerText")
+    finally:
+        browser.ask("Emulation.setScriptExecutionDisabled", value=False)
