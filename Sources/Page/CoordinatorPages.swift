@@ -34,6 +34,7 @@ package struct CoordinatorPages: PageService {
             }
         case .login: return .answer(finished(loginPage(head, said: nil, next: nil), .ok))
         case .live: return .run { await events(head, access) }
+        case .output(let output, let job): return .run { await file(output, of: job, head, access) }
         case _ where head.method == "POST":
             // A filter, with the numbers of a thousand jobs.
             return form(head, access, limit: 64 << 10) { await permission(for: route, head, access) }
@@ -150,7 +151,12 @@ package struct CoordinatorPages: PageService {
                 let caller = visitor.rights.caller
                 throw Problem(caller.tenant == nil || route == .preview ? .roleNotFit : .tenantNotFit)
             }
-            let content = try await PageReader(visitor.ledger, visitor.rights, PageQuery(head)).content(of: route)
+            var reader = PageReader(visitor.ledger, visitor.rights, PageQuery(head))
+            if case .job = route, visitor.rights.may("downloadOutput") {
+                let offer = try await access.run("getFileOffer", for: visitor)
+                reader.downloads = Set(offer?.members?["downloads"]?.items?.compactMap(\.text) ?? [])
+            }
+            let content = try await reader.content(of: route)
             return finished(frame.document(content), content.status)
         }
     }
@@ -212,11 +218,31 @@ package struct CoordinatorPages: PageService {
             guard ["same-origin", "none", nil].contains(head.field("sec-fetch-site")) else {
                 throw Problem(.foreignOrigin)
             }
-            var answer = try await access.events(for: try await visitor(head, access), head)
+            var answer = try await access.answer(of: "listenToEvents", for: try await visitor(head, access), head)
             answer.fields += [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
             return answer
         } catch {
             return access.problem(error).answer
+        }
+    }
+
+    // MARK: - Files
+
+    /// An output of a job, which a browser stores and never shows as a page of this coordinator.
+    private func file(
+        _ output: String,
+        of job: String,
+        _ head: RequestHead,
+        _ access: PageAccess
+    ) async -> HTTPAnswer {
+        await answer(head, access) { visitor, _ in
+            let path = ["job": job, "output": output]
+            var answer = try await access.answer(of: "downloadOutput", for: visitor, head, path: path)
+            answer.fields += [
+                ("Content-Security-Policy", "default-src 'none'; sandbox"), ("X-Content-Type-Options", "nosniff"),
+                ("Cross-Origin-Resource-Policy", "same-origin"),
+            ]
+            return answer
         }
     }
 

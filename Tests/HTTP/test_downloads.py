@@ -89,6 +89,24 @@ def test_serves_an_output(made):
         problem(made.get(path=path), 404, "no_such_thing")
 
 
+def test_serves_it_to_a_browser(made):
+    """As a file, and never as a page that could use the session of its reader."""
+    page = made.api.client.get("/jobs/1").text
+    assert 'href="/jobs/1/outputs/1" download' in page
+    answer = made.api.client.get("/jobs/1/outputs/1")
+    assert (answer.status_code, answer.content) == (200, made.content)
+    assert answer.headers["content-disposition"].startswith("attachment;")
+    assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"
+    part = made.api.client.get("/jobs/1/outputs/1", headers={"range": "bytes=1-3"})
+    assert (part.status_code, part.content) == (206, made.content[1:4])
+    for path in ["/jobs/1/outputs/2", "/jobs/1/outputs/x", "/jobs/9/outputs/1", "/jobs/x/outputs/1"]:
+        refused = made.api.client.get(path)
+        assert refused.status_code == 404 and "no_such_thing" in refused.text, path
+        assert refused.headers["content-type"] == "text/html; charset=utf-8"
+
+
 def test_serves_waveforms(server, tmp_path):
     ledger = server.empty_ledger(tmp_path)
     outputs = [{"location": "out:a.flac"}] + [

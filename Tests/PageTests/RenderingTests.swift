@@ -145,6 +145,30 @@ import Testing
         #expect(changes(.completed) == [] && changes(.publishing) == [] && changes(.skipped) == [])
     }
 
+    @Test func `outputs can be had of the roots that are served`() throws {
+        var story = JobStory.blank
+        story.summary = Material.job(12, "in:a.wav", .completed)
+        story.recipe =
+            #"{"version": 2, "sources": [{"location": "in:a.wav"}], "outputs": [{"location": "out:a.flac"}, {"location": "#
+            + #""out:a.wav"}, {"location": "out:b.wav"}]}"#
+        (story.summary.digest, story.summary.bytes) = ("00", 768_000)
+        story.summary.further = [PublishedFile(digest: "00", bytes: 1_000), nil]
+        var view = JobView(story: story, now: Material.now)
+        func links() -> [String] {
+            MarkupCheck(view.content.main.text).targets.filter { $0.contains("/outputs/") }
+        }
+        #expect(links() == [])
+        view.downloads = ["out"]
+        // The third was left alone, because another file is there.
+        #expect(links() == ["/jobs/12/outputs/1", "/jobs/12/outputs/2"])
+        #expect(view.content.main.text.contains("Download 768.0 kB"))
+        view.downloads = ["in"]
+        #expect(links() == [])
+        story.summary.state = .failed
+        view = JobView(story: story, now: Material.now, downloads: ["out"])
+        #expect(links() == [])
+    }
+
     @Test func `jobs are selected within their filter`() {
         let given = [(name: "source-contains", value: "a\u{202E}b"), (name: "ended-since", value: "1h")]
         var list = JobsView(query: JobListQuery(PageQuery(given), now: Material.now), now: Material.now)

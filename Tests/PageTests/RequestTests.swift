@@ -124,6 +124,8 @@ import Testing
             let route = PageRoute(try head(target).path)
             if target == "/jobs/" { #expect(route == .job("")) } else { #expect(route == nil, "\(target)") }
         }
+        #expect(PageRoute(["jobs", "17", "outputs", "2"]) == .output("2", job: "17"))
+        #expect(PageRoute(["jobs", "17", "inputs", "2"]) == nil)
         #expect(PageRoute(["changes", "preview"]) == .preview && PageRoute(["changes", "29"]) == .change("29"))
     }
 }

@@ -63,10 +63,15 @@ package struct PageAccess: Sendable {
         return JSONValue(json: bytes)
     }
 
-    /// The events of the API that the query of a request asks for, for as long as the session is valid.
-    package func events(for visitor: Visitor, _ head: RequestHead) async throws -> HTTPAnswer {
-        let operation = try permitted("listenToEvents", visitor)
-        let answer = try await self.answer(operation, for: visitor, head, path: [:], body: [:])
+    /// What an operation answers to the request of a browser, such as events or a file: for as long as the session is valid.
+    package func answer(
+        of name: String,
+        for visitor: Visitor,
+        _ head: RequestHead,
+        path: [String: String] = [:]
+    ) async throws -> HTTPAnswer {
+        let operation = try permitted(name, visitor)
+        let answer = try await self.answer(operation, for: visitor, head, path: path, body: [:])
         return await authenticator.watched(answer, visitor.found)
     }
 

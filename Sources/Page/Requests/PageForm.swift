@@ -47,7 +47,7 @@ struct PageForm: Sendable {
             (operation, next) = ("steerBulkChange", PageLink(["changes", number]).text)
             path = ["change": number]
             body["wish"] = query.text("wish").map { .text($0) }
-        case .overview, .jobs, .batches, .batch, .failures, .preview, .login, .logout, .live, .asset:
+        case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .login, .logout, .live, .asset:
             throw Problem(.wrongMethod)
         }
     }

@@ -3,6 +3,7 @@ enum PageRoute: Sendable, Hashable {
     case overview
     case jobs
     case job(String)
+    case output(String, job: String)
     case batches
     case batch(String)
     case failures
@@ -24,6 +25,9 @@ enum PageRoute: Sendable, Hashable {
         case ("", 1): self = .overview
         case ("jobs", 1): self = .jobs
         case ("jobs", 2): self = .job(path[1])
+        case ("jobs", 4):
+            guard path[2] == "outputs" else { return nil }
+            self = .output(path[3], job: path[1])
         case ("batches", 1): self = .batches
         case ("batches", 2): self = .batch(path[1])
         case ("failures", 1): self = .failures
@@ -42,7 +46,7 @@ enum PageRoute: Sendable, Hashable {
     /// The methods that it takes.
     var methods: [String] {
         switch self {
-        case .overview, .jobs, .batches, .batch, .failures, .preview, .live, .asset: ["GET", "HEAD"]
+        case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .live, .asset: ["GET", "HEAD"]
         case .login, .job, .workers, .queues, .changes, .change: ["GET", "HEAD", "POST"]
         case .logout: ["POST"]
         }
@@ -54,6 +58,7 @@ enum PageRoute: Sendable, Hashable {
         case .overview: "getStatus"
         case .jobs: "listJobs"
         case .job: "getJob"
+        case .output: "downloadOutput"
         case .batches: "listBatches"
         case .batch: "getBatch"
         case .failures: "listFailures"

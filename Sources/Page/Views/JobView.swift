@@ -8,6 +8,8 @@ struct JobView {
     let story: JobStory
     var mayChange = false
     let now: Date
+    /// The roots whose outputs a browser may get.
+    var downloads: Set<String> = []
     /// Scalars of a recipe that are shown, and attempts.
     private static let mostRecipe = 6_000
     private static let mostAttempts = 20
@@ -23,7 +25,7 @@ struct JobView {
             main: """
                 <div class="head"><div><p class="soft"><a class="quiet" href="/jobs">Jobs</a> / \
                 <a class="quiet" href="\(PageLink.batch(job.batch))"><bdi>\(batch.cutInside(to: 120))</bdi></a> / \(job.job)</p>\
-                <h1><bdi>\(LocationText.name(job.source))</bdi></h1><p>\(line)</p></div>\(buttons)</div>
+                <h1><bdi>\(LocationText.name(job.source))</bdi></h1><p>\(line)</p></div>\(ways)</div>
                 \(damage)\
                 <div class="cols half"><section aria-labelledby="attempts"><h2 id="attempts">What happened</h2>\
                 <ol class="steps">\(steps)</ol></section>
@@ -48,6 +50,24 @@ struct JobView {
     }
 
     // MARK: - What can be done
+
+    private var ways: HTML {
+        // `try?`: a recipe of a newer version says where its outputs are in words that this build does not know.
+        let first = (try? Recipe(json: story.recipe))?.outputs.first.map { download(0, $0.location) } ?? ""
+        return first.isEmpty ? buttons : "<div class=\"do\">\(first)\(buttons)</div>"
+    }
+
+    /// A link to an output that the job has published.
+    private func download(_ place: Int, _ location: String) -> HTML {
+        let root = String(location.prefix { $0 != ":" })
+        guard job.state == .completed, root.utf8.count < location.utf8.count, downloads.contains(root) else {
+            return ""
+        }
+        let further = job.further.indices.contains(place - 1) ? job.further[place - 1]?.bytes : nil
+        guard let bytes = place == 0 ? job.digest.flatMap({ _ in job.bytes }) : further else { return "" }
+        let link = PageLink(["jobs", "\(job.job)", "outputs", "\(place + 1)"])
+        return "<a class=\"b\" href=\"\(link)\" download>Download \(Figures.bytes(bytes))</a>"
+    }
 
     private var buttons: HTML {
         let changes = mayChange ? self.changes : []
@@ -258,11 +278,12 @@ struct JobView {
                 rows.append("<dt>From</dt><dd class=\"loc\"><bdi>\(source.location.cutInside(to: 600))</bdi></dd>")
             }
             if recipe.sources.count > 10 { rows.append("<dt></dt><dd>and \(recipe.sources.count - 10) more</dd>") }
-            for output in recipe.outputs.prefix(10) {
+            for (place, output) in recipe.outputs.prefix(10).enumerated() {
                 let preset: HTML = output.presetName.map { " <span class=\"soft\">\($0)</span>" } ?? ""
-                rows.append(
-                    "<dt>To</dt><dd class=\"loc\"><bdi>\(output.location.cutInside(to: 600))</bdi>\(preset)</dd>"
-                )
+                // That of the first stands at the top.
+                let link: HTML = place > 0 ? " \(download(place, output.location))" : ""
+                let location = output.location.cutInside(to: 600)
+                rows.append("<dt>To</dt><dd class=\"loc\"><bdi>\(location)</bdi>\(preset)\(link)</dd>")
             }
             if recipe.outputs.count > 10 { rows.append("<dt></dt><dd>and \(recipe.outputs.count - 10) more</dd>") }
         } else {

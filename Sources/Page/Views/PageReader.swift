@@ -10,6 +10,8 @@ struct PageReader: Sendable {
     private let ledger: JobLedger
     private let rights: CallerRights
     private let query: PageQuery
+    /// The roots whose outputs the coordinator serves.
+    var downloads: Set<String> = []
 
     init(_ ledger: JobLedger, _ rights: CallerRights, _ query: PageQuery) {
         (self.ledger, self.rights, self.query) = (ledger, rights, query)
@@ -28,7 +30,7 @@ struct PageReader: Sendable {
         case .changes: return try await changes()
         case .preview: return try await preview()
         case .change(let text): return try await change(text)
-        case .login, .logout, .live, .asset: throw Problem(.noSuchThing)
+        case .output, .login, .logout, .live, .asset: throw Problem(.noSuchThing)
         }
     }
 
@@ -69,7 +71,9 @@ struct PageReader: Sendable {
         guard let number = Int64(text), number > 0, let story = try await ledger.story(of: number) else {
             throw Problem(.noSuchThing, "there is no job \(text)")
         }
-        return JobView(story: story, mayChange: rights.may("changeJobs"), now: try await ledger.time()).content
+        var view = JobView(story: story, mayChange: rights.may("changeJobs"), now: try await ledger.time())
+        view.downloads = downloads
+        return view.content
     }
 
     private func batches() async throws -> PageContent {
