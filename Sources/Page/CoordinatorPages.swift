@@ -9,8 +9,13 @@ import Ledger
 /// what, and the ledger acts for the caller.
 package struct CoordinatorPages: PageService {
     private let version: String
+    /// Of the cluster; without a name, pages have that of the host.
+    private let name: String?
+    private let colour: ClusterColour?
 
-    package init(version: String) { self.version = version }
+    package init(version: String, name: String? = nil, colour: ClusterColour? = nil) {
+        (self.version, self.name, self.colour) = (version, name, colour)
+    }
 
     package func receive(_ head: RequestHead, _ access: PageAccess) -> Reception? {
         guard let route = PageRoute(head.path) else { return nil }
@@ -172,10 +177,11 @@ package struct CoordinatorPages: PageService {
             return stranger(access.problem(error), head)
         }
         let frame = PageFrame(
-            host: PageFrame.name(of: head),
+            name: name ?? PageFrame.name(of: head),
             version: version,
             rights: visitor.rights,
-            hasSession: visitor.hasSession
+            hasSession: visitor.hasSession,
+            colour: colour
         )
         do {
             return try await run(visitor, frame)
@@ -204,7 +210,7 @@ package struct CoordinatorPages: PageService {
         }
         // A browser that follows a link of another site sends no cookie. Coming from this page, it does.
         if head.field("sec-fetch-site") == "cross-site" {
-            return finished(PageFrame.outside(host: PageFrame.name(of: head), version: version).passage(to: here), .ok)
+            return finished(outside(head).passage(to: here), .ok)
         }
         return unauthorized(loginPage(head, said: nil, next: here.text))
     }
@@ -249,13 +255,15 @@ package struct CoordinatorPages: PageService {
     // MARK: - Answers
 
     private func loginPage(_ head: RequestHead, said: String?, next: String?) -> HTML {
-        PageFrame.outside(host: PageFrame.name(of: head), version: version)
-            .document(LoginView(said: said, next: PageTarget(next).text).content)
+        outside(head).document(LoginView(said: said, next: PageTarget(next).text).content)
     }
 
     private func problemPage(_ problem: Problem, _ head: RequestHead, _ frame: PageFrame?) -> HTML {
-        (frame ?? PageFrame.outside(host: PageFrame.name(of: head), version: version))
-            .document(ProblemView(problem: problem).content)
+        (frame ?? outside(head)).document(ProblemView(problem: problem).content)
+    }
+
+    private func outside(_ head: RequestHead) -> PageFrame {
+        .outside(name: name ?? PageFrame.name(of: head), version: version, colour: colour)
     }
 
     private func unauthorized(_ page: HTML) -> HTTPAnswer {

@@ -282,6 +282,18 @@ def test_what_does_not_exist_is_told(api):
         assert "bad_parameter" in get(api, f"/failures{query}", {}, 400)
 
 
+def test_a_cluster_has_a_name_and_a_colour(ledger):
+    with Coordinator(ledger, "--open-role", "viewer", "--page-name", "Harbour <b>", "--page-color", "magenta") as api:
+        for path, status in [("/", 200), ("/login", 200), ("/jobs/9", 404)]:
+            page = get(api, path, {}, status)
+            assert '<html lang="en" data-cluster="magenta">' in page and "Harbour &lt;b&gt; · Sluice</title>" in page
+            [icon] = re.findall(r'<link rel="icon" href="(\S+)">', page)
+            assert "#a8329a" in api.client.get(icon).text
+    for words in [["--page-name", ""], ["--page-name", "x" * 61], ["--page-color", "grey"]]:
+        with pytest.raises(AssertionError):
+            ledger.run("coordinator", "--listen", "0", *words)
+
+
 def test_assets_are_kept_by_browsers(shared):
     page = get(shared, "/", {})
     paths = set(re.findall(r'(?:href|src)="(/assets/\S+)"', page))

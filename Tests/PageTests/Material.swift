@@ -29,7 +29,7 @@ enum Material {
     static func frame(_ role: AccessRole = .operator, tenant: String? = nil, name: String = "nina") throws -> PageFrame
     {
         PageFrame(
-            host: short(name),
+            name: short(name),
             version: "1",
             rights: try rights(role, tenant: tenant, name: short(name)),
             hasSession: true

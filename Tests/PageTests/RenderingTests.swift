@@ -63,12 +63,26 @@ import Testing
             #expect(document.contains("data-live=\"/live?") == !stays, "\(content.title)")
         }
         // Only those who may see it.
-        let outside = PageFrame.outside(host: "a", version: "1").document(try Material.overview("a").content).text
+        let outside = PageFrame.outside(name: "a", version: "1").document(try Material.overview("a").content).text
         #expect(!outside.contains("data-live"))
         var list = JobsView(query: JobListQuery(PageQuery([]), now: Material.now), now: Material.now)
         list.jobs = [Material.job(7, "a", .running), Material.job(8, "a", .failed), Material.job(9, "a", .running)]
         let document = frame.document(list.content).text
         #expect(document.contains("data-live=\"/live?queues=true&amp;job=7,9\" data-moves>"))
+    }
+
+    @Test func `a cluster has its colour at the edge and in its icon`() throws {
+        let content = try Material.overview("a").content
+        let plain = PageFrame.outside(name: "harbour", version: "1").document(content).text
+        #expect(!plain.contains("data-cluster") && plain.contains("href=\"\(PageAsset.path(of: "icon"))\""))
+        for colour in ClusterColour.allCases {
+            let document = PageFrame.outside(name: "harbour", version: "1", colour: colour).document(content).text
+            #expect(document.contains("<html lang=\"en\" data-cluster=\"\(colour.rawValue)\">"))
+            let icon = try #require(PageAsset.all.first { $0.name == "icon-\(colour.rawValue)" })
+            #expect(document.contains("href=\"\(icon.path)\"") && icon.text.contains(colour.code))
+            let sheet = try #require(PageAsset.all.first { $0.name == "page" }).text
+            #expect(sheet.contains("[data-cluster=\(colour.rawValue)]{--cluster:light-dark(\(colour.code),"))
+        }
     }
 
     @Test func `who may change nothing is shown no way to`() throws {

@@ -101,7 +101,8 @@ import Testing
     }
 
     @Test func `an asset is kept for good by its digest alone`() throws {
-        #expect(PageAsset.all.map(\.suffix).sorted() == ["css", "js", "svg"])
+        let suffixes = Set(PageAsset.all.map(\.suffix))
+        #expect(suffixes == ["css", "js", "svg"])
         let path = try #require(PageAsset.all.first { $0.name == "page" }).path
         let name = try #require(path.split(separator: "/").last.map(String.init))
         let answer = try #require(PageAsset.answer(name, try head(path)))

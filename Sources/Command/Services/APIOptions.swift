@@ -56,8 +56,22 @@ enum APIOptions {
         in: .work
     )
 
+    private static let pageName = Option<String>(
+        "page-name",
+        .text.named("NAME"),
+        "the name of this cluster on the page for browsers; the host's is usual",
+        in: .work
+    )
+    private static let pageColour = Option<ClusterColour>(
+        "page-color",
+        .choice("COLOR"),
+        "the colour of this cluster on the page for browsers",
+        in: .work
+    )
+
     static let forms = [
         listen.form, openRole.form, host.form, insecure.form, uploads.form, mostUpload.form, downloads.form,
+        pageName.form, pageColour.form,
     ]
 
     /// Listens where --listen says; `nil` without it. `places` are the roots of this coordinator; `complain` gets what goes
@@ -72,8 +86,11 @@ enum APIOptions {
             guard invocation[openRole] == nil else {
                 throw UsageError("--open-role needs --listen", hint: "as in --listen 8080")
             }
-            for option in [host, uploads, downloads] where invocation[option] != nil {
+            for option in [host, uploads, downloads, pageName] where invocation[option] != nil {
                 throw UsageError("--\(option.form.name) needs --listen", hint: "as in --listen 8080")
+            }
+            guard invocation[pageColour] == nil else {
+                throw UsageError("--page-color needs --listen", hint: "as in --listen 8080")
             }
             return nil
         }
@@ -83,7 +100,11 @@ enum APIOptions {
         configuration.allowsInsecure = invocation[insecure]
         configuration.version = Version.number
         configuration.libavcodec = Version.codecLibrary
-        configuration.pages = CoordinatorPages(version: Version.number)
+        configuration.pages = try CoordinatorPages(
+            version: Version.number,
+            name: shownName(invocation),
+            colour: invocation[pageColour]
+        )
         configuration.uploads = try named(by: uploads, invocation, among: places)
         configuration.downloads = try named(by: downloads, invocation, among: places)
         if let size = invocation[mostUpload] { configuration.mostUploadBytes = size.bytes }
@@ -98,6 +119,17 @@ enum APIOptions {
             throw Refusal(message: error.description.printable, exitCode: .configuration)
         }
     }
+
+    /// The name on the page, which has space for some words.
+    private static func shownName(_ invocation: Invocation) throws -> String? {
+        guard let name = invocation[pageName] else { return nil }
+        guard (1...mostNameLength).contains(name.unicodeScalars.count) else {
+            throw UsageError("--page-name must have 1 to \(mostNameLength) characters")
+        }
+        return name
+    }
+
+    private static let mostNameLength = 60
 
     /// The roots that an option names.
     private static func named(

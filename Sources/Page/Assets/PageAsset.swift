@@ -41,21 +41,26 @@ struct PageAsset: Sendable {
         return answer
     }
 
-    static let all: [PageAsset] = embedded + [icon]
+    static let all: [PageAsset] =
+        embedded + [icon("icon", "#0a6074")]
+        + ClusterColour.allCases.map { icon(ClusterColour.icon($0), $0.code) }
 
     /// The path of the file with this name; the path of the page itself if there is none.
     static func path(of name: String) -> String { all.first { $0.name == name }?.path ?? "/" }
 
     /// The mark of Sluice: three gates.
-    private static let icon = PageAsset(
-        name: "icon",
-        suffix: "svg",
-        type: "image/svg+xml",
-        text: """
-            <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="3" fill="#0a6074"/>\
-            <path d="M3 3v10M8 3v10M13 3v10" stroke="#fff" stroke-opacity=".45" stroke-width="2"/>\
-            <path d="M3 9v4M8 5v8M13 7v6" stroke="#fff" stroke-width="2"/></svg>
+    private static func icon(_ name: String, _ colour: String) -> PageAsset {
+        PageAsset(
+            name: name,
+            suffix: "svg",
+            type: "image/svg+xml",
+            text: """
+                <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">\
+                <rect width="16" height="16" rx="3" fill="\(colour)"/>\
+                <path d="M3 3v10M8 3v10M13 3v10" stroke="#fff" stroke-opacity=".45" stroke-width="2"/>\
+                <path d="M3 9v4M8 5v8M13 7v6" stroke="#fff" stroke-width="2"/></svg>
 
-            """
-    )
+                """
+        )
+    }
 }

@@ -32,15 +32,16 @@ struct PageFrame: Sendable {
         }
     }
 
-    /// The name by which the browser has reached the coordinator.
-    let host: String
+    /// The name of the cluster; without one, that by which the browser has reached the coordinator.
+    let name: String
     let version: String
     /// `nil` before the login.
     let rights: CallerRights?
     let hasSession: Bool
+    var colour: ClusterColour?
 
-    static func outside(host: String, version: String) -> PageFrame {
-        PageFrame(host: host, version: version, rights: nil, hasSession: false)
+    static func outside(name: String, version: String, colour: ClusterColour? = nil) -> PageFrame {
+        PageFrame(name: name, version: version, rights: nil, hasSession: false, colour: colour)
     }
 
     /// The name in the `Host` field, without a port.
@@ -62,7 +63,7 @@ struct PageFrame: Sendable {
         return """
             \(start(content.title))<body>
             <a class="skip" href="#main">Skip to the content</a>
-            <header class="top"><a class="name" href="/">\(breakableHost) <small>Sluice \(version)</small></a>\
+            <header class="top"><a class="name" href="/">\(breakableName) <small>Sluice \(version)</small></a>\
             \(menu(content.section))\(who)</header>
             <p class="vh" role="status"></p>
             <main id="main"\(kind)\(live)>
@@ -75,20 +76,21 @@ struct PageFrame: Sendable {
     }
 
     /// The name with places where a line may end.
-    private var breakableHost: HTML {
-        .joined(host.split(separator: ".", omittingEmptySubsequences: false).map { "\(String($0))" }, by: ".<wbr>")
+    private var breakableName: HTML {
+        .joined(name.split(separator: ".", omittingEmptySubsequences: false).map { "\(String($0))" }, by: ".<wbr>")
     }
 
     private func start(_ title: String, _ more: HTML = "") -> HTML {
-        """
-        <!doctype html>
-        <html lang="en">
-        <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">\
-        <meta name="color-scheme" content="light dark"><title>\(title) · \(host) · Sluice</title>\
-        <link rel="icon" href="\(PageAsset.path(of: "icon"))"><link rel="stylesheet" href="\(PageAsset.path(of: "page"))">\
-        <script src="\(PageAsset.path(of: "live"))" defer></script>\(more)</head>
+        let cluster: HTML = colour.map { " data-cluster=\"\($0.rawValue)\"" } ?? ""
+        return """
+            <!doctype html>
+            <html lang="en"\(cluster)>
+            <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">\
+            <meta name="color-scheme" content="light dark"><title>\(title) · \(name) · Sluice</title>\
+            <link rel="icon" href="\(PageAsset.path(of: ClusterColour.icon(colour)))"><link rel="stylesheet" href="\(PageAsset.path(of: "page"))">\
+            <script src="\(PageAsset.path(of: "live"))" defer></script>\(more)</head>
 
-        """
+            """
     }
 
     private func menu(_ current: Section?) -> HTML {
