@@ -98,9 +98,13 @@ package struct CoordinatorPages: PageService {
         _ access: PageAccess,
         _ query: PageQuery
     ) async -> HTTPAnswer {
-        await answer(head, access) { visitor, _ in
+        await answer(head, access) { visitor, frame in
             let form = try PageForm(route, query, now: try await visitor.ledger.time())
             let done = try await access.run(form.operation, for: visitor, path: form.path, body: form.body)
+            if form.isToldOnce {
+                let (number, secret) = (done?.members?["id"]?.whole ?? 0, done?.members?["secret"]?.text ?? "")
+                return finished(frame.document(CreatedWebhookView(number: number, secret: secret).content), .ok)
+            }
             var answer = finished(nil, .seeOther)
             answer.fields.append(("Location", form.target(after: done)))
             return answer
@@ -152,10 +156,7 @@ package struct CoordinatorPages: PageService {
 
     private func view(_ route: PageRoute, _ head: RequestHead, _ access: PageAccess) async -> HTTPAnswer {
         await answer(head, access) { visitor, frame in
-            if let operation = route.operation, !visitor.rights.may(operation) {
-                let caller = visitor.rights.caller
-                throw Problem(caller.tenant == nil || route == .preview ? .roleNotFit : .tenantNotFit)
-            }
+            if let operation = route.operation { try access.checkRight(to: operation, of: visitor) }
             var reader = PageReader(visitor.ledger, visitor.rights, PageQuery(head))
             if case .job = route, visitor.rights.may("downloadOutput") {
                 let offer = try await access.run("getFileOffer", for: visitor)

@@ -123,11 +123,42 @@ def test_a_filter_is_never_wider_than_what_was_asked_for(api, filter):
     assert states(api, batch) == {"waiting": 2}
 
 
+# MARK: - Webhooks
+
+def test_a_webhook_is_created_tested_and_removed(ledger, guarded):
+    session = log_in(guarded, text_of(ledger, "operator", name="boss"))
+    assert "No webhooks yet" in get(guarded, "/webhooks", session)
+    fields = {"url": "https://example.com/hook", "name": "newsroom", "event": "batch.ended"}
+    page = send(guarded, "/webhooks", fields, session, 200)
+    [secret] = re.findall(r'aria-label="The secret">([^<]+)</pre>', page)
+    page = get(guarded, "/webhooks", session)
+    assert secret not in page and "newsroom" in page and "https://example.com/hook" in page
+    [number] = re.findall(r'name="test" value="(\d+)"', page)
+    assert send(guarded, "/webhooks", {"test": number}, session) == "/webhooks"
+    assert ">webhook.test<" in get(guarded, f"/webhooks?webhook={number}", session)
+    send(guarded, "/webhooks", {"remove": number}, session)
+    assert "No webhooks yet" in get(guarded, "/webhooks", session)
+    assert "no_such_thing" in send(guarded, "/webhooks", {"test": number}, session, 404)
+    assert "bad_body" in send(guarded, "/webhooks", {"url": ""}, session, 400)
+
+
+def test_webhooks_are_for_those_who_submit_or_steer(ledger, guarded):
+    session = log_in(guarded, text_of(ledger, "viewer"))
+    get(guarded, "/webhooks", session, 403)
+    assert "/webhooks" not in get(guarded, "/", session)
+    session = log_in(guarded, text_of(ledger, "submitter"))
+    page = get(guarded, "/webhooks", session)
+    # Its webhooks are told only of its own batches.
+    assert '<input type="hidden" name="own" value="true">' in page
+    send(guarded, "/webhooks", {"url": "https://example.com/", "own": "true"}, session, 200)
+    assert "of the batches of" in get(guarded, "/webhooks", session)
+
+
 # MARK: - Who may, and from where
 
 FORMS = [
     ("/queues", {"pause": "default"}), ("/workers", {"drain": "1"}), ("/jobs/1", {"change": "cancel"}),
-    ("/changes", {"change": "cancel"}), ("/changes/1", {"wish": "stop"}),
+    ("/changes", {"change": "cancel"}), ("/changes/1", {"wish": "stop"}), ("/webhooks", {"url": "https://example.com/"}),
 ]
 
 

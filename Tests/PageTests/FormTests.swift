@@ -16,9 +16,11 @@ import Testing
     private func mistakes(of form: PageForm) throws -> [String] {
         let operations = try APIServer.operations(version: "1")
         let operation = try #require(operations.first { $0.name == form.operation })
-        guard case .json(let schema) = operation.body else { return ["\(form.operation) takes no JSON"] }
         let head = try #require(RequestHead(method: operation.method.rawValue, target: "/", fields: []))
         _ = try Router.parameters(of: operation, head, path: form.path)
+        guard case .json(let schema) = operation.body else {
+            return operation.body.isNone && form.body.isEmpty ? [] : ["\(form.operation) takes no JSON"]
+        }
         return schema.mistakes(in: .object(form.body)).map { "\($0.pointer) \($0.detail)" }
     }
 
@@ -113,6 +115,32 @@ import Testing
         let form = try self.form(.change("29"), [("wish", "undo")])
         let (body, found) = (try text(form), try mistakes(of: form))
         #expect(body == #"{"wish":"undo"}"# && found == [] && form.target(after: nil) == "/changes/29")
+    }
+
+    @Test(arguments: [
+        ("test", "testWebhook"), ("retry", "retryDeliveries"), ("remove", "removeWebhook"),
+    ])
+    func `a webhook is tested, told again and removed`(field: String, operation: String) throws {
+        let form = try self.form(.webhooks, [(field, "5")])
+        let found = try mistakes(of: form)
+        #expect(form.operation == operation && form.path == ["webhook": "5"] && found == [] && !form.isToldOnce)
+    }
+
+    @Test func `a webhook is created, and its secret told once`() throws {
+        let form = try self.form(
+            .webhooks,
+            [
+                ("url", "https://example.com/"), ("name", ""), ("queue", "nightly"), ("own", "true"),
+                ("event", "batch.ended"), ("event", "failures.high"),
+            ]
+        )
+        let (body, found) = (try text(form), try mistakes(of: form))
+        let wanted = #"{"events":["batch.ended","failures.high"],"queue":"nightly","url":"https://example.com/"}"#
+        #expect(body == wanted && found == [] && form.isToldOnce)
+        let own = try text(try self.form(.webhooks, [("url", "https://example.com/"), ("own", "true")]))
+        #expect(own == #"{"own":true,"url":"https://example.com/"}"#)
+        let none = try mistakes(of: try self.form(.webhooks, []))
+        #expect(!none.isEmpty)
     }
 
     @Test(arguments: ["x", "-", "9999999999999999999", "1.5"])

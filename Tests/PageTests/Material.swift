@@ -69,6 +69,24 @@ enum Material {
         return change
     }
 
+    static func webhooks(_ name: String) -> WebhooksView {
+        var webhook = Webhook.blank
+        (webhook.id, webhook.name, webhook.url, webhook.submitter) = (5, short(name), name, name)
+        (webhook.events, webhook.dead, webhook.failures) = (Webhook.Event.allCases, 3, 4)
+        var delivery = WebhookDelivery.blank
+        (delivery.id, delivery.webhook, delivery.event, delivery.error) = (9, 5, name, name)
+        (delivery.status, delivery.attempts, delivery.createdAt) = (500, 2, now)
+        return WebhooksView(
+            webhooks: [webhook],
+            deliveries: [delivery],
+            chosen: 5,
+            hasMore: true,
+            isFirst: true,
+            isForAll: true,
+            now: now
+        )
+    }
+
     static func queue(_ name: String) -> QueueSummary {
         var queue = QueueSummary.blank
         (queue.name, queue.isPaused, queue.jobs.waiting, queue.jobs.failed) = (short(name), true, 7, 1)
@@ -177,7 +195,8 @@ enum Material {
             ChangesView(changes: [change(name)], hasMore: true, isFirst: false, now: now).content,
             ChangeView(change: change(name), maySteer: mayChange, now: now).content,
         ]
-        return views + previews(of: plain)
+        // Who may change nothing does not see webhooks.
+        return views + previews(of: plain) + (mayChange ? [webhooks(name).content] : [])
     }
 
     /// A preview of each change, of jobs and of none.
@@ -197,6 +216,7 @@ enum Material {
         [
             LoginView(said: short(name), next: short(name)).content,
             ProblemView(problem: Problem(.noSuchThing, name)).content,
+            CreatedWebhookView(number: 5, secret: short(name)).content,
         ]
     }
 }

@@ -38,7 +38,7 @@ import Testing
         let names = Set(try APIServer.operations(version: "1").map(\.name))
         let routes: [PageRoute] = [
             .overview, .jobs, .job("1"), .batches, .batch("1"), .failures, .workers, .queues, .changes, .preview,
-            .change("1"),
+            .change("1"), .webhooks, .output("1", job: "1"), .live,
         ]
         for route in routes { #expect(names.contains(route.operation ?? ""), "\(route)") }
     }
@@ -58,7 +58,7 @@ import Testing
     @Test func `what may change is kept up to date`() throws {
         let frame = try Material.frame()
         for content in try Material.contents("in:a.wav") + Material.others("in:a.wav") {
-            let stays = ["Preview", "Log in", "There is no such thing"].contains(content.title)
+            let stays = ["Preview", "Log in", "There is no such thing", "Webhook 5"].contains(content.title)
             let document = frame.document(content).text
             #expect(document.contains("data-live=\"/live?") == !stays, "\(content.title)")
         }
@@ -92,7 +92,7 @@ import Testing
             #expect(!text.contains("/changes/preview"), "\(content.title)")
         }
         let forms = try Material.contents("in:a.wav").filter { $0.main.text.contains("method=\"post\"") }.map(\.title)
-        #expect(Set(forms) == ["Overview", "Job 12", "Workers", "Queues", "Change 29", "Preview"])
+        #expect(Set(forms) == ["Overview", "Job 12", "Workers", "Queues", "Change 29", "Preview", "Webhooks"])
     }
 
     @Test func `views are small`() throws {

@@ -45,6 +45,9 @@ package struct PageAccess: Sendable {
         return Visitor(rights: rights, ledger: found.ledger, hasSession: hasSession, found: found)
     }
 
+    /// Throws what the API tells a caller who may not ask for the operation of this name.
+    package func checkRight(to name: String, of visitor: Visitor) throws(Problem) { _ = try permitted(name, visitor) }
+
     /// Has the API do what a form of a page asks for: the operation of this name, with all checks that programs get. Returns
     /// what it answers; `nil` if that is not JSON.
     @discardableResult

@@ -7,7 +7,7 @@ import Ledger
 struct PageFrame: Sendable {
     /// An entry of the menu.
     enum Section: String, Sendable, CaseIterable {
-        case overview, jobs, batches, failures, workers, queues, changes
+        case overview, jobs, batches, failures, workers, queues, changes, webhooks
 
         var route: PageRoute {
             switch self {
@@ -18,6 +18,7 @@ struct PageFrame: Sendable {
             case .workers: .workers
             case .queues: .queues
             case .changes: .changes
+            case .webhooks: .webhooks
             }
         }
 
@@ -27,7 +28,7 @@ struct PageFrame: Sendable {
         var isTab: Bool {
             switch self {
             case .overview, .jobs, .batches, .failures, .workers: true
-            case .queues, .changes: false
+            case .queues, .changes, .webhooks: false
             }
         }
     }

@@ -11,6 +11,8 @@ struct PageForm: Sendable {
     let operation: String
     private(set) var path: [String: String] = [:]
     private(set) var body: [String: JSONValue] = [:]
+    /// Whether the answer must be shown, because it cannot be read again.
+    private(set) var isToldOnce = false
     /// `nil`: to the bulk change that was begun.
     private let next: String?
 
@@ -47,6 +49,24 @@ struct PageForm: Sendable {
             (operation, next) = ("steerBulkChange", PageLink(["changes", number]).text)
             path = ["change": number]
             body["wish"] = query.text("wish").map { .text($0) }
+        case .webhooks:
+            next = "/webhooks"
+            if let number = query.text("test") {
+                (operation, path) = ("testWebhook", ["webhook": number])
+            } else if let number = query.text("retry") {
+                (operation, path) = ("retryDeliveries", ["webhook": number])
+            } else if let number = query.text("remove") {
+                (operation, path) = ("removeWebhook", ["webhook": number])
+            } else {
+                (operation, isToldOnce) = ("createWebhook", true)
+                body["url"] = .text(query.text("url") ?? "")
+                body["name"] = query.text("name").map { .text($0) }
+                let events = query.words("event")
+                if !events.isEmpty { body["events"] = .list(events.map { .text($0) }) }
+                body["queue"] = query.text("queue").map { .text($0) }
+                // A queue says it more closely.
+                if body["queue"] == nil, query.text("own") != nil { body["own"] = .truth(true) }
+            }
         case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .login, .logout, .live, .asset:
             throw Problem(.wrongMethod)
         }

@@ -13,6 +13,7 @@ enum PageRoute: Sendable, Hashable {
     /// What a change of many jobs would do.
     case preview
     case change(String)
+    case webhooks
     case login
     case logout
     /// Events, after which a view is read again.
@@ -37,6 +38,7 @@ enum PageRoute: Sendable, Hashable {
         case ("changes", 2): self = path[1] == "preview" ? .preview : .change(path[1])
         case ("login", 1): self = .login
         case ("logout", 1): self = .logout
+        case ("webhooks", 1): self = .webhooks
         case ("live", 1): self = .live
         case ("assets", 2): self = .asset(path[1])
         default: return nil
@@ -47,7 +49,7 @@ enum PageRoute: Sendable, Hashable {
     var methods: [String] {
         switch self {
         case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .live, .asset: ["GET", "HEAD"]
-        case .login, .job, .workers, .queues, .changes, .change: ["GET", "HEAD", "POST"]
+        case .login, .job, .workers, .queues, .changes, .change, .webhooks: ["GET", "HEAD", "POST"]
         case .logout: ["POST"]
         }
     }
@@ -67,6 +69,7 @@ enum PageRoute: Sendable, Hashable {
         case .changes: "listBulkChanges"
         case .preview: "beginBulkChange"
         case .change: "getBulkChange"
+        case .webhooks: "listWebhooks"
         case .live: "listenToEvents"
         case .login, .logout, .asset: nil
         }

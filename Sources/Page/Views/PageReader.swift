@@ -30,6 +30,7 @@ struct PageReader: Sendable {
         case .changes: return try await changes()
         case .preview: return try await preview()
         case .change(let text): return try await change(text)
+        case .webhooks: return try await webhooks()
         case .output, .login, .logout, .live, .asset: throw Problem(.noSuchThing)
         }
     }
@@ -133,6 +134,23 @@ struct PageReader: Sendable {
         let queues = try await ledger.queues()
         let unable = try await rights.may("listUnableJobs") ? ledger.unableLanes() : []
         return QueuesView(queues: queues, unable: unable, mayChange: rights.may("changeQueue")).content
+    }
+
+    private func webhooks() async throws -> PageContent {
+        let before = query.text("before").flatMap { Int64($0) }
+        let chosen = query.text("webhook").flatMap { Int32($0) }
+        let limit = WebhooksView.pageLength
+        let webhooks = try await ledger.webhooks()
+        let deliveries = try await ledger.deliveries(to: chosen, before: before, limit: Int32(limit + 1))
+        return WebhooksView(
+            webhooks: webhooks,
+            deliveries: Array(deliveries.prefix(limit)),
+            chosen: chosen.map { Int64($0) },
+            hasMore: deliveries.count > limit,
+            isFirst: before == nil,
+            isForAll: rights.caller.role == .operator,
+            now: try await ledger.time()
+        ).content
     }
 
     // MARK: - Changes of many jobs
