@@ -1,5 +1,6 @@
 package import API
 import Conversion
+import FoundationEssentials
 package import HTTPServer
 import Ledger
 
@@ -40,6 +41,8 @@ package struct CoordinatorPages: PageService {
         case .login: return .answer(finished(loginPage(head, said: nil, next: nil), .ok))
         case .live: return .run { await events(head, access) }
         case .output(let output, let job): return .run { await file(output, of: job, head, access) }
+        case .submit where head.method == "POST":
+            return form(head, access, limit: 1 << 20) { await permission(for: route, head, access) }
         case _ where head.method == "POST":
             // A filter, with the numbers of a thousand jobs.
             return form(head, access, limit: 64 << 10) { await permission(for: route, head, access) }
@@ -85,7 +88,10 @@ package struct CoordinatorPages: PageService {
     private func permission(for route: PageRoute, _ head: RequestHead, _ access: PageAccess) async -> BodyPermission {
         do {
             let visitor = try await self.visitor(head, access)
-            return granted(head, account: visitor.rights.caller.account) { await change(route, head, access, $0) }
+            return granted(head, account: visitor.rights.caller.account) { query in
+                route == .submit
+                    ? await submit(head, access, SubmissionDraft(query)) : await change(route, head, access, query)
+            }
         } catch {
             return .refused(stranger(access.problem(error), head))
         }
@@ -108,6 +114,38 @@ package struct CoordinatorPages: PageService {
             var answer = finished(nil, .seeOther)
             answer.fields.append(("Location", form.target(after: done)))
             return answer
+        }
+    }
+
+    /// Shows what a submission would do, or has the API take it.
+    private func submit(_ head: RequestHead, _ access: PageAccess, _ draft: SubmissionDraft) async -> HTTPAnswer {
+        await answer(head, access) { visitor, frame in
+            try access.checkRight(to: "submitBatch", of: visitor)
+            let reader = PageReader(visitor.ledger, visitor.rights, PageQuery(head))
+            var view = try await reader.submission(draft)
+            do {
+                let destinations = try draft.destinations(view.presets)
+                let body = draft.body(destinations)
+                if draft.isFinal {
+                    // Sent twice, it is submitted once.
+                    let fields = draft.key.map { [RequestHead.Field("idempotency-key", $0)] } ?? []
+                    let receipt = try await access.run("submitBatch", for: visitor, body: body, fields: fields)
+                    var answer = finished(nil, .seeOther)
+                    let batch = receipt?.members?["batch"]?.whole ?? 0
+                    answer.fields.append(("Location", PageLink.batch(batch).text))
+                    return answer
+                }
+                let count = try await access.run("previewBatch", for: visitor, body: body)?.members?["jobs"]?.whole
+                view.plan = SubmitView.Plan(
+                    jobs: Int(clamping: count ?? 0),
+                    destinations: destinations,
+                    key: UUID().uuidString
+                )
+            } catch {
+                view.problem = access.problem(error)
+            }
+            let content = view.content
+            return finished(frame.document(content), content.status)
         }
     }
 

@@ -1,5 +1,6 @@
 """What people change on the page of a coordinator: as the API does it, and only from the page itself."""
 
+import html
 import json
 import re
 import time
@@ -159,6 +160,7 @@ def test_webhooks_are_for_those_who_submit_or_steer(ledger, guarded):
 FORMS = [
     ("/queues", {"pause": "default"}), ("/workers", {"drain": "1"}), ("/jobs/1", {"change": "cancel"}),
     ("/changes", {"change": "cancel"}), ("/changes/1", {"wish": "stop"}), ("/webhooks", {"url": "https://example.com/"}),
+    ("/submit", {"sources": "in:a.wav", "step": "submit"}),
 ]
 
 
@@ -232,3 +234,69 @@ def test_the_audit_says_who_it_was(ledger, api, guarded):
     audit = [json.loads(line) for line in ledger.run("audit", "--json").splitlines()]
     who = {row["what"]: row["who"] for row in audit}
     assert {who[what] for what in ["pause_queue", "start_change", "cancel_jobs"]} == {"token:nina"}
+
+
+# MARK: - Submitting
+
+def test_files_are_submitted_after_a_look(api):
+    page = get(api, "/submit", {})
+    assert 'name="destination"' in page and "podcast-mp3" in page and ">Submit<" in page
+    fields = {"sources": "in:2026/a.wav\r\nin:b.flac\r\n", "destination": "out:{dir}/{stem}.{ext}", "preset": "podcast-mp3",
+              "queue": "nightly", "name": "autumn <b>"}
+    page = send(api, "/submit", fields, status=200)
+    assert "2 files would become 2 jobs" in page and "out:2026/a.mp3" in page and "autumn &lt;b&gt;" in page
+    # A look submits nothing.
+    assert api.get("/api/v1/jobs")["jobs"] == []
+    found = re.findall(r'type="hidden" name="([a-z]+)" value="([^"]*)"', page)
+    hidden = {name: html.unescape(value) for name, value in found}
+    assert set(hidden) == {"sources", "destination", "preset", "conflict", "queue", "name", "key"}
+    path = send(api, "/submit", {**hidden, "step": "submit"})
+    # A button that is pressed twice submits once.
+    assert send(api, "/submit", {**hidden, "step": "submit"}) == path
+    batch = api.get(f"/api/v1{path}")
+    assert (batch["name"], batch["queue"], batch["jobsSubmitted"]) == ("autumn <b>", "nightly", 2)
+    jobs = api.get("/api/v1/jobs")["jobs"]
+    assert sorted(job["source"] for job in jobs) == ["in:2026/a.wav", "in:b.flac"]
+
+
+@pytest.mark.parametrize("fields, said", [
+    ({"sources": ""}, "sources"),
+    ({"sources": "a.wav"}, "a.wav"),
+    ({"sources": "in:a/x.wav\nin:b/x.wav"}, "would become out:x.mp3"),
+    ({"destination": "nowhere"}, "destination"),
+    ({"destination": "out:{x}"}, "destination"),
+    ({"preset": "none"}, "preset"),
+    ({"queue": "a b"}, "/queue"),
+    ({"conflict": "burn"}, "onConflict"),
+])
+def test_a_submission_that_is_wrong_is_told_and_kept(api, fields, said):
+    usual = {"sources": "in:a.wav", "destination": "out:{stem}.mp3", "step": "submit"}
+    page = send(api, "/submit", {**usual, **fields}, status=400)
+    assert 'role="alert"' in page and said in page
+    # What was written is still there: in its field, not only in the command that says the same.
+    [written] = re.findall(r"<textarea [^>]*>\n(.*?)</textarea>", page, re.DOTALL)
+    assert html.unescape(written) == {**usual, **fields}["sources"]
+    assert api.get("/api/v1/jobs")["jobs"] == []
+
+
+def test_a_tenant_submits_into_its_own_folder(ledger, guarded):
+    ledger.run("tenants", "create", "acme")
+    ledger.run("tenants", "limit", "acme", "--destination", "out:{tenant}/{stem}.{ext}")
+    secret = text_of(ledger, "submitter", "--tenant", "acme", name="acme-1")
+    session = log_in(guarded, secret)
+    assert "out:{tenant}/{stem}.{ext}" in get(guarded, "/submit", session)
+    fields = {"sources": "in:a.wav", "preset": "podcast-mp3"}
+    assert "1 file would become 1 job" in send(guarded, "/submit", fields, session, 200)
+    path = send(guarded, "/submit", {**fields, "step": "submit"}, session)
+    job = guarded.get(f"/api/v1{path}", headers={"authorization": f"Bearer {secret}"})["firstJob"]
+    assert "out:acme/a.mp3" in get(guarded, f"/jobs/{job}", session)
+    page = send(guarded, "/submit", {**fields, "destination": "out:zenith/{stem}.mp3", "step": "submit"}, session, 400)
+    assert "bad_destination" in page or "must begin with out:acme/" in page
+
+
+def test_viewers_and_operators_submit_nothing(ledger, guarded):
+    for role in ["viewer", "operator"]:
+        session = log_in(guarded, text_of(ledger, role))
+        get(guarded, "/submit", session, 403)
+        assert '"/submit"' not in get(guarded, "/", session)
+        assert "role_not_fit" in send(guarded, "/submit", {"sources": "in:a.wav", "step": "submit"}, session, 403)

@@ -87,6 +87,24 @@ enum Material {
         )
     }
 
+    static func submission(_ name: String, isWrong: Bool) throws -> SubmitView {
+        let draft = SubmissionDraft(
+            PageQuery([
+                (name: "sources", value: "in:a.wav\r\n\(name)\n"), (name: "destination", value: name),
+                (name: "queue", value: short(name)), (name: "name", value: name), (name: "preset", value: short(name)),
+            ])
+        )
+        var view = SubmitView(draft: draft, presets: try Preset.all.map { try NamedPreset($0) })
+        view.queues = [queue(name)]
+        if isWrong {
+            view.problem = Problem(.badBody, name, mistakes: [.init(pointer: name, detail: name)])
+        } else {
+            let made = draft.sources.map { _ in name }
+            view.plan = SubmitView.Plan(jobs: draft.sources.count, destinations: made, key: "k")
+        }
+        return view
+    }
+
     static func queue(_ name: String) -> QueueSummary {
         var queue = QueueSummary.blank
         (queue.name, queue.isPaused, queue.jobs.waiting, queue.jobs.failed) = (short(name), true, 7, 1)
@@ -196,7 +214,8 @@ enum Material {
             ChangeView(change: change(name), maySteer: mayChange, now: now).content,
         ]
         // Who may change nothing does not see webhooks.
-        return views + previews(of: plain) + (mayChange ? [webhooks(name).content] : [])
+        return try views + previews(of: plain)
+            + (mayChange ? [webhooks(name).content, submission(name, isWrong: false).content] : [])
     }
 
     /// A preview of each change, of jobs and of none.
@@ -212,8 +231,9 @@ enum Material {
     }
 
     /// The pages that tell what does not work, and the way in.
-    static func others(_ name: String) -> [PageContent] {
+    static func others(_ name: String) throws -> [PageContent] {
         [
+            try submission(name, isWrong: true).content,
             LoginView(said: short(name), next: short(name)).content,
             ProblemView(problem: Problem(.noSuchThing, name)).content,
             CreatedWebhookView(number: 5, secret: short(name)).content,

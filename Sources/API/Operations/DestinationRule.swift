@@ -54,10 +54,7 @@ struct DestinationRule {
             guard let format else {
                 throw RequestMaker.Mistake(pointer: "/preset", detail: "is missing: the destination depends on it")
             }
-            // Ogg files with Opus use the extension .opus.
-            ext =
-                format.container == .ogg && format.codec == .opus
-                ? "opus" : format.container.fileExtensions.first ?? ""
+            ext = format.usualExtension
         }
         let location: Location
         do {

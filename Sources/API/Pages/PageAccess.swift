@@ -55,10 +55,11 @@ package struct PageAccess: Sendable {
         _ name: String,
         for visitor: Visitor,
         path: [String: String] = [:],
-        body: [String: JSONValue] = [:]
+        body: [String: JSONValue] = [:],
+        fields: [RequestHead.Field] = []
     ) async throws -> JSONValue? {
         let operation = try permitted(name, visitor)
-        guard let head = RequestHead(method: operation.method.rawValue, target: "/", fields: []) else {
+        guard let head = RequestHead(method: operation.method.rawValue, target: "/", fields: fields) else {
             throw Problem(.unexpected)
         }
         let answer = try await self.answer(operation, for: visitor, head, path: path, body: body)
@@ -94,11 +95,13 @@ package struct PageAccess: Sendable {
         body: [String: JSONValue]
     ) async throws -> HTTPAnswer {
         var value: JSONValue?
-        if case .json(let schema) = operation.body {
+        switch operation.body {
+        case .json(let schema), .jsonOrLines(let schema, _):
             let given = JSONValue.object(body)
             let mistakes = schema.mistakes(in: given)
             guard mistakes.isEmpty else { throw Problem(.badBody, mistakes: mistakes) }
             value = given
+        case .none, .file: break
         }
         return try await operation.run(
             Call(

@@ -7,7 +7,7 @@ import Ledger
 struct PageFrame: Sendable {
     /// An entry of the menu.
     enum Section: String, Sendable, CaseIterable {
-        case overview, jobs, batches, failures, workers, queues, changes, webhooks
+        case overview, jobs, batches, failures, workers, submit, queues, changes, webhooks
 
         var route: PageRoute {
             switch self {
@@ -16,6 +16,7 @@ struct PageFrame: Sendable {
             case .batches: .batches
             case .failures: .failures
             case .workers: .workers
+            case .submit: .submit
             case .queues: .queues
             case .changes: .changes
             case .webhooks: .webhooks
@@ -28,7 +29,7 @@ struct PageFrame: Sendable {
         var isTab: Bool {
             switch self {
             case .overview, .jobs, .batches, .failures, .workers: true
-            case .queues, .changes, .webhooks: false
+            case .submit, .queues, .changes, .webhooks: false
             }
         }
     }

@@ -67,7 +67,7 @@ struct PageForm: Sendable {
                 // A queue says it more closely.
                 if body["queue"] == nil, query.text("own") != nil { body["own"] = .truth(true) }
             }
-        case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .login, .logout, .live, .asset:
+        case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .submit, .login, .logout, .live, .asset:
             throw Problem(.wrongMethod)
         }
     }

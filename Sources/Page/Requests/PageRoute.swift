@@ -14,6 +14,7 @@ enum PageRoute: Sendable, Hashable {
     case preview
     case change(String)
     case webhooks
+    case submit
     case login
     case logout
     /// Events, after which a view is read again.
@@ -39,6 +40,7 @@ enum PageRoute: Sendable, Hashable {
         case ("login", 1): self = .login
         case ("logout", 1): self = .logout
         case ("webhooks", 1): self = .webhooks
+        case ("submit", 1): self = .submit
         case ("live", 1): self = .live
         case ("assets", 2): self = .asset(path[1])
         default: return nil
@@ -49,7 +51,7 @@ enum PageRoute: Sendable, Hashable {
     var methods: [String] {
         switch self {
         case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .live, .asset: ["GET", "HEAD"]
-        case .login, .job, .workers, .queues, .changes, .change, .webhooks: ["GET", "HEAD", "POST"]
+        case .login, .job, .workers, .queues, .changes, .change, .webhooks, .submit: ["GET", "HEAD", "POST"]
         case .logout: ["POST"]
         }
     }
@@ -70,6 +72,7 @@ enum PageRoute: Sendable, Hashable {
         case .preview: "beginBulkChange"
         case .change: "getBulkChange"
         case .webhooks: "listWebhooks"
+        case .submit: "submitBatch"
         case .live: "listenToEvents"
         case .login, .logout, .asset: nil
         }

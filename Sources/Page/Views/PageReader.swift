@@ -31,6 +31,7 @@ struct PageReader: Sendable {
         case .preview: return try await preview()
         case .change(let text): return try await change(text)
         case .webhooks: return try await webhooks()
+        case .submit: return try await submission(SubmissionDraft(query)).content
         case .output, .login, .logout, .live, .asset: throw Problem(.noSuchThing)
         }
     }
@@ -151,6 +152,17 @@ struct PageReader: Sendable {
             isForAll: rights.caller.role == .operator,
             now: try await ledger.time()
         ).content
+    }
+
+    /// A form for jobs, with what there is to choose from.
+    func submission(_ draft: SubmissionDraft) async throws -> SubmitView {
+        var view = SubmitView(
+            draft: draft,
+            presets: try Preset.all.map { try NamedPreset($0) } + (try await ledger.presets())
+        )
+        if rights.may("listQueues") { view.queues = try await ledger.queues() }
+        if rights.caller.tenant != nil { view.template = try await ledger.ownTenant()?.limits.destination }
+        return view
     }
 
     // MARK: - Changes of many jobs

@@ -1,0 +1,162 @@
+import API
+import Conversion
+import FoundationEssentials
+import Ledger
+
+/// A form for jobs, and what it would submit.
+struct SubmitView {
+    let draft: SubmissionDraft
+    let presets: [NamedPreset]
+    /// The queues that have had jobs; another name makes another queue.
+    var queues: [QueueSummary] = []
+    /// The template of the caller's tenant.
+    var template: String?
+    /// What is wrong with it.
+    var problem: Problem?
+    /// What it would submit.
+    var plan: Plan?
+    private static let mostRows = 50
+
+    struct Plan {
+        let jobs: Int
+        /// `nil`: the tenant's template decides.
+        let destinations: [String]?
+        let key: String
+    }
+
+    init(draft: SubmissionDraft, presets: [NamedPreset]) { (self.draft, self.presets) = (draft, presets) }
+
+    var content: PageContent {
+        PageContent(
+            title: "Submit",
+            section: .submit,
+            main: """
+                <div class="head"><div><h1>Submit files</h1><p class="soft">Sources stay where they are; each becomes one job. \
+                Nothing is submitted before the last button.</p></div></div>
+                \(wrong)\(dryRun)
+                <form class="form" method="post" action="/submit">\(sources)\(choices)\(places)\
+                <p class="do"><button class="b\(plan == nil ? " go" : "")">Show what would happen</button></p></form>
+
+                """,
+            terminal: draft.command,
+            status: problem?.status ?? .ok
+        )
+    }
+
+    // MARK: - What is wrong, and what would happen
+
+    private var wrong: HTML {
+        guard let problem else { return "" }
+        let lines: HTML = .all(
+            problem.mistakes.prefix(10).map { "<p><b>\($0.pointer.cutInside(to: 400))</b> \($0.detail).</p>" }
+        )
+        let detail: HTML = problem.detail.map { "<p>\($0.sentence)</p>" } ?? ""
+        return """
+            <div class="panel err" role="alert"><h2><span class="s failed">\(problem.title.capitalised)</span></h2>\
+            \(detail)\(lines)</div>
+
+            """
+    }
+
+    private var dryRun: HTML {
+        guard let plan else { return "" }
+        let rows: HTML = .all(
+            draft.sources.prefix(Self.mostRows).enumerated().map { place, source in
+                let target: HTML =
+                    plan.destinations.map { "<bdi>\($0[place].cutInside(to: 400))</bdi>" }
+                    ?? "<span class=\"soft\">as \(template ?? "the tenant's template") says</span>"
+                return """
+                    <tr><td class="w loc"><bdi>\(source.cutInside(to: 400))</bdi></td>\
+                    <td class="w loc"><span class="soft">becomes</span> \(target)</td></tr>
+                    """
+            }
+        )
+        let hidden = draft.sources.count - Self.mostRows
+        let rest: HTML = hidden > 0 ? "<p class=\"soft\">and \(Figures.grouped(hidden)) more</p>" : ""
+        let jobs = Figures.count(plan.jobs, "job")
+        return """
+            <form class="panel on" method="post" action="/submit" aria-labelledby="dry"><div class="bar"><h2 id="dry">\
+            \(Figures.count(draft.sources.count, "file")) would become \(jobs) in queue \
+            <bdi>\((draft.queue ?? "default").cutInside(to: 60))</bdi></h2></div>\(fields(plan))\
+            <table class="rows"><thead class="vh"><tr><th scope="col">Source</th><th scope="col">Destination</th></tr></thead>\
+            <tbody>\(rows)</tbody></table>\(rest)<p class="do"><button class="b go" name="step" value="submit">Submit \(jobs)\
+            </button></p></form>
+
+            """
+    }
+
+    private func fields(_ plan: Plan) -> HTML {
+        let items: [(String, String?)] = [
+            ("sources", draft.sources.joined(separator: "\n")), ("preset", draft.preset),
+            ("destination", draft.destination), ("conflict", draft.conflict), ("queue", draft.queue),
+            ("name", draft.name), ("key", plan.key),
+        ]
+        return .all(
+            items.map { name, value in
+                value.map { "<input type=\"hidden\" name=\"\(name)\" value=\"\(value: $0)\">" } ?? ""
+            }
+        )
+    }
+
+    // MARK: - The form
+
+    private var sources: HTML {
+        let lines: HTML = .joined(draft.sources.map { "\(value: $0)" }, by: "\n")
+        return """
+            <fieldset><legend><h2>1. Which files</h2></legend><label class="f">Files of the cluster, as ROOT:PATH, one in each line \
+            <textarea name="sources" rows="6" required spellcheck="false" placeholder="podcasts:2026/ep-228-the-quay.flac">
+            \(lines)</textarea></label></fieldset>
+            """
+    }
+
+    private var choices: HTML {
+        // A preset of the ledger takes the place of a built-in one.
+        var (names, known): ([String], [String: NamedPreset]) = ([], [:])
+        for preset in presets where known.updateValue(preset, forKey: preset.name) == nil { names.append(preset.name) }
+        let cards: HTML = .all(
+            names.prefix(100).map { name in
+                let mark: HTML = name == draft.preset ? " checked" : ""
+                return """
+                    <label class="card"><input type="radio" name="preset" value="\(value: name)"\(mark)>\
+                    <b>\(name.cutInside(to: 64))</b><span>\((known[name]?.summary ?? "").cutInside(to: 160))</span></label>
+                    """
+            }
+        )
+        let none: HTML = draft.preset == nil ? " checked" : ""
+        return """
+            <fieldset><legend><h2>2. What they become</h2></legend><div class="cards"><label class="card"><input type="radio" \
+            name="preset" value=""\(none)><b>by the extension</b><span>the extension of the destination decides</span></label>\
+            \(cards)</div></fieldset>
+            """
+    }
+
+    private var places: HTML {
+        let policies: HTML = .all(
+            Recipe.ConflictPolicy.allCases.map { policy in
+                let mark: HTML = policy.rawValue == draft.conflict ? " selected" : ""
+                let words: HTML =
+                    switch policy {
+                    case .fail: "fail: the job fails"
+                    case .replace: "replace it"
+                    case .skip: "skip: leave it alone"
+                    }
+                return "<option value=\"\(policy.rawValue)\"\(mark)>\(words)</option>"
+            }
+        )
+        let hints: HTML = .all(queues.prefix(100).map { "<option value=\"\(value: $0.name)\"></option>" })
+        let need: HTML = template == nil ? " required" : ""
+        let note: HTML =
+            template.map { "Left empty, it is as your tenant's template says: <code>\($0.cutInside(to: 200))</code>." }
+            ?? "<code>{dir}</code> and <code>{stem}</code> are those of the source, <code>{ext}</code> is that of the preset."
+        return """
+            <fieldset class="form"><legend><h2>3. Where they go</h2></legend><label class="f">Destination \
+            <input name="destination" value="\(value: draft.destination ?? "")" placeholder="out:{dir}/{stem}.{ext}"\(need) \
+            spellcheck="false" aria-describedby="fields"></label><p class="soft" id="fields">\(note)</p><div class="two">\
+            <label class="f">If it exists already <select name="conflict">\(policies)</select></label>\
+            <label class="f">Queue <input name="queue" value="\(value: draft.queue ?? "")" placeholder="default" list="queues">\
+            </label><datalist id="queues">\(hints)</datalist>\
+            <label class="f">Name of the batch <input name="name" value="\(value: draft.name ?? "")" maxlength="200"></label>\
+            </div></fieldset>
+            """
+    }
+}
