@@ -108,21 +108,7 @@ struct APIService: RequestService {
         .stream { body in
             await answer(request) {
                 let caller = try await caller(request)
-                let watch = await authenticator.watch(caller)
-                let work = Task { try await run(request, caller, stream: body) }
-                watch.whenOver { work.cancel() }
-                do {
-                    return try await withTaskCancellationHandler {
-                        try await work.value
-                    } onCancel: {
-                        work.cancel()
-                    }
-                } catch {
-                    guard watch.isOver else { throw error }
-                    var problem = Problem(.badToken, TokenAuthenticator.ended)
-                    problem.cutsBody = true
-                    throw problem
-                }
+                return try await authenticator.whileValid(caller) { try await run(request, caller, stream: body) }
             }
         }
     }

@@ -43,6 +43,7 @@ package struct CoordinatorPages: PageService {
         case .output(let output, let job): return .run { await file(output, of: job, head, access) }
         case .submit where head.method == "POST":
             return form(head, access, limit: 1 << 20) { await permission(for: route, head, access) }
+        case .file(let path, let root): return upload(path, to: root, head, access)
         case _ where head.method == "POST":
             // A filter, with the numbers of a thousand jobs.
             return form(head, access, limit: 64 << 10) { await permission(for: route, head, access) }
@@ -121,8 +122,7 @@ package struct CoordinatorPages: PageService {
     private func submit(_ head: RequestHead, _ access: PageAccess, _ draft: SubmissionDraft) async -> HTTPAnswer {
         await answer(head, access) { visitor, frame in
             try access.checkRight(to: "submitBatch", of: visitor)
-            let reader = PageReader(visitor.ledger, visitor.rights, PageQuery(head))
-            var view = try await reader.submission(draft)
+            var view = try await reader(head, access, visitor, .submit).submission(draft)
             do {
                 let destinations = try draft.destinations(view.presets)
                 let body = draft.body(destinations)
@@ -195,14 +195,29 @@ package struct CoordinatorPages: PageService {
     private func view(_ route: PageRoute, _ head: RequestHead, _ access: PageAccess) async -> HTTPAnswer {
         await answer(head, access) { visitor, frame in
             if let operation = route.operation { try access.checkRight(to: operation, of: visitor) }
-            var reader = PageReader(visitor.ledger, visitor.rights, PageQuery(head))
-            if case .job = route, visitor.rights.may("downloadOutput") {
-                let offer = try await access.run("getFileOffer", for: visitor)
-                reader.downloads = Set(offer?.members?["downloads"]?.items?.compactMap(\.text) ?? [])
-            }
+            let reader = try await self.reader(head, access, visitor, route)
             let content = try await reader.content(of: route)
             return finished(frame.document(content), content.status)
         }
+    }
+
+    /// Reads for a visitor; with what the coordinator does with files, where the view tells of it.
+    private func reader(
+        _ head: RequestHead,
+        _ access: PageAccess,
+        _ visitor: PageAccess.Visitor,
+        _ route: PageRoute
+    ) async throws -> PageReader {
+        var reader = PageReader(visitor.ledger, visitor.rights, PageQuery(head))
+        switch route {
+        case .job, .submit:
+            let offer = try await access.run("getFileOffer", for: visitor)?.members ?? [:]
+            func roots(_ name: String) -> Set<String> { Set(offer[name]?.items?.compactMap(\.text) ?? []) }
+            if visitor.rights.may("downloadOutput") { reader.downloads = roots("downloads") }
+            if visitor.rights.may("uploadFile") { reader.uploads = roots("uploads") }
+        default: break
+        }
+        return reader
     }
 
     /// What `run` returns for whom the session belongs to, or a page about what it throws.
@@ -288,6 +303,23 @@ package struct CoordinatorPages: PageService {
                 ("Cross-Origin-Resource-Policy", "same-origin"),
             ]
             return answer
+        }
+    }
+
+    /// Takes a file from the script of a page, as the API takes it from programs.
+    private func upload(_ path: String, to root: String, _ head: RequestHead, _ access: PageAccess) -> Reception {
+        .stream { body in
+            do {
+                try access.checkOrigin(head)
+                guard head.field("content-length") != nil else { throw Problem(.lengthRequired) }
+                let visitor = try await self.visitor(head, access)
+                let place = ["root": root, "path": path]
+                var answer = try await access.answer(of: "uploadFile", for: visitor, head, path: place, reading: body)
+                answer.fields.append(("Cache-Control", "no-store"))
+                return answer
+            } catch {
+                return access.problem(error).answer
+            }
         }
     }
 

@@ -24,7 +24,8 @@ class Browser:
         with open(folder / "chromium.log", "wb") as log:
             self.process = subprocess.Popen(
                 ["bash", "-c", script, "bash", *words], pass_fds=[commands, answers], stdout=log, stderr=log,
-                env={"HOME": str(folder), "PATH": os.environ["PATH"]},
+                # Names of files that it is given are UTF-8.
+                env={"HOME": str(folder), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"},
             )
         os.close(commands)
         os.close(answers)
@@ -35,6 +36,8 @@ class Browser:
         self.session = self.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         self.ask("Fetch.enable", patterns=[{"urlPattern": "*/the-page-of-the-test"}])
         self.ask("Page.enable")
+        # Without a window there is no focus, and fields would not be told of theirs.
+        self.ask("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def stop(self):
         self.process.kill()

@@ -252,3 +252,44 @@ def test_it_can_be_read_without_scripts(browser, ledger, guarded):
         assert "Pause updates" not in browser.run("document.body.innerText")
     finally:
         browser.ask("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_files_are_sent_and_submitted(browser, ledger, tmp_path):
+    for name in ["in", "out"]:
+        (ledger.folder / name).mkdir()
+    words = ["--root", f"in={ledger.folder}/in", "--uploads", "in"]
+    (tmp_path / "gr\u00f6\u00dfe #1 50%.wav").write_bytes(b"RIFF" * 1_000)
+    with Coordinator(ledger, *words) as api:
+        secret = text_of(ledger, "submitter")
+        log_in(browser, api, secret, "/submit")
+        document = browser.ask("DOM.getDocument")["root"]["nodeId"]
+        field = browser.ask("DOM.querySelector", nodeId=document, selector="#uploads input")["nodeId"]
+        browser.ask("DOM.setFileInputFiles", nodeId=field, files=[str(tmp_path / "gr\u00f6\u00dfe #1 50%.wav")])
+        until(browser, "document.querySelector('#uploads .completed') != null")
+        location = browser.run("document.querySelector('[name=sources]').value.trim()")
+        assert location.startswith("in:uploads/") and location.endswith("/gr\u00f6\u00dfe #1 50%.wav")
+        assert (ledger.folder / "in" / location.removeprefix("in:")).read_bytes() == b"RIFF" * 1_000
+        browser.run("document.querySelector('[name=destination]').value = 'out:{stem}.flac';"
+                    "document.querySelector('form.form').requestSubmit()")
+        until(browser, "document.querySelector('[name=step]') != null")
+        browser.run("document.querySelector('[name=step]').click()")
+        until(browser, "location.pathname.startsWith('/batches/')")
+        assert browser.run("bad") == []
+        # A file that the coordinator does not take says why.
+        show(browser, api, "/submit")
+        assert browser.run("""fetch('/files/out/a.wav', { method: 'PUT', body: 'x' })
+            .then(answer => answer.json()).then(problem => problem.code)""") == "not_served"
+
+
+def test_no_other_site_sends_files(ledger):
+    (ledger.folder / "in").mkdir()
+    with Coordinator(ledger, "--root", f"in={ledger.folder}/in", "--uploads", "in", "--open-role", "submitter") as api:
+        for fields in [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}]:
+            answer = api.client.put("/files/in/a.wav", content=b"x", headers=fields)
+            assert answer.status_code == 403 and answer.json()["code"] == "foreign_origin"
+        assert api.client.put("/files/in/../a.wav", content=b"x", headers={"origin": api.url}).status_code >= 400
+        assert list((ledger.folder / "in").iterdir()) == []
+        assert api.client.put("/files/in/a.wav", content=b"x", headers={"origin": api.url}).status_code == 201
+        assert (ledger.folder / "in" / "a.wav").read_bytes() == b"x"
+    with Coordinator(ledger, "--root", f"in={ledger.folder}/in", "--uploads", "in") as api:
+        assert api.client.put("/files/in/b.wav", content=b"x", headers={"origin": api.url}).status_code == 401

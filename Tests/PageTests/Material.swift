@@ -95,7 +95,7 @@ enum Material {
             ])
         )
         var view = SubmitView(draft: draft, presets: try Preset.all.map { try NamedPreset($0) })
-        view.queues = [queue(name)]
+        (view.queues, view.base) = ([queue(name)], "in:\(name)/")
         if isWrong {
             view.problem = Problem(.badBody, name, mistakes: [.init(pointer: name, detail: name)])
         } else {

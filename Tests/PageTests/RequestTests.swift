@@ -127,6 +127,8 @@ import Testing
         }
         #expect(PageRoute(["jobs", "17", "outputs", "2"]) == .output("2", job: "17"))
         #expect(PageRoute(["jobs", "17", "inputs", "2"]) == nil)
+        #expect(PageRoute(["files", "in", "a", "b.wav"]) == .file("a/b.wav", root: "in"))
+        #expect(PageRoute(["files", "in"]) == nil)
         #expect(PageRoute(["changes", "preview"]) == .preview && PageRoute(["changes", "29"]) == .change("29"))
     }
 }

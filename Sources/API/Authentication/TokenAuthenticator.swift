@@ -145,6 +145,28 @@ actor TokenAuthenticator {
         return watch
     }
 
+    /// Runs something that ends when the caller's token does.
+    nonisolated func whileValid(
+        _ caller: AuthenticatedCaller,
+        _ run: @escaping @Sendable () async throws -> HTTPAnswer
+    ) async throws -> HTTPAnswer {
+        let watch = await self.watch(caller)
+        let work = Task { try await run() }
+        watch.whenOver { work.cancel() }
+        do {
+            return try await withTaskCancellationHandler {
+                try await work.value
+            } onCancel: {
+                work.cancel()
+            }
+        } catch {
+            guard watch.isOver else { throw error }
+            var problem = Problem(.badToken, Self.ended)
+            problem.cutsBody = true
+            throw problem
+        }
+    }
+
     /// An answer that ends when its token does.
     func watched(_ answer: HTTPAnswer, _ caller: AuthenticatedCaller) -> HTTPAnswer {
         switch answer.body {

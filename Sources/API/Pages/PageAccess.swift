@@ -79,6 +79,20 @@ package struct PageAccess: Sendable {
         return await authenticator.watched(answer, visitor.found)
     }
 
+    /// What an operation answers that takes a file, while the file arrives and the session is valid.
+    package func answer(
+        of name: String,
+        for visitor: Visitor,
+        _ head: RequestHead,
+        path: [String: String],
+        reading body: BodyStream
+    ) async throws -> HTTPAnswer {
+        let operation = try permitted(name, visitor)
+        return try await authenticator.whileValid(visitor.found) {
+            try await self.answer(operation, for: visitor, head, path: path, body: [:], stream: body)
+        }
+    }
+
     private func permitted(_ name: String, _ visitor: Visitor) throws(Problem) -> Operation {
         guard let operation = operations.first(where: { $0.name == name }) else {
             throw Problem(.unexpected, "the API has no operation \(name)")
@@ -92,7 +106,8 @@ package struct PageAccess: Sendable {
         for visitor: Visitor,
         _ head: RequestHead,
         path: [String: String],
-        body: [String: JSONValue]
+        body: [String: JSONValue],
+        stream: BodyStream? = nil
     ) async throws -> HTTPAnswer {
         var value: JSONValue?
         switch operation.body {
@@ -109,7 +124,8 @@ package struct PageAccess: Sendable {
                 ledger: visitor.ledger,
                 caller: visitor.rights.caller,
                 parameters: try Router.parameters(of: operation, head, path: path),
-                body: value
+                body: value,
+                stream: stream
             )
         )
     }

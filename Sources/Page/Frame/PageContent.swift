@@ -14,6 +14,8 @@ struct PageContent: Sendable {
     var live: [(name: String, value: String)] = []
     /// Whether it shows what moves without an event, such as how far jobs are.
     var moves = false
+    /// A script besides that of every page.
+    var script: String?
     /// The command that says the same; `nil` if there is none.
     var terminal: String?
     var status = HTTPStatus.ok

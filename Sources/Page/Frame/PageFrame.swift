@@ -62,8 +62,9 @@ struct PageFrame: Sendable {
         let isLive = rights != nil && !content.live.isEmpty
         let moves: HTML = content.moves ? " data-moves" : ""
         let live: HTML = isLive ? " data-live=\"\(PageLink(["live"], query: content.live))\"\(moves)" : ""
+        let script: HTML = content.script.map { Self.script($0) } ?? ""
         return """
-            \(start(content.title))<body>
+            \(start(content.title, script))<body>
             <a class="skip" href="#main">Skip to the content</a>
             <header class="top"><a class="name" href="/">\(breakableName) <small>Sluice \(version)</small></a>\
             \(menu(content.section))\(who)</header>
@@ -75,6 +76,10 @@ struct PageFrame: Sendable {
             </html>
 
             """
+    }
+
+    private static func script(_ name: String) -> HTML {
+        "<script src=\"\(PageAsset.path(of: name))\" defer></script>"
     }
 
     /// The name with places where a line may end.
@@ -90,7 +95,7 @@ struct PageFrame: Sendable {
             <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">\
             <meta name="color-scheme" content="light dark"><title>\(title) · \(name) · Sluice</title>\
             <link rel="icon" href="\(PageAsset.path(of: ClusterColour.icon(colour)))"><link rel="stylesheet" href="\(PageAsset.path(of: "page"))">\
-            <script src="\(PageAsset.path(of: "live"))" defer></script>\(more)</head>
+            \(Self.script("live"))\(more)</head>
 
             """
     }

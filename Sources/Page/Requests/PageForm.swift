@@ -67,7 +67,8 @@ struct PageForm: Sendable {
                 // A queue says it more closely.
                 if body["queue"] == nil, query.text("own") != nil { body["own"] = .truth(true) }
             }
-        case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .submit, .login, .logout, .live, .asset:
+        case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .submit, .login, .logout, .live, .asset,
+            .file:
             throw Problem(.wrongMethod)
         }
     }

@@ -20,9 +20,15 @@ enum PageRoute: Sendable, Hashable {
     /// Events, after which a view is read again.
     case live
     case asset(String)
+    /// Where a file goes that a browser sends.
+    case file(String, root: String)
 
     /// `nil` if there is nothing at the path.
     init?(_ path: [String]) {
+        if path.first == "files", path.count > 2 {
+            self = .file(path.dropFirst(2).joined(separator: "/"), root: path[1])
+            return
+        }
         switch (path.first, path.count) {
         case ("", 1): self = .overview
         case ("jobs", 1): self = .jobs
@@ -53,6 +59,7 @@ enum PageRoute: Sendable, Hashable {
         case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .live, .asset: ["GET", "HEAD"]
         case .login, .job, .workers, .queues, .changes, .change, .webhooks, .submit: ["GET", "HEAD", "POST"]
         case .logout: ["POST"]
+        case .file: ["PUT"]
         }
     }
 
@@ -73,6 +80,7 @@ enum PageRoute: Sendable, Hashable {
         case .change: "getBulkChange"
         case .webhooks: "listWebhooks"
         case .submit: "submitBatch"
+        case .file: "uploadFile"
         case .live: "listenToEvents"
         case .login, .logout, .asset: nil
         }

@@ -12,6 +12,8 @@ struct PageReader: Sendable {
     private let query: PageQuery
     /// The roots whose outputs the coordinator serves.
     var downloads: Set<String> = []
+    /// The roots that take files.
+    var uploads: Set<String> = []
 
     init(_ ledger: JobLedger, _ rights: CallerRights, _ query: PageQuery) {
         (self.ledger, self.rights, self.query) = (ledger, rights, query)
@@ -32,7 +34,7 @@ struct PageReader: Sendable {
         case .change(let text): return try await change(text)
         case .webhooks: return try await webhooks()
         case .submit: return try await submission(SubmissionDraft(query)).content
-        case .output, .login, .logout, .live, .asset: throw Problem(.noSuchThing)
+        case .output, .login, .logout, .live, .asset, .file: throw Problem(.noSuchThing)
         }
     }
 
@@ -161,7 +163,15 @@ struct PageReader: Sendable {
             presets: try Preset.all.map { try NamedPreset($0) } + (try await ledger.presets())
         )
         if rights.may("listQueues") { view.queues = try await ledger.queues() }
-        if rights.caller.tenant != nil { view.template = try await ledger.ownTenant()?.limits.destination }
+        let limits = try await rights.caller.tenant == nil ? nil : ledger.ownTenant()?.limits
+        view.template = limits?.destination
+        // Where a tenant may write and its jobs may read.
+        let allowed = limits.flatMap { $0.writes ?? $0.reads } ?? uploads.sorted().map { "\($0):" }
+        let bases = allowed.map { $0.hasSuffix(":") || $0.hasSuffix("/") ? "\($0)uploads/" : "\($0)/uploads/" }
+        view.base = bases.first { base in
+            let isRead = limits?.reads?.contains { base.hasPrefix($0) } ?? true
+            return isRead && uploads.contains { base.hasPrefix("\($0):") }
+        }
         return view
     }
 

@@ -11,6 +11,8 @@ struct SubmitView {
     var queues: [QueueSummary] = []
     /// The template of the caller's tenant.
     var template: String?
+    /// What the locations of files begin with that the browser sends; `nil`: it cannot send any.
+    var base: String?
     /// What is wrong with it.
     var problem: Problem?
     /// What it would submit.
@@ -38,6 +40,7 @@ struct SubmitView {
                 <p class="do"><button class="b\(plan == nil ? " go" : "")">Show what would happen</button></p></form>
 
                 """,
+            script: base == nil ? nil : "submit",
             terminal: draft.command,
             status: problem?.status ?? .ok
         )
@@ -103,9 +106,19 @@ struct SubmitView {
     private var sources: HTML {
         let lines: HTML = .joined(draft.sources.map { "\(value: $0)" }, by: "\n")
         return """
-            <fieldset><legend><h2>1. Which files</h2></legend><label class="f">Files of the cluster, as ROOT:PATH, one in each line \
+            <fieldset class="form"><legend><h2>1. Which files</h2></legend>\(drop)<label class="f">Files of the cluster, as ROOT:PATH, one in each line \
             <textarea name="sources" rows="6" required spellcheck="false" placeholder="podcasts:2026/ep-228-the-quay.flac">
             \(lines)</textarea></label></fieldset>
+            """
+    }
+
+    /// Where files can be dropped, which needs the script.
+    private var drop: HTML {
+        guard let base else { return "" }
+        return """
+            <div id="uploads" data-base="\(value: base)" hidden><label class="drop"><b>Drop files here, or choose them\
+            </b><span class="soft">They are sent to <bdi>\(base.cutInside(to: 200))</bdi></span>\
+            <input class="vh" type="file" multiple></label><ul class="list" hidden></ul></div>
             """
     }
 

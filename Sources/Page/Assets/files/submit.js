@@ -1,0 +1,95 @@
+// Sends files to the coordinator before jobs are submitted that convert them. Each gets a place of its own: uploads replace
+// nothing. Its location then stands with the others, and the form is sent as ever.
+"use strict";
+(() => {
+const part = document.getElementById("uploads");
+if (!part) return;
+const drop = part.querySelector(".drop"), input = part.querySelector("input"), list = part.querySelector("ul");
+const sources = document.querySelector("[name=sources]"), status = document.querySelector("[role=status]");
+const most = 2, waiting = [];
+let busy = 0, count = 0;
+
+// A folder for each visit, so that files of one name do not meet.
+const visit = `${new Date().toISOString().slice(0, 10)}-${crypto.getRandomValues(new Uint32Array(1))[0].toString(36)}`;
+
+// How many bytes, as elsewhere on the page.
+function bytes(number) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  while (number >= 999.95 && unit < units.length - 1) {
+    number /= 1000;
+    unit += 1;
+  }
+  return `${unit ? number.toFixed(1) : number} ${units[unit]}`;
+}
+
+function add(files) {
+  for (const file of files) {
+    const row = document.createElement("li"), name = document.createElement("bdi"), state = document.createElement("span");
+    name.textContent = file.name;
+    state.className = "soft t";
+    state.textContent = `${bytes(file.size)}, waits`;
+    row.append(name, state);
+    list.append(row);
+    list.hidden = false;
+    waiting.push({ file, state });
+  }
+  next();
+}
+
+function next() {
+  while (busy < most && waiting.length) send(waiting.shift());
+  if (!busy) status.textContent = `${list.querySelectorAll(".completed").length} of ${list.children.length} files are sent`;
+}
+
+function send({ file, state }) {
+  busy += 1;
+  count += 1;
+  const location = `${part.dataset.base}${visit}-${count}/${file.name}`;
+  const [root, ...rest] = location.split(":");
+  const path = rest.join(":").split("/").map(encodeURIComponent).join("/");
+  // `fetch` does not tell how much was sent.
+  const request = new XMLHttpRequest();
+  request.open("PUT", `/files/${encodeURIComponent(root)}/${path}`);
+  request.upload.onprogress = event => {
+    state.textContent = event.loaded < event.total
+      ? `${bytes(file.size)}, ${Math.floor(100 * event.loaded / event.total)}%` : `${bytes(file.size)}, is stored`;
+  };
+  request.onloadend = () => {
+    busy -= 1;
+    if (request.status == 200 || request.status == 201) {
+      state.className = "s completed";
+      state.textContent = `sent, ${bytes(file.size)}`;
+      sources.value = sources.value.trimEnd() + (sources.value.trim() ? "\n" : "") + location + "\n";
+    } else {
+      let why = "the coordinator does not answer";
+      try {
+        const problem = JSON.parse(request.responseText);
+        why = problem.detail ?? problem.title;
+      } catch { /* It was no answer of the API. */ }
+      state.className = "s failed";
+      state.textContent = `not sent: ${why}`;
+    }
+    next();
+  };
+  request.send(file);
+}
+
+input.addEventListener("change", () => {
+  add(input.files);
+  input.value = "";
+});
+drop.addEventListener("dragover", event => {
+  event.preventDefault();
+  drop.classList.add("over");
+});
+drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+drop.addEventListener("drop", event => {
+  event.preventDefault();
+  drop.classList.remove("over");
+  add(event.dataTransfer.files);
+});
+// Leaving would cut off what is being sent.
+addEventListener("beforeunload", event => { if (busy) event.preventDefault(); });
+part.hidden = false;
+})();
