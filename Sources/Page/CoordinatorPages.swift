@@ -19,7 +19,7 @@ package struct CoordinatorPages: PageService {
     }
 
     package func receive(_ head: RequestHead, _ access: PageAccess) -> Reception? {
-        guard let route = PageRoute(head.path) else { return nil }
+        guard let route = PageRoute(head.path) else { return nothing(at: head) }
         guard route.methods.contains(head.method) else {
             var answer = finished(problemPage(Problem(.wrongMethod), head, nil), .methodNotAllowed)
             answer.fields.append(("Allow", route.methods.joined(separator: ", ")))
@@ -49,6 +49,13 @@ package struct CoordinatorPages: PageService {
             return form(head, access, limit: 64 << 10) { await permission(for: route, head, access) }
         default: return .run { await view(route, head, access) }
         }
+    }
+
+    /// A page for people who have mistyped an address; programs get the answer of the API.
+    private func nothing(at head: RequestHead) -> Reception? {
+        guard head.path.first != "api", head.field("accept")?.contains("text/html") == true else { return nil }
+        let problem = Problem(.noSuchThing, "there is nothing at this address")
+        return .answer(finished(problemPage(problem, head, nil), problem.status))
     }
 
     // MARK: - Forms

@@ -277,6 +277,9 @@ def test_what_does_not_exist_is_told(api):
     for path in ["/jobs/999", "/jobs/x", "/jobs/-1", "/jobs/99999999999999999999", "/batches/999", "/batches/"]:
         assert "no_such_thing" in get(api, path, {}, 404)
     assert api.client.get("/nothing").json()["code"] == "no_such_thing"
+    # A person gets a page.
+    assert "no_such_thing" in get(api, "/nothing", {"accept": "text/html,*/*"}, 404)
+    assert api.client.get("/api/v1/nothing", headers={"accept": "text/html"}).json()["code"] == "no_such_thing"
     assert api.client.post("/jobs").headers["allow"] == "GET, HEAD"
     for query in ["?since=soon", "?batch=x"]:
         assert "bad_parameter" in get(api, f"/failures{query}", {}, 400)

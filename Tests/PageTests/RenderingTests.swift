@@ -204,6 +204,27 @@ import Testing
         #expect(!list.content.main.text.contains("/changes/preview"))
     }
 
+    @Test func `the time that is left is told where work goes on`() throws {
+        var overview = try Material.overview("default")
+        // 703 jobs of which 100 were done in an hour; and of the queue, 7 with 30 in the last hour.
+        var facts = overview.facts
+        facts.troubles = []
+        overview = OverviewView(facts: facts, rights: overview.rights)
+        overview.queues = [Material.queue("default")]
+        overview.queues[0].isPaused = false
+        var minute = MinuteThroughput.blank
+        (minute.minute, minute.queue, minute.completed) = (Material.now.addingTimeInterval(-600), "default", 30)
+        overview.paces = [minute]
+        let text = overview.content.main.text
+        #expect(text.contains("<dt>left, until ") && text.contains("<dd>7 h</dd>"))
+        #expect(text.contains("<span class=\"soft\">14 min left</span>"))
+        // Nothing is known of what waits for space, or is paused.
+        facts.troubles = try Material.overview("default").facts.troubles
+        var full = OverviewView(facts: facts, rights: overview.rights)
+        (full.queues, full.paces) = (overview.queues, overview.paces)
+        #expect(full.content.main.text.contains("<dt>left</dt>") && !full.content.main.text.contains("14 min left"))
+    }
+
     @Test func `an empty list says what to do`() throws {
         let none = JobsView(query: JobListQuery(PageQuery([]), now: Material.now), now: Material.now).content.main.text
         #expect(none.contains("No jobs yet") && none.contains("sluice submit"))

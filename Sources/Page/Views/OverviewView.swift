@@ -164,25 +164,41 @@ struct OverviewView {
         )
         let oldest = status.oldestWaiting.map { ", oldest \(TimeWords.span(seconds: now.timeIntervalSince($0)))" } ?? ""
         items.append("<div><dt>jobs wait\(oldest)</dt><dd>\(Figures.grouped(jobs.waiting))</dd></div>")
-        items.append("<div><dt>left</dt><dd>\(left)</dd></div>")
+        items.append("<div><dt>left\(until)</dt><dd>\(left)</dd></div>")
         return "<dl class=\"figs\">\(.all(items))</dl>"
     }
 
-    /// How long the open jobs take, as far as that can be known.
+    /// How long the open jobs take, or why that cannot be told.
     private var left: HTML {
-        let open = status.jobs.open
-        if open == 0 { return "nothing" }
+        if status.jobs.open == 0 { return "nothing" }
         if facts.workers.alive == 0 { return "no workers" }
-        let isFull = facts.troubles.contains { if case .full = $0.kind { true } else { false } }
-        if isFull, status.completedLastMinute ?? 0 == 0 { return "<span class=\"s note\">waits for space</span>" }
-        let paused = queues.filter(\.isPaused).reduce(0) { $0 + $1.jobs.open }
-        // The pace of an hour, because that of a minute moves too much.
-        guard status.completedLately > 0, let span = status.paceSpan, span > .zero, open > paused else {
-            return "unknown"
-        }
-        let seconds = Double(open - paused) / (Double(status.completedLately) / span.seconds)
-        return "\(TimeWords.span(seconds: seconds))"
+        if isStuck { return "<span class=\"s note\">waits for space</span>" }
+        return secondsLeft.map { "\(TimeWords.span(seconds: $0))" } ?? "unknown"
     }
+
+    /// Whether nothing goes on because a file system is full.
+    private var isStuck: Bool {
+        let isFull = facts.troubles.contains { if case .full = $0.kind { true } else { false } }
+        return isFull && status.completedLastMinute ?? 0 == 0
+    }
+
+    /// By the pace of an hour, because that of a minute moves too much. Jobs of paused queues are not counted.
+    private var secondsLeft: Double? {
+        let open = status.jobs.open - queues.filter(\.isPaused).reduce(0) { $0 + $1.jobs.open }
+        guard open > 0, facts.workers.alive > 0, !isStuck, status.completedLately > 0, let span = status.paceSpan,
+            span > .zero
+        else { return nil }
+        return Double(open) / (Double(status.completedLately) / span.seconds)
+    }
+
+    /// `, until 17:10`: within a day, as far as that can be known.
+    private var until: HTML {
+        guard let seconds = secondsLeft, seconds < 86_400 else { return "" }
+        return ", until \(Self.hour(now.addingTimeInterval(seconds)))"
+    }
+
+    /// `17:10`
+    private static func hour(_ date: Date) -> String { String(date.formatted(.iso8601).dropFirst(11).prefix(5)) }
 
     // MARK: - Queues
 
@@ -225,9 +241,19 @@ struct OverviewView {
             <tr><th scope="row"><a class="quiet" href="\(link)"><bdi>\(queue.name.cutInside(to: 60))</bdi></a></th>\
             <td class="n" data-k="waiting">\(Figures.grouped(queue.jobs.waiting))</td>\
             <td class="n" data-k="running">\(Figures.grouped(queue.jobs.running + queue.jobs.publishing))</td>\
-            \(QueuesView.limit(queue))\(spark)<td class="w">\(QueuesView.state(queue, facts.unable))</td>\
+            \(QueuesView.limit(queue))\(spark)<td class="w">\(state(queue))</td>\
             \(rights.may("changeQueue") ? QueuesView.action(queue) : "")</tr>
             """
+    }
+
+    /// Why its work does not go on, or how long it takes by what it did in the last hour.
+    private func state(_ queue: QueueSummary) -> HTML {
+        let state = QueuesView.state(queue, facts.unable)
+        guard state.isEmpty, !isStuck else { return state }
+        let done = parts(6, queue.name) { Double($0.completed) }.last ?? 0
+        guard done > 0 else { return "" }
+        let seconds = Double(queue.jobs.open) / done * Self.span / 6
+        return "<span class=\"soft\">\(TimeWords.span(seconds: seconds)) left</span>"
     }
 
     /// A form around the buttons of queues, from which the browser comes back.
@@ -246,7 +272,7 @@ struct OverviewView {
         // The hour of each third.
         var marks = (0..<3).map { (third: Int) -> String in
             let time = now.addingTimeInterval(Double(third) * Self.span / 3 - Self.span)
-            return String(time.formatted(.iso8601).dropFirst(11).prefix(5))
+            return Self.hour(time)
         }
         marks.append("now")
         return """
