@@ -7,7 +7,7 @@ import Ledger
 /// A list of jobs with its filter.
 struct JobsView {
     /// As many as the first answer of a page has space for.
-    static let pageLength: Int32 = 20
+    static let pageLength: Int32 = 18
 
     let query: JobListQuery
     let now: Date
