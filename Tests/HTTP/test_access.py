@@ -41,13 +41,13 @@ def requests(description):
         "createWebhook": {"url": "https://example.com/", "own": True},
         "putPreset": {"recipe": {"version": 1, "sources": [{"location": "{source}"}], "outputs": [
             {"location": "{stem}.{ext}", "format": {"container": "flac"}}]}},
-        "findEarlierJobs": {"destinations": ["out:a.flac"]},
+        "saveFilter": {"query": "state=failed"}, "findEarlierJobs": {"destinations": ["out:a.flac"]},
         "findEarlierScans": {"sources": ["in:a.flac"]},
         "findMakers": {"outputs": [{"destination": "out:a.flac", "first": "out:a.flac"}]}, "changeQueue": {"weight": 100}, "changeWorker": {"wish": "quiet"},
     }
     values = {
         "job": "1", "batch": "1", "queue": "default", "worker": "1", "code": "truncated", "root": "in", "path": "a.wav",
-        "output": "1", "change": "1", "webhook": "1", "preset": "house",
+        "output": "1", "change": "1", "webhook": "1", "preset": "house", "filter": "mine",
     }
     for path, methods in description["paths"].items():
         for method, operation in methods.items():

@@ -280,7 +280,7 @@ def test_what_does_not_exist_is_told(api):
     # A person gets a page.
     assert "no_such_thing" in get(api, "/nothing", {"accept": "text/html,*/*"}, 404)
     assert api.client.get("/api/v1/nothing", headers={"accept": "text/html"}).json()["code"] == "no_such_thing"
-    assert api.client.post("/jobs").headers["allow"] == "GET, HEAD"
+    assert api.client.post("/failures").headers["allow"] == "GET, HEAD"
     for query in ["?since=soon", "?batch=x"]:
         assert "bad_parameter" in get(api, f"/failures{query}", {}, 400)
 

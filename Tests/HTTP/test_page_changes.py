@@ -124,6 +124,33 @@ def test_a_filter_is_never_wider_than_what_was_asked_for(api, filter):
     assert states(api, batch) == {"waiting": 2}
 
 
+def test_filters_are_saved_and_shared(ledger, guarded):
+    nina = log_in(guarded, text_of(ledger, "operator", name="nina"))
+    vera = log_in(guarded, text_of(ledger, "viewer", name="vera"))
+    path = "/jobs?state=failed&source-contains=a%26b&ended-since=1d"
+    assert 'name="save"' in get(guarded, path, nina) and 'name="save"' not in get(guarded, path, vera)
+    hidden = html.unescape(re.search(r'name="next" value="([^"]*)"', get(guarded, path, nina))[1])
+    assert send(guarded, "/jobs", {"save": "ours <b>", "next": hidden}, nina) == path
+    for session in [nina, vera]:
+        page = get(guarded, "/jobs", session)
+        [link] = re.findall(r'<a class="chip" href="([^"]*)"><bdi>ours &lt;b&gt;</bdi></a>', page)
+        assert html.unescape(link) == path
+        assert 'aria-current="true"' in get(guarded, path, session)
+    # Who opens it later sees the last day of then.
+    saved = guarded.get("/api/v1/filters", headers={"authorization": f"Bearer {text_of(ledger, 'viewer')}"})["filters"]
+    assert [(f["name"], f["query"], f["savedBy"]) for f in saved] == [("ours <b>", path.partition("?")[2], "token:nina")]
+    assert "role_not_fit" in send(guarded, "/jobs", {"remove": "ours <b>"}, vera, 403)
+    assert send(guarded, "/jobs", {"remove": "ours <b>"}, nina) == "/jobs"
+    assert "Saved:" not in get(guarded, "/jobs", nina)
+    assert "no_such_thing" in send(guarded, "/jobs", {"remove": "ours <b>"}, nina, 404)
+    send(guarded, "/jobs", {"save": "x" * 61, "next": hidden}, nina, 404)
+    send(guarded, "/jobs", {"save": "all", "next": "/jobs"}, nina, 400)
+    ledger.run("tenants", "create", "acme")
+    acme = log_in(guarded, text_of(ledger, "submitter", "--tenant", "acme", name="acme-1"))
+    send(guarded, "/jobs", {"save": "secret", "next": hidden}, acme)
+    assert "secret" not in get(guarded, "/jobs", nina) and "secret" in get(guarded, "/jobs", acme)
+
+
 # MARK: - Webhooks
 
 def test_a_webhook_is_created_tested_and_removed(ledger, guarded):
@@ -160,7 +187,7 @@ def test_webhooks_are_for_those_who_submit_or_steer(ledger, guarded):
 FORMS = [
     ("/queues", {"pause": "default"}), ("/workers", {"drain": "1"}), ("/jobs/1", {"change": "cancel"}),
     ("/changes", {"change": "cancel"}), ("/changes/1", {"wish": "stop"}), ("/webhooks", {"url": "https://example.com/"}),
-    ("/submit", {"sources": "in:a.wav", "step": "submit"}),
+    ("/jobs", {"save": "mine", "next": "/jobs?state=failed"}), ("/submit", {"sources": "in:a.wav", "step": "submit"}),
 ]
 
 

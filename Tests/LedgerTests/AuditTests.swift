@@ -40,6 +40,8 @@ struct AuditTests {
         let recipe = Recipe(from: Recipe.Source(location: OwnPreset.source), to: output)
         _ = try await steward.put(OwnPreset(PresetReference(name: "house"), recipe))
         #expect(try await steward.removePreset("house"))
+        try await steward.saveFilter("damaged", "state=failed")
+        #expect(try await steward.removeFilter("damaged"))
         _ = try await steward.createToken(named: "ci", role: .submitter, tenant: "radio")
         _ = try await steward.revokeToken("ci")
         try await steward.setPaused(true, queue: "default")
@@ -62,8 +64,8 @@ struct AuditTests {
         #expect(
             try await rows(lab) == [
                 Row(login, "create_tenant", 1), Row(login, "limit_tenant", 1),
-                Row(login, "put_preset", 1), Row(login, "remove_preset", 1), Row(login, "create_token", 1),
-                Row(login, "revoke_token", 1),
+                Row(login, "put_preset", 1), Row(login, "remove_preset", 1), Row(login, "save_filter", 1),
+                Row(login, "remove_filter", 1), Row(login, "create_token", 1), Row(login, "revoke_token", 1),
                 Row(login, "pause_queue", 1), Row(login, "limit_queue", 1), Row(login, "weigh_queue", 1),
                 Row(login, "weigh_submitter", 1), Row(login, "wish_worker", 1), Row(login, "accept_jobs", 1),
                 Row(login, "prioritize_jobs", 5),
@@ -147,6 +149,8 @@ struct AuditTests {
             _ = try await steward.put(OwnPreset(PresetReference(name: "house"), recipe))
         }
         for _ in 1...2 { _ = try await steward.removePreset("house") }
+        for query in ["state=failed", "state=failed", "code=a"] { try await steward.saveFilter("mine", query) }
+        for _ in 1...2 { _ = try await steward.removeFilter("mine") }
         for ledger in [steward, acting] {
             let all = JobFilter(batch: batch)
             _ = try await ledger.apply(.accept(), to: all)

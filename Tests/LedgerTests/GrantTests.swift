@@ -13,7 +13,7 @@ struct GrantTests {
         "list_workers", "find_jobs", "count_jobs", "count_containing", "list_jobs", "show_jobs", "list_attempts",
         "list_failures",
         "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers", "count_spans", "list_changes",
-        "show_change", "list_holds", "show_tenant", "unsent_deliveries", "list_presets", "find_preset",
+        "show_change", "list_holds", "show_tenant", "unsent_deliveries", "list_presets", "find_preset", "list_filters",
     ]
 
     static let webhooks: Set<String> = [
@@ -32,13 +32,14 @@ struct GrantTests {
             "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs", "prioritize_jobs",
             "accept_jobs",
             "find_batch", "find_earlier", "find_scans", "start_change", "wish_change", "step_change", "fail_change",
-            "begin_upload", "end_upload", "cancel_upload", "add_notices",
+            "begin_upload", "end_upload", "cancel_upload", "add_notices", "save_filter", "remove_filter",
         ]),
         "sluice_operator": looking.union(webhooks).union([
             "cancel_jobs", "retry_jobs", "prioritize_jobs", "accept_jobs", "pause_queue", "limit_queue", "weigh_queue",
             "weigh_submitter", "wish_worker", "create_token", "list_tokens", "list_logins", "revoke_token",
             "create_tenant", "list_tenants", "list_audit", "limit_tenant", "ledger_metrics", "oldest_snapshot_age",
             "start_change", "wish_change", "step_change", "fail_change", "put_preset", "remove_preset",
+            "save_filter", "remove_filter",
         ]),
         "sluice_viewer": looking.union(["ledger_metrics", "oldest_snapshot_age"]),
         "sluice_face": [

@@ -118,6 +118,7 @@ struct TenantSightTests {
         "list_unable": ["list_unable()"],
         "list_holds": ["list_holds()"], "show_tenant": ["show_tenant()"],
         "list_presets": ["list_presets()"], "find_preset": ["find_preset('bravo-house')"],
+        "list_filters": ["list_filters()"],
         "list_webhooks": ["list_webhooks()"], "unsent_deliveries": ["unsent_deliveries()"],
         "list_deliveries": ["list_deliveries()", "list_deliveries(in_state => 'waiting')"],
         "list_makers": ["list_makers(array['out:bravo/ended/0.flac', 'out:bravo/waiting/0.flac'])"],
@@ -146,6 +147,7 @@ struct TenantSightTests {
     private static let refused: Set<String> = ["demand", "paces", "list_workers", "list_chores", "count_spans"]
     /// What tells nothing of jobs, or changes them: see the next test.
     private static let silent: Set<String> = [
+        "save_filter", "remove_filter",
         "ledger_time", "stage_jobs", "submit", "submit_each", "tell_workers", "cancel_jobs", "retry_jobs",
         "prioritize_jobs", "accept_jobs", "start_change", "wish_change", "step_change", "fail_change", "create_webhook",
         "remove_webhook",
@@ -175,6 +177,7 @@ struct TenantSightTests {
         let recipe = Recipe(from: Recipe.Source(location: OwnPreset.source), to: output)
         let preset = try OwnPreset(PresetReference(name: "bravo-house"), recipe)
         _ = try await scene.lab.ledger.put(preset, ofTenant: "bravo")
+        try await scene.bravo.ledger.saveFilter("bravo filter", "source=in:bravo")
         _ = try await scene.lab.ledger.keepHouse()
         for call in Self.calls.values.flatMap(\.self) + filtered {
             let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.alpha)
@@ -190,6 +193,7 @@ struct TenantSightTests {
         #expect(scans.contains(#""is_damaged": false"#), "\(scans)")
         #expect(scans.firstMatch(of: /[^0-9.:]77[0-9]{4}[^0-9]/) != nil, "\(scans)")
         #expect(try await scene.answer("list_presets()", to: scene.bravo).contains("bravo-house"))
+        #expect(try await scene.answer("list_filters()", to: scene.bravo).contains("bravo filter"))
         #expect(try await scene.answer("list_webhooks()", to: scene.bravo).contains("https://bravo.example/"))
         #expect(try await scene.answer("list_deliveries()", to: scene.bravo).contains("webhook.test"))
         #expect(try await scene.answer("list_holds()", to: scene.bravo).contains("bravo"))

@@ -111,6 +111,23 @@ import Testing
         #expect(throws: Problem.self) { try form(.changes, [("change", "cancel"), (name, value)]) }
     }
 
+    @Test func `a filter is saved as its address says it`() throws {
+        let form = try self.form(.jobs, [("save", "ours"), ("next", "/jobs?state=failed&ended-since=1d")])
+        let (body, found) = (try text(form), try mistakes(of: form))
+        #expect(body == #"{"query":"state=failed&ended-since=1d"}"# && found == [] && form.path == ["filter": "ours"])
+        #expect(form.target(after: nil) == "/jobs?state=failed&ended-since=1d")
+        let all = try mistakes(of: try self.form(.jobs, [("save", "all"), ("next", "/jobs")]))
+        #expect(all.count == 1)
+        let removed = try self.form(.jobs, [("remove", "ours")])
+        #expect(removed.operation == "removeFilter" && removed.target(after: nil) == "/jobs")
+        var filter = SavedFilter.blank
+        filter.query = "state=failed&source-contains=a%26b"
+        let link = PageLink(list: filter)
+        #expect(link?.text == "/jobs?state=failed&source-contains=a%26b")
+        filter.query = "%zz"
+        #expect(PageLink(list: filter) == nil)
+    }
+
     @Test func `a change is steered`() throws {
         let form = try self.form(.change("29"), [("wish", "undo")])
         let (body, found) = (try text(form), try mistakes(of: form))

@@ -200,7 +200,9 @@ enum Material {
         (failures.groups, failures.queue, failures.since) = ([group(name)], short(name), short(name))
         failures.mayChange = mayChange
         var list = JobsView(query: plain, now: now, jobs: states, next: JobCursor(text: short(name)))
-        list.mayChange = mayChange
+        var filter = SavedFilter.blank
+        (filter.name, filter.query) = (short(name), "queue=q")
+        (list.mayChange, list.maySave, list.saved) = (mayChange, mayChange, [filter])
         var workers = WorkersView(workers: [worker(name)], running: RunningJobs([job(9, name, .running)]), now: now)
         workers.mayChange = mayChange
         let views: [PageContent] = [

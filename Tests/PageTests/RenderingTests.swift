@@ -95,6 +95,7 @@ import Testing
         let forms = try Material.contents("in:a.wav").filter { $0.main.text.contains("method=\"post\"") }.map(\.title)
         let wanted: Set = [
             "Overview", "Job 12", "Workers", "Queues", "Change 29", "Preview", "Webhooks", "Submit",
+            "Jobs",
         ]
         #expect(Set(forms) == wanted)
     }

@@ -73,8 +73,8 @@ select r, o from unnest(array['sluice_worker', 'sluice_submitter', 'sluice_opera
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_submitter', 'sluice_operator', 'sluice_viewer']) r, unnest(array[
     'batch_jobs', 'count_containing', 'count_jobs', 'count_spans', 'counts', 'demand', 'find_batches', 'find_jobs', 'find_preset',
-    'list_amendments', 'list_attempts', 'list_batches', 'list_changes', 'list_chores', 'list_failures', 'list_holds', 'list_jobs',
-    'list_makers', 'list_outputs', 'list_presets', 'list_queues', 'list_unable', 'list_workers', 'paces', 'show_change',
+    'list_amendments', 'list_attempts', 'list_batches', 'list_changes', 'list_chores', 'list_failures', 'list_filters', 'list_holds',
+    'list_jobs', 'list_makers', 'list_outputs', 'list_presets', 'list_queues', 'list_unable', 'list_workers', 'paces', 'show_change',
     'show_jobs', 'show_tenant', 'status', 'unsent_deliveries'
 ]) o;
 
@@ -82,7 +82,8 @@ select r, o from unnest(array['sluice_submitter', 'sluice_operator', 'sluice_vie
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_submitter', 'sluice_operator']) r, unnest(array[
     'accept_jobs', 'cancel_jobs', 'create_webhook', 'fail_change', 'list_deliveries', 'list_webhooks', 'prioritize_jobs',
-    'remove_webhook', 'retry_deliveries', 'retry_jobs', 'start_change', 'step_change', 'test_webhook', 'wish_change'
+    'remove_filter', 'remove_webhook', 'retry_deliveries', 'retry_jobs', 'save_filter', 'start_change', 'step_change', 'test_webhook',
+    'wish_change'
 ]) o;
 
 -- What monitoring systems read.

@@ -672,6 +672,20 @@ create table preset (
     primary key (tenant, name, version)
 );
 
+-- MARK: Saved filters
+
+-- Filters of lists of jobs that people have given a name, for all who see the same jobs.
+create table saved_filter (
+    -- Whose it is, by owner_of_filters(): a tenant, a caller, or, if empty, all who see the jobs of all.
+    tenant text collate "C" not null default '',
+    name text collate "C" not null check (length(name) between 1 and 60),
+    -- As the query of an address: state=failed&code=truncated
+    query text not null check (octet_length(query) between 1 and 4000),
+    saved_at timestamptz not null,
+    saved_by text not null,
+    primary key (tenant, name)
+);
+
 -- MARK: Scans
 
 -- The digest of the sound of each source that is scanned, for comparison with the next scan: see functions/scans.sql. The rest of a result

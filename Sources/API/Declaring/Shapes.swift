@@ -30,6 +30,7 @@ enum Shapes {
     static let begunDeliveries = Schema.record("BegunDeliveries", BegunDeliveries.self)
     static let format = Schema.record("Format", FormatRecord.self)
     static let preset = Schema.record("Preset", NamedPreset.self)
+    static let savedFilter = Schema.record("SavedFilter", SavedFilter.self)
     static let compatibility = Schema.record("Compatibility", CompatibilityRecord.self)
     static let failureCode = Schema.record("FailureCode", FailureCodeRecord.self)
     static let time = Schema.record("Time", TimeRecord.self)

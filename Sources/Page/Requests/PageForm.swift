@@ -67,7 +67,16 @@ struct PageForm: Sendable {
                 // A queue says it more closely.
                 if body["queue"] == nil, query.text("own") != nil { body["own"] = .truth(true) }
             }
-        case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .submit, .login, .logout, .live, .asset,
+        case .jobs:
+            if let name = query.text("remove") {
+                (operation, next, path) = ("removeFilter", "/jobs", ["filter": name])
+            } else {
+                let list = PageTarget(query.text("next")).text
+                (operation, next, path) = ("saveFilter", list, ["filter": query.text("save") ?? ""])
+                // Relative times stay what they are.
+                body["query"] = .text(String(list.drop { $0 != "?" }.dropFirst()))
+            }
+        case .overview, .output, .batches, .batch, .failures, .preview, .submit, .login, .logout, .live, .asset,
             .file:
             throw Problem(.wrongMethod)
         }

@@ -1,4 +1,6 @@
 import Conversion
+import HTTPServer
+import Ledger
 
 /// A path of the page with its query, as a browser sends it.
 struct PageLink: Sendable, Hashable {
@@ -9,6 +11,12 @@ struct PageLink: Sendable, Hashable {
         let path = "/" + parts.map(Self.escaped).joined(separator: "/")
         let items = query.filter { !$0.value.isEmpty }.map { "\(Self.escaped($0.name))=\(Self.escaped($0.value))" }
         text = items.isEmpty ? path : "\(path)?\(items.joined(separator: "&"))"
+    }
+
+    /// The list of jobs with a saved filter; `nil` if what was saved is no query.
+    init?(list filter: SavedFilter) {
+        guard let head = RequestHead(method: "GET", target: "/?" + filter.query, fields: []) else { return nil }
+        self.init(["jobs"], query: head.query)
     }
 
     static func job(_ job: Int64) -> PageLink { PageLink(["jobs", "\(job)"]) }

@@ -56,8 +56,8 @@ enum PageRoute: Sendable, Hashable {
     /// The methods that it takes.
     var methods: [String] {
         switch self {
-        case .overview, .jobs, .output, .batches, .batch, .failures, .preview, .live, .asset: ["GET", "HEAD"]
-        case .login, .job, .workers, .queues, .changes, .change, .webhooks, .submit: ["GET", "HEAD", "POST"]
+        case .overview, .output, .batches, .batch, .failures, .preview, .live, .asset: ["GET", "HEAD"]
+        case .login, .jobs, .job, .workers, .queues, .changes, .change, .webhooks, .submit: ["GET", "HEAD", "POST"]
         case .logout: ["POST"]
         case .file: ["PUT"]
         }

@@ -14,6 +14,9 @@ struct JobsView {
     var jobs: [JobSummary] = []
     var next: JobCursor?
     var mayChange = false
+    /// Filters that have names, and whether this one may get one.
+    var saved: [SavedFilter] = []
+    var maySave = false
 
     init(query: JobListQuery, now: Date, jobs: [JobSummary] = [], next: JobCursor? = nil) {
         (self.query, self.now, self.jobs, self.next) = (query, now, jobs, next)
@@ -68,7 +71,36 @@ struct JobsView {
             <label class="f">Ended since <select name="ended-since">\(times)</select></label>\
             <label class="chip"><input type="checkbox" name="remarks" value="true"\(remarks)>\
             <span class="s note">with remarks</span></label>\(others)\
-            <button class="b go">Show</button> <a class="b plain" href="/jobs">Clear</a></div></form></details></search>
+            <button class="b go">Show</button> <a class="b plain" href="/jobs">Clear</a></div></form>\(names)\(naming)</details>\
+            </search>
+            """
+    }
+
+    /// Links to the filters that have names.
+    private var names: HTML {
+        let links: [HTML] = saved.prefix(100).compactMap { filter in
+            guard let link = PageLink(list: filter) else { return nil }
+            let mark: HTML = link == query.link() ? " aria-current=\"true\"" : ""
+            return "<a class=\"chip\" href=\"\(link)\"\(mark)><bdi>\(filter.name)</bdi></a>"
+        }
+        guard !links.isEmpty else { return "" }
+        return "<div class=\"chips\"><span class=\"soft\">Saved:</span> \(.joined(links, by: " "))</div>"
+    }
+
+    /// A form that gives this filter a name, or removes the name that it has.
+    private var naming: HTML {
+        guard maySave, query.mistakes.isEmpty, !query.given.isEmpty, query.filter.ids == nil else { return "" }
+        let link = query.link()
+        if let known = saved.first(where: { PageLink(list: $0) == link }) {
+            return """
+                <form method="post" action="/jobs"><button class="b plain" name="remove" value="\(value: known.name)">\
+                Remove the saved filter <bdi>\(known.name)</bdi></button></form>
+                """
+        }
+        return """
+            <form class="filter" method="post" action="/jobs"><input type="hidden" name="next" value="\(value: link.text)">\
+            <div><label class="f">Save this filter as <input name="save" required maxlength="60" autocomplete="off"></label>\
+            <button class="b">Save</button></div></form>
             """
     }
 

@@ -64,6 +64,8 @@ struct PageReader: Sendable {
         let list = JobListQuery(query, now: now)
         var view = JobsView(query: list, now: now)
         view.mayChange = rights.may("beginBulkChange")
+        view.maySave = rights.may("saveFilter")
+        if rights.may("listFilters") { view.saved = try await ledger.filters() }
         if list.mistakes.isEmpty {
             let page = try await ledger.jobs(matching: list.filter, after: list.after, limit: JobsView.pageLength)
             (view.jobs, view.next) = (page.jobs, page.next)
