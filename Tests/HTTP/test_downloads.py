@@ -92,7 +92,7 @@ def test_serves_an_output(made):
 def test_serves_it_to_a_browser(made):
     """As a file, and never as a page that could use the session of its reader."""
     page = made.api.client.get("/jobs/1").text
-    assert 'href="/jobs/1/outputs/1" download' in page
+    assert 'href="/jobs/1/outputs/1" download' in page and '<audio controls preload="none" src="/jobs/1/outputs/1"' in page
     answer = made.api.client.get("/jobs/1/outputs/1")
     assert (answer.status_code, answer.content) == (200, made.content)
     assert answer.headers["content-disposition"].startswith("attachment;")

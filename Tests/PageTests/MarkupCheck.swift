@@ -5,7 +5,7 @@ struct MarkupCheck {
     /// The targets of links and forms.
     private(set) var targets: [String] = []
 
-    private static let void: Set<String> = ["meta", "link", "input", "br", "wbr", "rect", "path"]
+    private static let void: Set<String> = ["meta", "link", "input", "img", "br", "wbr", "rect", "path"]
 
     init(_ document: String) {
         var open: [String] = []

@@ -179,13 +179,38 @@ import Testing
         #expect(links() == [])
         view.downloads = ["out"]
         // The third was left alone, because another file is there.
-        #expect(links() == ["/jobs/12/outputs/1", "/jobs/12/outputs/2"])
+        #expect(Set(links()) == ["/jobs/12/outputs/1", "/jobs/12/outputs/2"])
+        let played = view.content.main.text.matches(of: /<audio controls preload="none" src="([^"]*)"/).map {
+            String($0.output.1)
+        }
+        #expect(played == ["/jobs/12/outputs/1", "/jobs/12/outputs/2"])
         #expect(view.content.main.text.contains("Download 768.0 kB"))
         view.downloads = ["in"]
         #expect(links() == [])
         story.summary.state = .failed
         view = JobView(story: story, now: Material.now, downloads: ["out"])
         #expect(links() == [])
+    }
+
+    @Test func `damage can be gone to where it is at the same time in the output`() throws {
+        func text(_ recipe: String) -> String {
+            var story = Material.story("in:a.wav")
+            story.summary.state = .completed
+            (story.summary.digest, story.summary.bytes) = ("00", 1_000)
+            story.recipe = recipe
+            let sound = SoundDigest(sha256: "", form: "s16le", sampleRateHz: 100, channelCount: 1)
+            story.attempts[0].facts.scan?.sound = sound
+            return JobView(story: story, now: Material.now, downloads: ["out"]).content.main.text
+        }
+        func recipe(_ damage: String, _ output: String, _ more: String = "") -> String {
+            #"{"version": 1, "sources": [{"location": "in:a.wav"\#(more)}], "outputs": [{"location": "\#(output)"}], "#
+                + #""damage": "\#(damage)"}"#
+        }
+        #expect(text(recipe("conceal", "out:a.flac")).contains(" data-seek=\"5.000\">"))
+        for other in [
+            recipe("skip", "out:a.flac"), recipe("conceal", "out:a.w64"), recipe("conceal", "other:a.flac"),
+            recipe("conceal", "out:a.flac", #", "ranges": [{"to": "5"}]"#), "{}",
+        ] { #expect(!text(other).contains("data-seek"), "\(other)") }
     }
 
     @Test func `jobs are selected within their filter`() {

@@ -26,7 +26,7 @@ struct JobView {
                 <div class="head"><div><p class="soft"><a class="quiet" href="/jobs">Jobs</a> / \
                 <a class="quiet" href="\(PageLink.batch(job.batch))"><bdi>\(batch.cutInside(to: 120))</bdi></a> / \(job.job)</p>\
                 <h1><bdi>\(LocationText.name(job.source))</bdi></h1><p>\(line)</p></div>\(ways)</div>
-                \(damage)\
+                \(outputs?.section ?? "")\(damage)\
                 <div class="cols half"><section aria-labelledby="attempts"><h2 id="attempts">What happened</h2>\
                 <ol class="steps">\(steps)</ol></section>
                 <section aria-labelledby="lack">\(lack)\(files)</section></div>
@@ -52,21 +52,14 @@ struct JobView {
     // MARK: - What can be done
 
     private var ways: HTML {
-        // `try?`: a recipe of a newer version says where its outputs are in words that this build does not know.
-        let first = (try? Recipe(json: story.recipe))?.outputs.first.map { download(0, $0.location) } ?? ""
+        let first = outputs?.download(0) ?? ""
         return first.isEmpty ? buttons : "<div class=\"do\">\(first)\(buttons)</div>"
     }
 
-    /// A link to an output that the job has published.
-    private func download(_ place: Int, _ location: String) -> HTML {
-        let root = String(location.prefix { $0 != ":" })
-        guard job.state == .completed, root.utf8.count < location.utf8.count, downloads.contains(root) else {
-            return ""
-        }
-        let further = job.further.indices.contains(place - 1) ? job.further[place - 1]?.bytes : nil
-        guard let bytes = place == 0 ? job.digest.flatMap({ _ in job.bytes }) : further else { return "" }
-        let link = PageLink(["jobs", "\(job.job)", "outputs", "\(place + 1)"])
-        return "<a class=\"b\" href=\"\(link)\" download>Download \(Figures.bytes(bytes))</a>"
+    /// `nil` if this build cannot read the recipe.
+    private var outputs: PublishedOutputs? {
+        // `try?`: a recipe of a newer version says where its outputs are in words that this build does not know.
+        (try? Recipe(json: story.recipe)).map { PublishedOutputs(job: job, recipe: $0, downloads: downloads) }
     }
 
     private var buttons: HTML {
@@ -126,11 +119,14 @@ struct JobView {
         guard let found = report?.damage ?? scan?.damage, !found.isEmpty else { return "" }
         let frames = report?.source.frames ?? scan?.frames ?? 0
         let rate = report?.source.sampleRateHz ?? scan?.sound?.sampleRateHz ?? 0
+        let canSeek = rate > 0 && outputs?.keepsTimes == true
         let rows: [HTML] = found.stretches.prefix(20).map { stretch in
             let time = rate > 0 ? MediaTime(value: stretch.start, timescale: Int32(clamping: rate)).short : "-"
             let length = stretch.frames > 0 ? Figures.count(stretch.frames, "frame") : "no frames are missing"
+            let seconds = Figures.decimals(Double(stretch.start) / Double(max(1, rate)), 3)
+            let seek: HTML = canSeek ? " data-seek=\"\(seconds)\"" : ""
             return """
-                <tr><td class="n t">\(time)</td><td class="t"><span class="s failed">damage</span></td>\
+                <tr><td class="n t"\(seek)>\(time)</td><td class="t"><span class="s failed">damage</span></td>\
                 <td class="full"><code>\(stretch.code)</code>, frame \(Figures.grouped(stretch.start)), \(length)</td></tr>
                 """
         }
@@ -272,8 +268,9 @@ struct JobView {
         let next: HTML =
             report?.remarks.isEmpty == false ? "<h2 class=\"next\">Files</h2>" : "<h2 id=\"lack\">Files</h2>"
         var rows: [HTML] = []
-        // `try?`: a recipe of a newer version is shown as its text.
-        if let recipe = try? Recipe(json: story.recipe) {
+        // A recipe of a newer version is shown as its text.
+        let outputs = self.outputs
+        if let recipe = outputs?.recipe {
             for source in recipe.sources.prefix(10) {
                 rows.append("<dt>From</dt><dd class=\"loc\"><bdi>\(source.location.cutInside(to: 600))</bdi></dd>")
             }
@@ -281,7 +278,7 @@ struct JobView {
             for (place, output) in recipe.outputs.prefix(10).enumerated() {
                 let preset: HTML = output.presetName.map { " <span class=\"soft\">\($0)</span>" } ?? ""
                 // That of the first stands at the top.
-                let link: HTML = place > 0 ? " \(download(place, output.location))" : ""
+                let link: HTML = place > 0 ? " \(outputs?.download(place) ?? "")" : ""
                 let location = output.location.cutInside(to: 600)
                 rows.append("<dt>To</dt><dd class=\"loc\"><bdi>\(location)</bdi>\(preset)\(link)</dd>")
             }

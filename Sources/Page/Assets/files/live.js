@@ -37,8 +37,12 @@ function update(old, fresh) {
     if (old.data != fresh.data) old.data = fresh.data;
     return;
   }
-  // What a person fills in is left alone, and what this script has made.
-  if (old.isEqualNode(fresh) || old.matches("search, .filter, .panel, [data-own]")) return;
+  // What a person fills in is left alone, and what this script has made of the same.
+  if (old.isEqualNode(fresh) || old.matches("search, .filter, .panel")) return;
+  if (old.matches("[data-own]")) {
+    if (old.dataset.seek != fresh.dataset?.seek) old.replaceWith(document.importNode(fresh, true));
+    return;
+  }
   const isChanged = old.matches("td:has(.s)") && old.textContent != fresh.textContent;
   for (const { name, value } of [...fresh.attributes]) if (old.getAttribute(name) != value) old.setAttribute(name, value);
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && !/^(open|aria-busy)$/.test(name)) old.removeAttribute(name);
@@ -109,6 +113,7 @@ async function read() {
     if (!found) return tell(`the coordinator answered with status ${answer.status}`);
     isBehind = false;
     update(main, found);
+    makeSeekable();
     if (stream && heard != main.dataset.live) {
       hush();
       listen();
@@ -211,6 +216,26 @@ addEventListener("pageshow", event => {
     soon();
   }
 });
+
+// A place in the sound can be gone to. Without this script it is a time to read.
+function makeSeekable() {
+  for (const cell of main.querySelectorAll("td[data-seek]:not([data-own])")) {
+    const button = document.createElement("button");
+    button.className = "b plain";
+    button.type = "button";
+    button.textContent = cell.textContent;
+    button.addEventListener("click", () => {
+      const sound = main.querySelector("audio");
+      if (!sound) return;
+      // A little before it, so that it is heard.
+      sound.currentTime = Math.max(0, cell.dataset.seek - 1);
+      sound.play();
+    });
+    cell.replaceChildren(button);
+    cell.dataset.own = "";
+  }
+}
+makeSeekable();
 
 // A box above those of the rows.
 const boxes = () => [...main.querySelectorAll("tbody input[name=id]")];
