@@ -1,5 +1,6 @@
 """The page of a coordinator in a browser: it runs under its policy, fits every width, and keeps itself up to date."""
 
+import base64
 import time
 
 import pytest
@@ -293,3 +294,48 @@ def test_no_other_site_sends_files(ledger):
         assert (ledger.folder / "in" / "a.wav").read_bytes() == b"x"
     with Coordinator(ledger, "--root", f"in={ledger.folder}/in", "--uploads", "in") as api:
         assert api.client.put("/files/in/b.wav", content=b"x", headers={"origin": api.url}).status_code == 401
+
+
+def test_back_and_forward_lead_where_they_came_from(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    batch = submit(guarded, secret, 2)
+    log_in(browser, guarded, secret, "/jobs?state=waiting")
+    browser.run(f"document.querySelector('a[href=\"/jobs/{batch['firstJob']}\"]').click()")
+    until(browser, f"location.pathname == '/jobs/{batch['firstJob']}'")
+    browser.run("history.back()")
+    until(browser, f"location.search == '?state=waiting' && {ROWS}.length == 2")
+    browser.run("history.forward()")
+    until(browser, f"location.pathname == '/jobs/{batch['firstJob']}'")
+    # What was changed meanwhile is seen, wherever the browser has kept the page.
+    browser.run("history.back()")
+    until(browser, "location.search == '?state=waiting'")
+    guarded.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [batch["firstJob"]]}},
+                 headers={"authorization": f"Bearer {secret}"})
+    until(browser, f"{ROWS}.length == 1")
+
+
+def test_it_prints_what_it_shows(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    submit(guarded, secret, 3)
+    log_in(browser, guarded, secret, "/jobs")
+    pdf = base64.b64decode(browser.ask("Page.printToPDF", printBackground=False)["data"])
+    assert pdf.startswith(b"%PDF-") and 1 <= pdf.count(b"/Type /Page\n") <= 2
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    hidden = "[...document.querySelectorAll('.top, .filter')].every(part => getComputedStyle(part).display == 'none')"
+    assert browser.run(hidden) and browser.run(f"{ROWS}.length") == 3
+    assert browser.run("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+
+
+def test_everything_is_reached_by_keyboard(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    submit(guarded, secret, 1)
+    log_in(browser, guarded, secret, "/jobs")
+    browser.run("document.activeElement.blur()")
+    reached = set()
+    for _ in range(60):
+        browser.ask("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
+        browser.ask("Input.dispatchKeyEvent", type="keyUp", key="Tab", code="Tab", windowsVirtualKeyCode=9)
+        # What has the focus is seen to have it.
+        assert browser.run("document.activeElement == document.body || document.activeElement.matches(':focus-visible')")
+        reached.add(browser.run("document.activeElement.getAttribute('href') ?? document.activeElement.name ?? ''"))
+    assert {"#main", "/", "/jobs", "/submit", "source-contains", "state", "id", "change", "/jobs/1"} <= reached
