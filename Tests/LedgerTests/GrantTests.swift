@@ -14,6 +14,7 @@ struct GrantTests {
         "list_failures",
         "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers", "count_spans", "list_changes",
         "show_change", "list_holds", "show_tenant", "unsent_deliveries", "list_presets", "find_preset", "list_filters",
+        "failure_hours",
     ]
 
     static let webhooks: Set<String> = [

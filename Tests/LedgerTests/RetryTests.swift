@@ -249,6 +249,16 @@ struct RetryTests {
             #expect(groups.map(\.attempts) == [6, 3, 1])
             #expect(groups.map(\.kind) == [.permanent, .permanent, .transient])
             #expect(groups[0].exampleSource?.hasPrefix("in:a/") == true)
+            // The same by the hour, before the counts are folded and after it.
+            let dayAgo = try await lab.ledger.time().addingTimeInterval(-86_400)
+            let hours = try await lab.ledger.failureHours(since: dayAgo)
+            func attempts(_ group: FailureGroup) -> Int {
+                hours.filter { $0.code == group.code && $0.kind == group.kind && $0.stage == group.stage }
+                    .reduce(0) { $0 + $1.attempts }
+            }
+            #expect(groups.map(attempts) == [6, 3, 1])
+            #expect(hours.allSatisfy { $0.hour > dayAgo })
+            #expect(try await lab.ledger.failureHours(since: dayAgo, queue: "nowhere").isEmpty)
             _ = try await lab.ledger.keepHouse()
         }
         let batch = try #require(try await lab.ledger.batches().first)

@@ -144,7 +144,9 @@ struct TenantSightTests {
             [#"{"states": ["\#($0.rawValue)"]}"#, #"{"states": ["\#($0.rawValue)"], "queue": "default"}"#]
         }
     /// What a tenant may not call, though its role may.
-    private static let refused: Set<String> = ["demand", "paces", "list_workers", "list_chores", "count_spans"]
+    private static let refused: Set<String> = [
+        "demand", "paces", "failure_hours", "list_workers", "list_chores", "count_spans",
+    ]
     /// What tells nothing of jobs, or changes them: see the next test.
     private static let silent: Set<String> = [
         "save_filter", "remove_filter",
@@ -198,7 +200,7 @@ struct TenantSightTests {
         #expect(try await scene.answer("list_deliveries()", to: scene.bravo).contains("webhook.test"))
         #expect(try await scene.answer("list_holds()", to: scene.bravo).contains("bravo"))
         for name in Self.refused {
-            let argument = name == "paces" ? "now()" : ""
+            let argument = ["paces", "failure_hours"].contains(name) ? "now()" : ""
             for role in [AccessRole.viewer, .submitter] {
                 let problem = try await failure(of: {
                     _ = try await scene.answer("\(name)(\(argument))", to: scene.alpha, role)

@@ -148,6 +148,28 @@ import Testing
         #expect(plain.contains(">Retry 3…<") && plain.contains("change=retry&amp;"))
     }
 
+    @Test func `a cause has its course over time`() {
+        func hour(_ code: String, _ hoursAgo: Double, _ attempts: Int) -> FailureHour {
+            var hour = FailureHour.blank
+            (hour.code, hour.stage, hour.attempts) = (code, code, attempts)
+            hour.hour = Material.now.addingTimeInterval(-3_600 * hoursAgo)
+            return hour
+        }
+        var view = FailuresView(now: Material.now)
+        view.groups = [Material.group("a"), Material.group("b")]
+        view.hours = [hour("a", 24.5, 1), hour("a", 12, 10), hour("a", 0.2, 5)]
+        view.from = Material.now.addingTimeInterval(-86_400)
+        let text = view.content.main.text
+        let bars =
+            #"<rect x="0" y="90" width=".8" height="10"/><rect x="12" y="0" width=".8" height="100"/>"#
+            + #"<rect x="23" y="50" width=".8" height="50"/></svg>"#
+        #expect(text.contains(bars))
+        // The other cause has none.
+        #expect(text.matches(of: /class="spark"/).count == 1)
+        view.from = Material.now.addingTimeInterval(-3_600)
+        #expect(!view.content.main.text.contains("class=\"spark\""))
+    }
+
     @Test func `a job is offered what has an effect on it`() throws {
         func changes(_ state: JobState, _ code: FailureCode? = nil) -> [String] {
             var story = JobStory.blank

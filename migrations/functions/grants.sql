@@ -72,10 +72,10 @@ select r, o from unnest(array['sluice_worker', 'sluice_submitter', 'sluice_opera
 -- What people and programs read.
 insert into permission (role_name, object_name)
 select r, o from unnest(array['sluice_submitter', 'sluice_operator', 'sluice_viewer']) r, unnest(array[
-    'batch_jobs', 'count_containing', 'count_jobs', 'count_spans', 'counts', 'demand', 'find_batches', 'find_jobs', 'find_preset',
-    'list_amendments', 'list_attempts', 'list_batches', 'list_changes', 'list_chores', 'list_failures', 'list_filters', 'list_holds',
-    'list_jobs', 'list_makers', 'list_outputs', 'list_presets', 'list_queues', 'list_unable', 'list_workers', 'paces', 'show_change',
-    'show_jobs', 'show_tenant', 'status', 'unsent_deliveries'
+    'batch_jobs', 'count_containing', 'count_jobs', 'count_spans', 'counts', 'demand', 'failure_hours', 'find_batches', 'find_jobs',
+    'find_preset', 'list_amendments', 'list_attempts', 'list_batches', 'list_changes', 'list_chores', 'list_failures', 'list_filters',
+    'list_holds', 'list_jobs', 'list_makers', 'list_outputs', 'list_presets', 'list_queues', 'list_unable', 'list_workers', 'paces',
+    'show_change', 'show_jobs', 'show_tenant', 'status', 'unsent_deliveries'
 ]) o;
 
 -- What submitters change about their own jobs, and operators about all.

@@ -352,6 +352,28 @@ begin
         order by k.jobs desc, k.attempts desc, k.code;
 end $$;
 
+-- How many attempts failed in each hour, by code, class and stage, since the hour of `since`: from the hourly counts, which are of all
+-- submitters.
+create or replace function failure_hours(since timestamptz, queue_name text default null)
+returns table (code text, class failure_class, stage text, hour timestamptz, attempts bigint)
+language plpgsql stable security definer set search_path from current set jit = off
+as $$
+#variable_conflict use_column
+begin
+    perform refuse_tenants('see the failures of all');
+    return query
+        select n.code::text, n.class, n.stage, n.hour, sum(n.attempts)::bigint
+        from (
+            select c.queue, c.code, c.class, c.stage, c.hour, c.attempts from failure_count c where c.hour >= date_trunc('hour', since)
+            union all
+            select d.queue, d.code, d.class, d.stage, date_trunc('hour', d.at), d.attempts from failure_delta d
+            where d.at >= date_trunc('hour', since)
+        ) n
+        where queue_name is null or n.queue = (select q.id from queue q where q.name = queue_name)
+        group by 1, 2, 3, 4 having sum(n.attempts) > 0
+        order by 4, 1, 2, 3;
+end $$;
+
 -- What the last failed attempts at some jobs say that can be done.
 create or replace function last_hints(job_ids bigint[]) returns table (job bigint, code text, hint text)
 language sql stable set search_path from current

@@ -10,6 +10,7 @@ enum Shapes {
     static let batch = Schema.record("Batch", BatchSummary.self)
     static let receipt = Schema.record("Receipt", SubmissionReceipt.self)
     static let failureGroup = Schema.record("FailureGroup", FailureGroup.self)
+    static let failureHour = Schema.record("FailureHour", FailureHour.self)
     static let queue = Schema.record("Queue", QueueSummary.self)
     static let worker = Schema.record("Worker", WorkerRecord.self)
     static let status = Schema.record("Status", StatusFacts.self)

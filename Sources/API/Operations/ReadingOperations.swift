@@ -149,6 +149,23 @@ enum ReadingOperations {
             return try .json(RecordPage(groups))
         },
         Operation(
+            name: "listFailureHours",
+            method: .get,
+            path: "/api/v1/failure-hours",
+            summary: "how many attempts failed in each hour, by code, class and stage",
+            access: .readers,
+            parameters: [
+                Operation.Parameter("since", .moment, "hours since then; without it, of the last day"),
+                Operation.Parameter("queue", .queueName, "failures of this queue"),
+            ],
+            answer: Shapes.all("hours", Shapes.failureHour),
+            isForTenants: false
+        ) { call in
+            let since = call.text("since").flatMap(Moments.date)
+            let from = if let since { since } else { try await call.ledger.time().addingTimeInterval(-86_400) }
+            return try .json(RecordPage(try await call.ledger.failureHours(since: from, queue: call.text("queue"))))
+        },
+        Operation(
             name: "listQueues",
             method: .get,
             path: "/api/v1/queues",

@@ -48,3 +48,27 @@ extension FailureGroup: LedgerRecord, ListedRecord {
         .maybe("hint", \.hint, .text, "what to do", column: "example_hint"),
     ]
 }
+
+/// The attempts that failed in one hour, with one code, class and stage.
+public struct FailureHour: Sendable, Hashable {
+    public var code = ""
+    public var kind = Failure.Kind.permanent
+    public var stage = ""
+    public var hour = Date.distantPast
+    public var attempts = 0
+
+    package init() {}
+}
+
+extension FailureHour: LedgerRecord, ListedRecord {
+    package static let listName = "hours"
+    package static var blank: FailureHour { FailureHour() }
+
+    package static let fields: [RecordField<FailureHour>] = [
+        .always("code", \.code, .text, "the code of the failures"),
+        .always("class", \.kind, .choice, "whether another attempt can succeed"),
+        .always("stage", \.stage, .text, "the part of the work that failed"),
+        .always("hour", \.hour, .moment, "the beginning of the hour"),
+        .always("attempts", \.attempts, .count, "attempts that failed so in it, retried ones too"),
+    ]
+}

@@ -67,4 +67,14 @@ extension JobLedger {
             )
         }
     }
+
+    /// How many attempts failed in each hour since that of `since`, by what they failed with. Not for tenants.
+    public func failureHours(since: Date, queue: String? = nil) async throws -> [FailureHour] {
+        try await look("count failures by the hour") { connection in
+            try connection.rows(
+                "select * from \(schema).failure_hours(\(since), \(queue))",
+                FailureHour.init(reading:)
+            )
+        }
+    }
 }

@@ -29,6 +29,21 @@ enum Picture {
             """
     }
 
+    /// A bar for each value; nothing if all are zero.
+    static func bars(_ values: [Double]) -> HTML {
+        let most = values.max() ?? 0
+        guard most > 0 else { return "" }
+        var html: HTML = ""
+        for (place, value) in values.enumerated() where value > 0 {
+            // One failure can be seen beside a thousand.
+            let height = max(4, Int((value / most * 100).rounded()))
+            html += "<rect x=\"\(place)\" y=\"\(100 - height)\" width=\".8\" height=\"\(height)\"/>"
+        }
+        return """
+            <svg class="spark" viewBox="0 0 \(values.count) 100" preserveAspectRatio="none" aria-hidden="true">\(html)</svg>
+            """
+    }
+
     /// A chart of values over time, up to a round number above the highest. `words` say what it shows.
     static func chart(_ values: [Double], words: String, marks: [String]) -> HTML {
         let top = roundNumber(above: values.max() ?? 0)

@@ -12,6 +12,9 @@ struct FailuresView {
     var batch: String?
     var groups: [FailureGroup] = []
     var mayChange = false
+    /// The attempts that failed in each hour from a time on; none where only jobs are counted.
+    var hours: [FailureHour] = []
+    var from = Date.distantPast
     /// Causes on one page.
     private static let mostGroups = 40
 
@@ -88,8 +91,22 @@ struct FailuresView {
             <div><h2><code>\(group.code)</code> \(group.kind.rawValue), in \(group.stage)</h2>\(meaning)\
             <p class="loc"><span class="soft">such as</span> \
             <a class="quiet" href="\(PageLink.job(group.example))">\(LocationText.parts(example))</a></p>\(hint)</div>\
-            <div><small>last \(PageTime.ago(group.lastAt, at: now))\(tries)</small></div><div class="do">\(ways(group))</div></li>
+            <div>\(trend(group))<small>last \(PageTime.ago(group.lastAt, at: now))\(tries)</small></div><div class="do">\(ways(group))</div></li>
             """
+    }
+
+    /// When its attempts failed, in 24 parts of the time that is shown.
+    private func trend(_ group: FailureGroup) -> HTML {
+        let span = now.timeIntervalSince(from)
+        // The counts are by the hour: of few hours they would show nothing.
+        guard span >= 6 * 3_600, span < 1e9 else { return "" }
+        var parts = [Double](repeating: 0, count: 24)
+        for hour in hours where hour.code == group.code && hour.kind == group.kind && hour.stage == group.stage {
+            let place = Int((hour.hour.timeIntervalSince(from) / span * 24).rounded(.down))
+            // The hour in which the time begins has begun before it.
+            parts[max(0, min(23, place))] += Double(hour.attempts)
+        }
+        return Picture.bars(parts)
     }
 
     /// What mends it: first what most probably helps.

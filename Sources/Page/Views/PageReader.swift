@@ -120,6 +120,9 @@ struct PageReader: Sendable {
         }
         view.groups = try await ledger.failures(since: since, queue: view.queue, batch: batch)
         view.mayChange = rights.may("beginBulkChange")
+        if batch == nil, rights.may("listFailureHours") {
+            (view.from, view.hours) = (since, try await ledger.failureHours(since: since, queue: view.queue))
+        }
         return view.content
     }
 
