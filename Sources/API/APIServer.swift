@@ -141,7 +141,7 @@ public final class APIServer: Sendable {
         var operations: [Operation] =
             ReadingOperations.all + CommandOperations.all + SubmittingOperation.all + ChangingOperations.all
             + BulkChangeOperations.all(hurry) + WebhookOperations.all + PresetOperations.all
-        operations += FilterOperations.all
+        operations += FilterOperations.all + AdministeringOperations.all
         operations.append(CompatibilityOperation.value)
         operations += UploadedFileOperations.all(share)
         operations += [

@@ -183,7 +183,8 @@ def test_each_role_sees_what_the_api_tells_it(ledger, guarded):
     callers = {role: text_of(ledger, role) for role in ["viewer", "submitter", "operator"]}
     callers["tenant"] = text_of(ledger, "submitter", "--tenant", "acme", name="acme-1")
     of_views = {"/": "status", "/jobs": "jobs", "/batches": "batches", "/failures": "failures",
-                "/workers": "workers", "/queues": "queues", "/changes": "bulk-changes"}
+                "/workers": "workers", "/queues": "queues", "/changes": "bulk-changes",
+                "/tokens": "tokens", "/tenants": "tenants", "/audit": "audit"}
     refused = []
     for caller, secret in callers.items():
         session = log_in(guarded, secret)
@@ -195,8 +196,25 @@ def test_each_role_sees_what_the_api_tells_it(ledger, guarded):
             assert (f'<li><a href="{path}"' in menu) == (told == 200), (caller, path)
             if told != 200:
                 refused.append((caller, path))
-                assert "tenant_not_fit" in page
-    assert refused == [("tenant", "/workers")]
+                assert ("tenant_not_fit" if path == "/workers" else "role_not_fit") in page
+    of_operators = {(caller, path) for caller in callers if caller != "operator" for path in ["/tokens", "/tenants", "/audit"]}
+    assert set(refused) == {("tenant", "/workers")} | of_operators
+
+
+def test_operators_read_tokens_tenants_and_the_audit(ledger, guarded):
+    ledger.run("tenants", "create", "acme")
+    ledger.run("tenants", "limit", "acme", "--reads", "in:acme/")
+    secret = text_of(ledger, "submitter", "--tenant", "acme", name="acme-1")
+    boss = text_of(ledger, "operator", name="boss")
+    session = log_in(guarded, boss)
+    page = get(guarded, "/tokens", session)
+    assert "acme-1" in page and "boss" in page and "submitter" in page and secret not in page and boss not in page
+    assert "in:acme/" in get(guarded, "/tenants", session)
+    guarded.post("/api/v1/webhooks", {"url": "https://example.com/"}, headers={"authorization": f"Bearer {boss}"})
+    page = get(guarded, "/audit", session)
+    assert "create_tenant" in page and "create_webhook" in page and "token:boss" in page
+    page = get(guarded, "/audit?who=token:boss", session)
+    assert "create_webhook" in page and "create_tenant" not in page
 
 
 def test_a_tenant_sees_its_own_world(ledger, guarded):

@@ -105,6 +105,24 @@ enum Material {
         return view
     }
 
+    private static func ofOperators(_ name: String) -> [PageContent] {
+        var token = TokenRecord.blank
+        (token.name, token.tenant, token.queue, token.createdBy) = (short(name), short(name), short(name), short(name))
+        (token.createdAt, token.usedAt, token.expiresAt) = (now, now, now)
+        var tenant = Tenant.blank
+        (tenant.name, tenant.limits.reads, tenant.limits.writes) = (short(name), [name], [])
+        (tenant.limits.cpuMinutes, tenant.usedCPU, tenant.limits.outputBytes) = (600, .seconds(720), 1_000)
+        tenant.hold = TenantHold(tenant: short(name), allowance: .cpuMinutes, until: now)
+        var record = AuditRecord.blank
+        let who = short(name)
+        (record.at, record.who, record.tenant, record.what, record.details) = (now, who, short(name), name, name)
+        return [
+            TokensView(tokens: [token], now: now).content, TenantsView(tenants: [tenant], now: now).content,
+            AuditView(records: [record], hasMore: true, isFirst: true, who: who, now: now).content,
+            AuditView(records: [], hasMore: false, isFirst: false, now: now).content,
+        ]
+    }
+
     static func queue(_ name: String) -> QueueSummary {
         var queue = QueueSummary.blank
         (queue.name, queue.isPaused, queue.jobs.waiting, queue.jobs.failed) = (short(name), true, 7, 1)
@@ -217,7 +235,7 @@ enum Material {
         ]
         // Who may change nothing does not see webhooks.
         return try views + previews(of: plain)
-            + (mayChange ? [webhooks(name).content, submission(name, isWrong: false).content] : [])
+            + (mayChange ? [webhooks(name).content, submission(name, isWrong: false).content] + ofOperators(name) : [])
     }
 
     /// A preview of each change, of jobs and of none.

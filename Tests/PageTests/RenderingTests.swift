@@ -39,6 +39,7 @@ import Testing
         let routes: [PageRoute] = [
             .overview, .jobs, .job("1"), .batches, .batch("1"), .failures, .workers, .queues, .changes, .preview,
             .change("1"), .webhooks, .output("1", job: "1"), .live, .submit,
+            .tokens, .tenants, .audit, .file("a", root: "in"),
         ]
         for route in routes { #expect(names.contains(route.operation ?? ""), "\(route)") }
     }
@@ -84,6 +85,16 @@ import Testing
             let sheet = try #require(PageAsset.all.first { $0.name == "page" }).text
             #expect(sheet.contains("[data-cluster=\(colour.rawValue)]{--cluster:light-dark(\(colour.code),"))
         }
+    }
+
+    @Test func `a row of the audit is told from others of the same person`() {
+        let records = [Int64(8), 7].map { number in
+            var record = AuditRecord.blank
+            (record.id, record.at, record.who) = (number, Material.now, "token:boss")
+            return record
+        }
+        let text = AuditView(records: records, hasMore: false, isFirst: true, now: Material.now).content.main.text
+        #expect(text.contains("<tr id=\"a8\">") && text.contains("<tr id=\"a7\">"))
     }
 
     @Test func `who may change nothing is shown no way to`() throws {

@@ -20,7 +20,8 @@ public struct AuditRecord: Sendable, Hashable {
     package init() {}
 }
 
-extension AuditRecord: LedgerRecord {
+extension AuditRecord: LedgerRecord, ListedRecord {
+    package static let listName = "records"
     package static var blank: AuditRecord { AuditRecord() }
 
     package static let fields: [RecordField<AuditRecord>] = [

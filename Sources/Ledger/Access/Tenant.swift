@@ -57,7 +57,8 @@ extension Tenant: LedgerRecord {
 }
 
 /// A tenant as those see it who administer tenants.
-package struct AdministeredTenant: LedgerRecord {
+package struct AdministeredTenant: LedgerRecord, ListedRecord {
+    package static let listName = "tenants"
     package var tenant: Tenant
 
     package init(_ tenant: Tenant) { self.tenant = tenant }

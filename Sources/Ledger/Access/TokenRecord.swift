@@ -33,7 +33,8 @@ public struct TokenRecord: Sendable, Hashable {
     }
 }
 
-extension TokenRecord: LedgerRecord {
+extension TokenRecord: LedgerRecord, ListedRecord {
+    package static let listName = "tokens"
     package static var blank: TokenRecord { TokenRecord() }
 
     package static let fields: [RecordField<TokenRecord>] = [

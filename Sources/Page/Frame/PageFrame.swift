@@ -8,6 +8,7 @@ struct PageFrame: Sendable {
     /// An entry of the menu.
     enum Section: String, Sendable, CaseIterable {
         case overview, jobs, batches, failures, workers, submit, queues, changes, webhooks
+        case tokens, tenants, audit
 
         var route: PageRoute {
             switch self {
@@ -20,6 +21,9 @@ struct PageFrame: Sendable {
             case .queues: .queues
             case .changes: .changes
             case .webhooks: .webhooks
+            case .tokens: .tokens
+            case .tenants: .tenants
+            case .audit: .audit
             }
         }
 
@@ -29,7 +33,7 @@ struct PageFrame: Sendable {
         var isTab: Bool {
             switch self {
             case .overview, .jobs, .batches, .failures, .workers: true
-            case .submit, .queues, .changes, .webhooks: false
+            case .submit, .queues, .changes, .webhooks, .tokens, .tenants, .audit: false
             }
         }
     }

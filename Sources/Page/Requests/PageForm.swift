@@ -76,7 +76,8 @@ struct PageForm: Sendable {
                 // Relative times stay what they are.
                 body["query"] = .text(String(list.drop { $0 != "?" }.dropFirst()))
             }
-        case .overview, .output, .batches, .batch, .failures, .preview, .submit, .login, .logout, .live, .asset,
+        case .overview, .output, .batches, .batch, .failures, .preview, .submit, .tokens, .tenants, .audit, .login,
+            .logout, .live, .asset,
             .file:
             throw Problem(.wrongMethod)
         }

@@ -15,6 +15,9 @@ enum PageRoute: Sendable, Hashable {
     case change(String)
     case webhooks
     case submit
+    case tokens
+    case tenants
+    case audit
     case login
     case logout
     /// Events, after which a view is read again.
@@ -47,6 +50,9 @@ enum PageRoute: Sendable, Hashable {
         case ("logout", 1): self = .logout
         case ("webhooks", 1): self = .webhooks
         case ("submit", 1): self = .submit
+        case ("tokens", 1): self = .tokens
+        case ("tenants", 1): self = .tenants
+        case ("audit", 1): self = .audit
         case ("live", 1): self = .live
         case ("assets", 2): self = .asset(path[1])
         default: return nil
@@ -56,7 +62,8 @@ enum PageRoute: Sendable, Hashable {
     /// The methods that it takes.
     var methods: [String] {
         switch self {
-        case .overview, .output, .batches, .batch, .failures, .preview, .live, .asset: ["GET", "HEAD"]
+        case .overview, .output, .batches, .batch, .failures, .preview, .tokens, .tenants, .audit, .live, .asset:
+            ["GET", "HEAD"]
         case .login, .jobs, .job, .workers, .queues, .changes, .change, .webhooks, .submit: ["GET", "HEAD", "POST"]
         case .logout: ["POST"]
         case .file: ["PUT"]
@@ -80,6 +87,9 @@ enum PageRoute: Sendable, Hashable {
         case .change: "getBulkChange"
         case .webhooks: "listWebhooks"
         case .submit: "submitBatch"
+        case .tokens: "listTokens"
+        case .tenants: "listTenants"
+        case .audit: "listAudit"
         case .file: "uploadFile"
         case .live: "listenToEvents"
         case .login, .logout, .asset: nil

@@ -34,6 +34,9 @@ struct PageReader: Sendable {
         case .change(let text): return try await change(text)
         case .webhooks: return try await webhooks()
         case .submit: return try await submission(SubmissionDraft(query)).content
+        case .tokens: return TokensView(tokens: try await ledger.tokens(), now: try await ledger.time()).content
+        case .tenants: return TenantsView(tenants: try await ledger.tenants(), now: try await ledger.time()).content
+        case .audit: return try await audit()
         case .output, .login, .logout, .live, .asset, .file: throw Problem(.noSuchThing)
         }
     }
@@ -178,6 +181,19 @@ struct PageReader: Sendable {
             return isRead && uploads.contains { base.hasPrefix("\($0):") }
         }
         return view
+    }
+
+    private func audit() async throws -> PageContent {
+        let (before, who) = (query.text("before").flatMap { Int64($0) }, query.text("who"))
+        let limit = AuditView.pageLength
+        let records = try await ledger.audit(by: who, before: before, limit: Int32(limit + 1))
+        return AuditView(
+            records: Array(records.prefix(limit)),
+            hasMore: records.count > limit,
+            isFirst: before == nil,
+            who: who,
+            now: try await ledger.time()
+        ).content
     }
 
     // MARK: - Changes of many jobs
