@@ -83,7 +83,7 @@ struct FailuresView {
         let hint: HTML = group.hint.map { "<p class=\"soft\">\($0.unmarked.cutInside(to: 600).sentence)</p>" } ?? ""
         let tries = group.attempts.map { ", \(Figures.count($0, "attempt")) in all" } ?? ""
         let accepted: HTML =
-            group.accepted > 0 ? "<br><small>\(Figures.grouped(group.accepted)) accepted</small>" : ""
+            group.accepted > 0 ? " <small>\(Figures.grouped(group.accepted)) accepted</small>" : ""
         return """
 
             <li id="\(group.fragment)"><p class="big">\(Figures.grouped(group.jobs))\
