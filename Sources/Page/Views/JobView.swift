@@ -19,18 +19,20 @@ struct JobView {
 
     var content: PageContent {
         let batch = story.batchName.map { "\(job.batch) \($0)" } ?? "\(job.batch)"
+        // A recipe may be long: it is read once.
+        let outputs = self.outputs
         return PageContent(
             title: "Job \(job.job)",
             section: .jobs,
             main: """
                 <div class="head"><div><p class="soft"><a class="quiet" href="/jobs">Jobs</a> / \
                 <a class="quiet" href="\(PageLink.batch(job.batch))"><bdi>\(batch.cutInside(to: 120))</bdi></a> / \(job.job)</p>\
-                <h1><bdi>\(LocationText.name(job.source))</bdi></h1><p>\(line)</p></div>\(ways)</div>
-                \(outputs?.section ?? "")\(damage)\
+                <h1><bdi>\(LocationText.name(job.source))</bdi></h1><p>\(line)</p></div>\(ways(outputs))</div>
+                \(outputs?.section ?? "")\(damage(outputs))\
                 <div class="cols half"><section aria-labelledby="attempts"><h2 id="attempts">What happened</h2>\
                 <ol class="steps">\(steps)</ol></section>
-                <section aria-labelledby="lack">\(lack)\(files)</section></div>
-                \(recipe)
+                <section aria-labelledby="lack">\(lack)\(files(outputs))</section></div>
+                \(recipe(outputs?.recipe))
                 """,
             live: [("job", "\(job.job)")],
             moves: job.state == .running,
@@ -51,7 +53,7 @@ struct JobView {
 
     // MARK: - What can be done
 
-    private var ways: HTML {
+    private func ways(_ outputs: PublishedOutputs?) -> HTML {
         let first = outputs?.download(0) ?? ""
         return first.isEmpty ? buttons : "<div class=\"do\">\(first)\(buttons)</div>"
     }
@@ -114,7 +116,7 @@ struct JobView {
 
     // MARK: - Damage
 
-    private var damage: HTML {
+    private func damage(_ outputs: PublishedOutputs?) -> HTML {
         let scan = story.attempts.last?.facts.scan
         guard let found = report?.damage ?? scan?.damage, !found.isEmpty else { return "" }
         let frames = report?.source.frames ?? scan?.frames ?? 0
@@ -264,12 +266,11 @@ struct JobView {
         return "<h2 id=\"lack\">Remarks</h2><ul class=\"needs\">\(items)</ul>"
     }
 
-    private var files: HTML {
+    private func files(_ outputs: PublishedOutputs?) -> HTML {
         let next: HTML =
             report?.remarks.isEmpty == false ? "<h2 class=\"next\">Files</h2>" : "<h2 id=\"lack\">Files</h2>"
         var rows: [HTML] = []
         // A recipe of a newer version is shown as its text.
-        let outputs = self.outputs
         if let recipe = outputs?.recipe {
             for source in recipe.sources.prefix(10) {
                 rows.append("<dt>From</dt><dd class=\"loc\"><bdi>\(source.location.cutInside(to: 600))</bdi></dd>")
@@ -300,12 +301,19 @@ struct JobView {
         return "\(next)<dl class=\"facts\">\(.all(rows))</dl>"
     }
 
-    private var recipe: HTML {
+    private func recipe(_ recipe: Recipe?) -> HTML {
+        let length = report.flatMap { report in
+            report.source.sampleRateHz > 0
+                ? MediaTime(value: report.source.frames, timescale: Int32(clamping: report.source.sampleRateHz)) : nil
+        }
+        let picture = recipe.flatMap { RecipePicture($0, sourceLength: length) }
+        let summary: HTML = picture.map { " <span class=\"soft near\">\($0.summary)</span>" } ?? ""
         let text = Self.spread(story.recipe).cutInside(to: Self.mostRecipe)
         // Each line is escaped by itself, because line feeds must stay.
         let lines: HTML = .joined(text.split(separator: "\n").map { "\(String($0))" }, by: "\n")
         return """
-            <section aria-labelledby="recipe"><h2 id="recipe">Recipe</h2><details><summary>Recipe as JSON</summary>\
+            <section aria-labelledby="recipe"><div class="bar"><h2 id="recipe">Recipe</h2>\(summary)</div>\
+            \(picture?.html ?? "")<details><summary>Recipe as JSON</summary>\
             <pre tabindex="0" aria-label="Recipe as JSON">\(lines)</pre></details></section>
             """
     }
