@@ -1,6 +1,8 @@
 """The page of a coordinator in a browser: it runs under its policy, fits every width, and keeps itself up to date."""
 
 import base64
+import importlib.util
+import pathlib
 import time
 
 import pytest
@@ -22,6 +24,10 @@ UNNAMED = """[...document.querySelectorAll('input:not([type=hidden]),select,butt
     .filter(part => !part.labels?.length && !part.ariaLabel && !part.textContent.trim()).map(part => part.outerHTML)"""
 
 ROWS = "[...document.querySelectorAll('tbody tr')]"
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+FAULTS = f"""axe.run({{ runOnly: {RULES} }}).then(found => found.violations.map(
+    fault => `${{fault.id}}: ${{fault.nodes.slice(0, 3).map(node => node.html.slice(0, 200)).join(' ')}}`))"""
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +126,31 @@ def test_nothing_is_beyond_the_edge_and_nothing_is_refused(browser, ledger, guar
             assert browser.run(UNNAMED) == [], path
 
 
+def test_axe_finds_nothing(browser, ledger, guarded):
+    # The package itself wants another driver of browsers.
+    axe = pathlib.Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js").read_text()
+    secret = text_of(ledger, "submitter")
+    batch = submit(guarded, secret, 3, name="night")
+    ledger.run("webhooks", "create", "https://example.org/hook", "--name", "studio")
+    ledger.run("tenants", "create", "acme")
+    browser.ask("Network.clearBrowserCookies")
+    show(browser, guarded, "/login")
+    browser.run(f"{axe}; 1")
+    assert browser.run(FAULTS) == []
+    log_in(browser, guarded, secret, "/submit")
+    browser.run(f"{axe}; 1")
+    assert browser.run(FAULTS) == []
+    log_in(browser, guarded, text_of(ledger, "operator", name="boss"))
+    paths = ["/", "/jobs", "/jobs?state=waiting", f"/jobs/{batch['firstJob']}", "/batches", f"/batches/{batch['batch']}"]
+    paths += ["/failures", "/workers", "/queues", "/changes", "/changes/preview?change=cancel", "/webhooks"]
+    paths += ["/tokens", "/tenants", "/audit", "/jobs/999999", "/no-such-page"]
+    for width, scheme in [(1280, "light"), (360, "dark")]:
+        for path in paths:
+            show(browser, guarded, path, width, scheme)
+            browser.run(f"{axe}; 1")
+            assert browser.run(FAULTS) == [], (path, width)
+
+
 def test_a_button_does_what_it_says(browser, ledger, guarded):
     submit(guarded, text_of(ledger, "submitter"), 1)
     log_in(browser, guarded, text_of(ledger, "operator", name="boss"), "/queues")
@@ -198,6 +229,24 @@ def test_a_row_changes_in_place(browser, ledger, guarded):
     browser.run("row.querySelector('input').click(); document.activeElement.blur()")
     until(browser, f"{ROWS}.length == 5")
     assert browser.run(f"row === {ROWS}[2]") and browser.run("bad") == []
+
+
+def test_two_people_see_the_same(browser, ledger, guarded, tmp_path):
+    submit(guarded, text_of(ledger, "submitter"), 1)
+    log_in(browser, guarded, text_of(ledger, "operator", name="boss"), "/queues")
+    other = Browser(tmp_path)
+    try:
+        other.ask("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+        log_in(other, guarded, text_of(ledger, "viewer"), "/queues")
+        # What a viewer may not do is not drawn.
+        assert other.run("document.querySelector('main button') == null")
+        for button, sign in [("pause", "!="), ("resume", "==")]:
+            until(browser, f"document.querySelector('[name={button}]') != null")
+            browser.run(f"document.querySelector('[name={button}]').click()")
+            until(other, f"document.querySelector('td .s.paused') {sign} null")
+        assert other.run("bad") == []
+    finally:
+        other.stop()
 
 
 def test_updates_can_be_paused(browser, ledger, guarded):
