@@ -1,5 +1,5 @@
-// A first look: a private cluster converts a folder of recordings, some of them damaged. `formats`, `damage`
-// and `edits` go deeper.
+// A first look: a private cluster converts a folder of recordings, some of them damaged. `page` keeps one up to be looked
+// at in a browser; `formats`, `damage` and `edits` go deeper.
 import Foundation
 
 let page = Page(isTerminal: isatty(STDOUT_FILENO) == 1)

@@ -94,7 +94,7 @@ public final class PrivatePostgres: Sendable {
     }
 
     /// A TCP port that was free just now.
-    private static func freePort() throws -> Int {
+    public static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SupportError("open a socket", errno: errno) }
         defer { close(descriptor) }
