@@ -70,4 +70,13 @@ import Testing
         let many = (1...1_001).map { "in:\($0).wav" }.joined(separator: "\n")
         #expect(mistakes(draft(many, [out])) == ["sources"])
     }
+
+    @Test func `roots that workers have are named, and offered for the destination`() {
+        var view = SubmitView(draft: draft(""), presets: presets)
+        #expect(!view.content.main.text.contains("Workers have"))
+        view.roots = (1...14).map { "r\($0)" }
+        let text = view.content.main.text
+        #expect(text.contains("Workers have <code>r1:</code>, <code>r2:</code>, ") && text.contains(" and 2 more</p>"))
+        #expect(text.contains("<option value=\"r14:{dir}/{stem}.{ext}\"></option>"))
+    }
 }

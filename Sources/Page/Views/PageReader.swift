@@ -171,6 +171,10 @@ struct PageReader: Sendable {
             presets: try Preset.all.map { try NamedPreset($0) } + (try await ledger.presets())
         )
         if rights.may("listQueues") { view.queues = try await ledger.queues() }
+        if rights.may("listWorkers") {
+            let abilities = try await ledger.workers().lazy.flatMap(\.abilities).filter { $0.hasPrefix("root:") }
+            view.roots = Set(abilities.map { String($0.dropFirst("root:".count)) }).sorted()
+        }
         let limits = try await rights.caller.tenant == nil ? nil : ledger.ownTenant()?.limits
         view.template = limits?.destination
         // Where a tenant may write and its jobs may read.

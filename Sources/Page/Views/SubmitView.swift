@@ -1,6 +1,7 @@
 import API
 import Conversion
 import FoundationEssentials
+import HTTPServer
 import Ledger
 
 /// A form for jobs, and what it would submit.
@@ -9,6 +10,8 @@ struct SubmitView {
     let presets: [NamedPreset]
     /// The queues that have had jobs; another name makes another queue.
     var queues: [QueueSummary] = []
+    /// The roots of the workers, as far as the caller may know them.
+    var roots: [String] = []
     /// The template of the caller's tenant.
     var template: String?
     /// What the locations of files begin with that the browser sends; `nil`: it cannot send any.
@@ -105,10 +108,13 @@ struct SubmitView {
 
     private var sources: HTML {
         let lines: HTML = .joined(draft.sources.map { "\(value: $0)" }, by: "\n")
+        let names: [HTML] = roots.prefix(12).map { "<code>\($0.cutInside(to: 64)):</code>" }
+        let rest = roots.count > names.count ? " and \(roots.count - names.count) more" : ""
+        let known: HTML = names.isEmpty ? "" : "<p class=\"soft\">Workers have \(.joined(names, by: ", "))\(rest)</p>"
         return """
             <fieldset class="form"><legend><h2>1. Which files</h2></legend>\(drop)<label class="f">Files of the cluster, as ROOT:PATH, one in each line \
             <textarea name="sources" rows="6" required spellcheck="false" placeholder="podcasts:2026/ep-228-the-quay.flac">
-            \(lines)</textarea></label></fieldset>
+            \(lines)</textarea></label>\(known)</fieldset>
             """
     }
 
@@ -157,6 +163,9 @@ struct SubmitView {
             }
         )
         let hints: HTML = .all(queues.prefix(100).map { "<option value=\"\(value: $0.name)\"></option>" })
+        let targets: HTML = .all(
+            roots.prefix(100).map { "<option value=\"\(value: "\($0):{dir}/{stem}.{ext}")\"></option>" }
+        )
         let need: HTML = template == nil ? " required" : ""
         let note: HTML =
             template.map { "Left empty, it is as your tenant's template says: <code>\($0.cutInside(to: 200))</code>." }
@@ -164,7 +173,7 @@ struct SubmitView {
         return """
             <fieldset class="form"><legend><h2>3. Where they go</h2></legend><label class="f">Destination \
             <input name="destination" value="\(value: draft.destination ?? "")" placeholder="out:{dir}/{stem}.{ext}"\(need) \
-            spellcheck="false" aria-describedby="fields"></label><p class="soft" id="fields">\(note)</p><div class="two">\
+            spellcheck="false" list="targets" aria-describedby="fields"></label><datalist id="targets">\(targets)</datalist><p class="soft" id="fields">\(note)</p><div class="two">\
             <label class="f">If it exists already <select name="conflict">\(policies)</select></label>\
             <label class="f">Queue <input name="queue" value="\(value: draft.queue ?? "")" placeholder="default" list="queues">\
             </label><datalist id="queues">\(hints)</datalist>\
