@@ -388,3 +388,26 @@ def test_everything_is_reached_by_keyboard(browser, ledger, guarded):
         assert browser.run("document.activeElement == document.body || document.activeElement.matches(':focus-visible')")
         reached.add(browser.run("document.activeElement.getAttribute('href') ?? document.activeElement.name ?? ''"))
     assert {"#main", "/", "/jobs", "/submit", "source-contains", "state", "id", "change", "/jobs/1"} <= reached
+
+
+def test_letters_act_on_the_row_that_has_the_focus(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    batch = submit(guarded, secret, 3)
+    log_in(browser, guarded, secret, "/jobs")
+    assert "In a list: j k move x select r retry a accept c cancel" in browser.run("document.querySelector('.foot').innerText")
+
+    def press(letter):
+        browser.ask("Input.dispatchKeyEvent", type="keyDown", key=letter, text=letter)
+        browser.ask("Input.dispatchKeyEvent", type="keyUp", key=letter)
+
+    browser.run("document.activeElement.blur()")
+    press("c")
+    browser.run("document.querySelector('[name=queue]').focus()")
+    press("c")
+    assert browser.run("location.pathname + document.querySelector('[name=queue]').value") == "/jobsc"
+    browser.run(f"{ROWS}[0].querySelector('.src a').focus()")
+    press("j")
+    press("c")
+    # Of this job alone, though none was selected.
+    until(browser, "location.pathname == '/changes/preview'")
+    assert browser.run("new URLSearchParams(location.search).getAll('id')") == [str(batch["lastJob"] - 1)]

@@ -119,17 +119,18 @@ struct FailuresView {
         let words = group.jobs == 1 ? "Show the job" : "Show the jobs"
         let jobs = PageLink(["jobs"], query: filter)
         guard mayChange else { return "<a class=\"b\" href=\"\(jobs)\">\(words)</a>" }
-        func way(_ words: String, _ change: WantedChange, _ kind: HTML = "plain") -> HTML {
-            "<a class=\"b \(kind)\" href=\"\(PageLink.preview(change, of: filter))\">\(words)</a>"
+        func way(_ words: String, _ change: WantedChange, _ kind: HTML = "plain", _ letter: HTML = "") -> HTML {
+            "<a class=\"b \(kind)\" href=\"\(PageLink.preview(change, of: filter))\"\(letter)>\(words)</a>"
         }
+        let (retry, accept) = (JobsView.letter("r"), JobsView.letter("a"))
         var ways: [HTML] = []
         let count = Figures.grouped(group.jobs)
         if let mode = FailureCode(rawValue: group.code)?.damageModeThatHelps {
-            ways = [way("Retry \(count), \(mode.word)…", .retry(mode), ""), way("Unchanged…", .retry(nil))]
+            ways = [way("Retry \(count), \(mode.word)…", .retry(mode), "", retry), way("Unchanged…", .retry(nil))]
         } else {
-            ways = [way("Retry \(count)…", .retry(nil), "")]
+            ways = [way("Retry \(count)…", .retry(nil), "", retry)]
         }
-        ways.append(way("Accept…", .accept(undo: false)))
+        ways.append(way("Accept…", .accept(undo: false), "plain", accept))
         ways.append("<a class=\"b plain\" href=\"\(jobs)\">\(words)</a>")
         return .joined(ways, by: " ")
     }

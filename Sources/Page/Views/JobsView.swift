@@ -150,18 +150,21 @@ struct JobsView {
     /// Of the selected jobs, or of all that match if none is.
     private var changes: HTML {
         guard hasChanges else { return "" }
-        let buttons: [(String, WantedChange)] = [
-            ("Retry…", .retry(nil)), ("Priority…", .prioritize), ("Accept…", .accept(undo: false)),
-            ("Cancel…", .cancel),
+        let buttons: [(String, HTML, WantedChange)] = [
+            ("Retry…", Self.letter("r"), .retry(nil)), ("Priority…", "", .prioritize),
+            ("Accept…", Self.letter("a"), .accept(undo: false)), ("Cancel…", Self.letter("c"), .cancel),
         ]
-        let parts: [HTML] = buttons.map { words, change in
+        let parts: [HTML] = buttons.map { words, letter, change in
             let kind: HTML = change == .cancel ? " stop" : ""
-            return "<button class=\"b\(kind)\" name=\"change\" value=\"\(change.text)\">\(words)</button>"
+            return "<button class=\"b\(kind)\" name=\"change\" value=\"\(change.text)\"\(letter)>\(words)</button>"
         }
         return """
             <span class="soft near">those selected, or all that match:</span> <p class="do">\(.joined(parts, by: " "))</p>
             """
     }
+
+    /// Has a letter press a button while a row of its list has the focus.
+    static func letter(_ letter: String) -> HTML { " aria-keyshortcuts=\"\(letter)\"" }
 
     /// The filter in a form, as it is meant now.
     private var fields: HTML {

@@ -251,13 +251,44 @@ if (boxes().length) {
   });
 }
 
-// Within a list, as in `sluice watch`: j and k go down and up, x selects.
+// Within a list, as in `sluice watch`: j and k go down and up, x selects, and the buttons that say so have a letter. Elsewhere
+// no letter does anything: people who speak to their machine would not know what they had done.
 main.addEventListener("keydown", event => {
-  const row = event.target.closest("tr");
-  if (event.ctrlKey || event.altKey || event.metaKey || !row?.closest("tbody")) return;
-  const box = row.querySelector("input[name=id]");
-  if (event.key == "x" && box) box.click();
-  const next = event.key == "j" ? row.nextElementSibling : event.key == "k" ? row.previousElementSibling : null;
+  const row = event.target.closest("tbody tr, .groups > li"), letter = event.key;
+  if (event.ctrlKey || event.altKey || event.metaKey || !row || !/^[a-z]$/.test(letter)) return;
+  if (event.target.matches("select, textarea, input:not([type=checkbox])")) return;
+  const box = row.querySelector("input[name=id]"), way = `[aria-keyshortcuts="${letter}"]`;
+  if (letter == "x" && box) box.click();
+  const next = letter == "j" ? row.nextElementSibling : letter == "k" ? row.previousElementSibling : null;
   next?.querySelector(".src a, a")?.focus();
+  const button = row.querySelector(way) ?? (box ? row.closest("form")?.querySelector(way) : null);
+  if (!button) return;
+  // Never all that match the filter: if none is selected, it is this one.
+  if (box && !boxes().some(box => box.checked)) box.checked = true;
+  button.click();
 });
+
+function explainKeys() {
+  const foot = main.querySelector(".foot"), keys = new Map([["j k", "move"]]);
+  if (!foot || !main.querySelector("tbody a, .groups a")) return;
+  if (boxes().length) keys.set("x", "select");
+  for (const button of main.querySelectorAll("[aria-keyshortcuts]")) {
+    const letter = button.getAttribute("aria-keyshortcuts");
+    if (!keys.has(letter)) keys.set(letter, button.textContent.match(/\p{L}+/u)?.[0].toLowerCase() ?? "");
+  }
+  const list = document.createElement("span");
+  list.className = "keys";
+  list.append("In a list:");
+  for (const [key, meaning] of keys) {
+    for (const letter of key.split(" ")) {
+      const cap = document.createElement("kbd");
+      cap.textContent = letter;
+      list.append(" ", cap);
+    }
+    list.append(` ${meaning}`);
+  }
+  foot.append(list);
+  foot.dataset.own = "";
+}
+explainKeys();
 })();
