@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import urllib.request
 
 import pytest
 
@@ -42,17 +41,3 @@ def test_ctrl_c_leaves_nothing(moment, tmp_path):
         assert processes_of(place.group()) == []
     else:
         assert moment == "sluice up"
-
-
-def test_a_page_stays_until_ctrl_c(tmp_path):
-    with Terminal([DEMO, "page"], tmp_path) as demo:
-        demo.wait(lambda: "serving HTTP" in demo.raw.decode(errors="replace"), "a page")
-        said = demo.raw.decode(errors="replace")
-        with urllib.request.urlopen(re.search(r"http://localhost:\d+/", said).group() + "login") as answer:
-            assert b'name="token"' in answer.read()
-        demo.send("\x03")
-        assert demo.end() == 130
-        said = "\n".join(demo.said())
-    assert "Stopped: all processes have ended and all files are removed." in said
-    place = re.search(r"/tmp/demo-\w+", said).group()
-    assert not os.path.exists(place) and processes_of(place) == []
