@@ -10,7 +10,7 @@ import pytest
 from browsers import Browser
 from coordinators import Coordinator
 from terminal import PATIENCE, environment
-from test_operations import jobs
+from test_operations import jobs, lines
 from test_page import text_of
 
 pytestmark = pytest.mark.process
@@ -411,3 +411,20 @@ def test_letters_act_on_the_row_that_has_the_focus(browser, ledger, guarded):
     # Of this job alone, though none was selected.
     until(browser, "location.pathname == '/changes/preview'")
     assert browser.run("new URLSearchParams(location.search).getAll('id')") == [str(batch["lastJob"] - 1)]
+
+
+def test_a_hundred_thousand_jobs_change_while_they_are_shown(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    headers = {"authorization": f"Bearer {secret}", "content-type": "application/x-ndjson"}
+    batch = guarded.client.post("/api/v1/batches", content=lines(jobs(100_000)), headers=headers).json()
+    log_in(browser, guarded, secret)
+    paths = ["/", "/jobs", "/jobs?state=waiting", "/batches", "/queues", "/changes/preview?change=cancel&state=waiting"]
+    # What the ledger reads for them is held by the tests of its plans. Here, they show no more of many jobs than of few.
+    for path in [*paths, f"/batches/{batch['batch']}"]:
+        show(browser, guarded, path)
+        assert browser.run("document.querySelectorAll('*').length") < 1_000, path
+    guarded.post("/api/v1/bulk-changes", {"change": "cancel", "filter": {"batch": batch["batch"]}},
+                 headers={"authorization": f"Bearer {secret}"})
+    # The figures follow the change, to the last job.
+    until(browser, "[...document.querySelectorAll('dl div')].some(part => /^cancelled\\s+100,000$/.test(part.innerText))")
+    assert browser.run("bad") == []
