@@ -14,7 +14,7 @@ struct PageTour {
         // 3: some have failed, as they should.
         try shell.type(
             "sluice submit -r in --to 'out/{dir}/{stem}.mp3'",
-            "--preset podcast-mp3 --label demo --wait",
+            "--waveform 'out/{dir}/{stem}.dat' --preset podcast-mp3 --label demo --wait",
             code: 3
         )
         try shell.type("sluice retry --code corrupt_stream --on-damage conceal --yes")

@@ -68,6 +68,11 @@ def look(browser, api):
     show(browser, api, views["damaged"])
     assert browser.run(LENGTH) > 1
     assert browser.run("document.querySelectorAll('td[data-seek]').length") > 0
+    # Its peaks are drawn, and lead to what they show.
+    until(browser, "document.querySelector('canvas').clientWidth > 600")
+    browser.run("""document.querySelector('canvas').dispatchEvent(new PointerEvent('pointerdown',
+        { clientX: document.querySelector('canvas').getBoundingClientRect().left + 300 }))""")
+    until(browser, "document.querySelector('audio').currentTime > 0")
     # What waits begins when its queue is resumed, and the list shows it.
     show(browser, api, "/queues")
     browser.run("document.querySelector('[name=resume]').click()")

@@ -72,7 +72,7 @@ def get(api, path, headers, status=200):
     markup = Markup(answer.text)
     assert not {"style", "iframe", "object", "base"} & set(markup.tags)
     # The policy runs no script that stands in a page.
-    scripts = re.findall(r'<script src="/assets/(?:live|submit)\.[0-9a-f]{16}\.js" defer></script>', answer.text)
+    scripts = re.findall(r'<script src="/assets/(?:live|submit|sound)\.[0-9a-f]{16}\.js" defer></script>', answer.text)
     assert markup.tags.count("script") == len(scripts)
     return answer.text
 

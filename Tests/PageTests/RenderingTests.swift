@@ -225,6 +225,24 @@ import Testing
         #expect(links() == [])
     }
 
+    @Test func `peaks that a job has made are drawn by a script`() {
+        var story = JobStory.blank
+        story.summary = Material.job(12, "in:a.wav", .completed)
+        story.recipe =
+            #"{"version": 4, "sources": [{"location": "in:a.wav"}], "outputs": [{"location": "out:a.flac"}, {"location": "#
+            + #""out:a.dat", "waveform": {}}]}"#
+        (story.summary.digest, story.summary.bytes) = ("00", 768_000)
+        func content(_ bytes: Int64, _ downloads: Set<String> = ["out"]) -> PageContent {
+            story.summary.further = [PublishedFile(digest: "00", bytes: bytes)]
+            return JobView(story: story, now: Material.now, downloads: downloads).content
+        }
+        #expect(content(50_000).script == "sound")
+        #expect(content(50_000).main.text.contains(" data-peaks=\"/jobs/12/outputs/2\"></canvas>"))
+        // A page reads no long file by itself, and none that is not served.
+        #expect(content(5 << 20).script == nil && !content(5 << 20).main.text.contains("<canvas"))
+        #expect(content(50_000, []).script == nil && !content(50_000, []).main.text.contains("<canvas"))
+    }
+
     @Test func `damage can be gone to where it is at the same time in the output`() throws {
         func text(_ recipe: String) -> String {
             var story = Material.story("in:a.wav")

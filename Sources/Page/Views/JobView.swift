@@ -36,6 +36,7 @@ struct JobView {
                 """,
             live: [("job", "\(job.job)")],
             moves: job.state == .running,
+            script: outputs?.peaks == nil ? nil : "sound",
             terminal: "sluice job \(job.job)"
         )
     }

@@ -13,6 +13,8 @@ struct PublishedOutputs {
         "aac", "flac", "m4a", "mp3", "mp4", "oga", "ogg", "opus", "wav", "webm",
     ]
     private static let most = 4
+    /// Bytes of peaks that a page reads by itself: those of three hours, as they are usually made.
+    private static let mostPeaks: Int64 = 4 << 20
 
     /// An output by its place in the recipe, from 0; `nil` if it cannot be had.
     func file(_ place: Int) -> (link: PageLink, bytes: Int64)? {
@@ -33,10 +35,19 @@ struct PublishedOutputs {
     /// The outputs that a browser plays, and pictures of sound.
     var section: HTML {
         var parts: [HTML] = []
+        let peaks = self.peaks
         for (place, output) in recipe.outputs.enumerated() where parts.count < Self.most {
             guard let link = file(place)?.link else { continue }
             let name = LocationText.name(output.location)
             if output.waveform != nil {
+                if place == peaks {
+                    parts.append(
+                        """
+                        <div class="wave" hidden><p class="lab">Output</p><canvas role="img" aria-label="The waveform of the output" \
+                        data-peaks="\(link)"></canvas></div>
+                        """
+                    )
+                }
                 guard Recipe.Waveform.Kind(ofLocation: output.location)?.isPicture == true else { continue }
                 parts.append("<img src=\"\(link)\" alt=\"The sound as a picture: \(name)\" loading=\"lazy\">")
             } else if isPlayed(output) {
@@ -52,6 +63,15 @@ struct PublishedOutputs {
             <section id="listen" aria-labelledby="sound"><h2 id="sound">Sound</h2>\(.all(parts))</section>
 
             """
+    }
+
+    /// The place of the output whose peaks a script draws; `nil` if there is none.
+    var peaks: Int? {
+        recipe.outputs.indices.first { place in
+            let output = recipe.outputs[place]
+            let isData = output.waveform != nil && Recipe.Waveform.Kind(ofLocation: output.location) == .dat
+            return isData && (file(place).map { $0.bytes <= Self.mostPeaks } ?? false)
+        }
     }
 
     private func isPlayed(_ output: Recipe.Output) -> Bool {

@@ -229,7 +229,8 @@ function makeSeekable() {
       if (!sound) return;
       // A little before it, so that it is heard.
       sound.currentTime = Math.max(0, cell.dataset.seek - 1);
-      sound.play();
+      // A browser may want a person to have pressed something else before.
+      sound.play().catch(() => {});
     });
     cell.replaceChildren(button);
     cell.dataset.own = "";
