@@ -219,8 +219,8 @@ def test_a_tenant_changes_only_its_own_jobs(ledger, guarded):
     batch = guarded.post("/api/v1/batches", {"jobs": jobs(2)}, headers=acme).json()
     zenith = log_in(guarded, text_of(ledger, "submitter", "--tenant", "zenith", name="zenith-1"))
     send(guarded, f"/jobs/{batch['firstJob']}", {"change": "cancel"}, zenith)
-    page = get(guarded, f"/changes/preview?change=cancel&batch={batch['batch']}", zenith)
-    assert "Nothing to change" in page
+    page = get(guarded, f"/changes/preview?change=cancel&batch={batch['batch']}", zenith, 403)
+    assert "belongs to another" in page and "acme" not in page
     path = send(guarded, "/changes", {"change": "cancel"}, zenith)
     assert "<dt>changed</dt><dd>0</dd>" in ended(guarded, path, "done", headers=zenith)
     # Nor does it see what others change.
