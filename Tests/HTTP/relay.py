@@ -38,8 +38,14 @@ class Relay:
                 return
             threading.Thread(target=self.serve, args=[client], daemon=True).start()
 
+    def connect(self):
+        if self.api is None:
+            raise ConnectionRefusedError
+        return socket.create_connection(("127.0.0.1", self.api.port))
+
     def serve(self, client):
-        with client, socket.create_connection(("127.0.0.1", self.api.port)) as server, contextlib.suppress(OSError):
+        # While there is no coordinator, the client is cut off.
+        with client, contextlib.suppress(OSError), self.connect() as server:
             server.settimeout(PATIENCE)
             text = b""
             while b"\r\n\r\n" not in text:

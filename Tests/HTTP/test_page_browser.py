@@ -9,7 +9,8 @@ import pytest
 
 from browsers import Browser
 from coordinators import Coordinator
-from terminal import PATIENCE, environment
+from relay import Relay
+from terminal import PATIENCE
 from test_operations import jobs, lines
 from test_page import text_of
 
@@ -262,15 +263,17 @@ def test_updates_can_be_paused(browser, ledger, guarded):
     until(browser, "document.body.innerText.includes('late')")
 
 
-def test_the_page_comes_back_with_its_coordinator(browser, ledger, guarded):
+def test_the_page_comes_back_with_its_coordinator(browser, ledger):
     secret = text_of(ledger, "submitter")
-    log_in(browser, guarded, secret, "/batches")
-    guarded.stop()
-    until(browser, "/again|not answer/.test(document.querySelector('.who').innerText)")
-    guarded.words[2] = f"{guarded.port}"
-    guarded.start(environment(**ledger.variables))
-    submit(guarded, secret, 1, name="back")
-    until(browser, "document.body.innerText.includes('back')")
+    # The browser knows the relay alone, which keeps its port.
+    with Relay(None) as relay:
+        with Coordinator(ledger) as relay.api:
+            log_in(browser, relay, secret, "/batches")
+        relay.api = None
+        until(browser, "/again|not answer/.test(document.querySelector('.who').innerText)")
+        with Coordinator(ledger) as relay.api:
+            submit(relay.api, secret, 1, name="back")
+            until(browser, "document.body.innerText.includes('back')")
 
 
 @pytest.mark.parametrize("status", [403, 404, 500])
