@@ -116,7 +116,7 @@ struct PlanTests {
 }
 
 extension GuardedCall {
-    static let all = work + pages + overview
+    static let all = work + pages + overview + views
 
     // MARK: - What workers and housekeeping do
 
@@ -416,5 +416,23 @@ extension GuardedCall {
             ) { _, number in
                 "select count(*) as call_\(number) from sluice.list_amendments(array(select generate_series(1, 40) + \(number)))"
             },
+        ]
+
+    /// What the views of the page read besides. An open page reads it again every few seconds.
+    private static let views: [GuardedCall] =
+        [
+            "counts(true)", "paces(now() - interval '6 hours')", "failure_hours(now() - interval '1 day')",
+            "list_batches(only_batch => 1)", "list_unable()", "list_holds()", "list_changes(null, 21)",
+            "list_webhooks()", "list_deliveries(null, null, null, 21)", "list_audit(null, null, 41)", "list_filters()",
+        ]
+        .map { function in
+            GuardedCall(name: function, rules: PlanGuard(rowLimit: 200)) { _, number in
+                "select count(*) as call_\(number) from sluice.\(function)"
+            }
+        } + [
+            // It counts what each worker holds. There are no more jobs than slots, and those claimed ahead.
+            GuardedCall(name: "list_workers", rules: PlanGuard(scanned: ["running"])) { _, number in
+                "select count(*) as call_\(number) from sluice.list_workers(now() - interval '1 day')"
+            }
         ]
 }
