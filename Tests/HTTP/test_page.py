@@ -1,8 +1,10 @@
 """The page of a coordinator, as a browser without scripts gets it."""
 
 import html.parser
+import pathlib
 import re
 import time
+import zlib
 
 import pytest
 
@@ -10,6 +12,7 @@ from coordinators import Coordinator
 from test_access import token
 from test_operations import jobs
 
+SOURCES = pathlib.Path(__file__).parents[2] / "Sources/Page"
 VIEWS = ["/", "/jobs", "/batches", "/failures", "/workers", "/queues", "/changes"]
 POLICY = ("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
           "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
@@ -330,6 +333,21 @@ def test_assets_are_kept_by_browsers(shared):
         assert shared.client.get(other).headers["cache-control"] == "no-cache"
     assert shared.client.get("/assets/other.css").status_code == 404
     assert shared.client.head("/").status_code == 200
+
+
+def test_script_and_style_are_small():
+    texts = [file.read_bytes() for file in (SOURCES / "Assets/files").iterdir()]
+    assert len(texts) > 2 and sum(len(zlib.compress(text, 9)) for text in texts) <= 60_000
+
+
+def test_the_style_sheet_has_no_class_that_nothing_has():
+    sheet = re.sub(r"/\*.*?\*/", "", (SOURCES / "Assets/files/page.css").read_text(), flags=re.DOTALL)
+    files = [*SOURCES.glob("**/*.swift"), *SOURCES.glob("**/*.js")]
+    text = "\n".join(file.read_text() for file in files)
+    used = re.findall(r'class=\\?"([^"]*)"', text) + re.findall(r'"( ?[a-z][a-z -]*)"', text)
+    words = {word for names in used for word in re.findall(r"[a-z][a-z-]*", names)}
+    # A state has its name as its class.
+    assert set(re.findall(r"\.([a-z][\w-]*)", sheet)) - words <= {"publishing"}
 
 
 # MARK: - Events
