@@ -85,7 +85,7 @@ package struct CoordinatorPages: PageService {
     ) -> BodyPermission {
         .granted(account: account) { bytes in
             guard let query = PageQuery(form: bytes) else {
-                let problem = Problem(.badBody, "the body is no form")
+                let problem = Problem(.badBody, "the body is not a form")
                 return finished(problemPage(problem, head, nil), problem.status)
             }
             return await run(query)

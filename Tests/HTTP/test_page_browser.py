@@ -259,7 +259,7 @@ def test_updates_can_be_paused(browser, ledger, guarded):
     # Nothing tells that nothing has come.
     time.sleep(4)
     assert "late" not in browser.run("document.body.innerText")
-    browser.run(pause.format("Go on"))
+    browser.run(pause.format("Resume updates"))
     until(browser, "document.body.innerText.includes('late')")
 
 
@@ -319,6 +319,7 @@ def test_files_are_sent_and_submitted(browser, ledger, tmp_path):
         field = browser.ask("DOM.querySelector", nodeId=document, selector="#uploads input")["nodeId"]
         browser.ask("DOM.setFileInputFiles", nodeId=field, files=[str(tmp_path / "gr\u00f6\u00dfe #1 50%.wav")])
         until(browser, "document.querySelector('#uploads .completed') != null")
+        assert browser.run("document.querySelector('[role=status]').textContent") == "1 of 1 sent"
         location = browser.run("document.querySelector('[name=sources]').value.trim()")
         assert location.startswith("in:uploads/") and location.endswith("/gr\u00f6\u00dfe #1 50%.wav")
         assert (ledger.folder / "in" / location.removeprefix("in:")).read_bytes() == b"RIFF" * 1_000

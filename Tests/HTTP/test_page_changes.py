@@ -221,6 +221,8 @@ def test_a_tenant_changes_only_its_own_jobs(ledger, guarded):
     send(guarded, f"/jobs/{batch['firstJob']}", {"change": "cancel"}, zenith)
     page = get(guarded, f"/changes/preview?change=cancel&batch={batch['batch']}", zenith, 403)
     assert "belongs to another" in page and "acme" not in page
+    page = get(guarded, "/changes/preview?change=cancel", zenith)
+    assert "Nothing to change" in page and "Submitters change only their own jobs." in page
     path = send(guarded, "/changes", {"change": "cancel"}, zenith)
     assert "<dt>changed</dt><dd>0</dd>" in ended(guarded, path, "done", headers=zenith)
     # Nor does it see what others change.

@@ -99,6 +99,42 @@ import Testing
         #expect(text.contains("<tr id=\"a8\">") && text.contains("<tr id=\"a7\">"))
     }
 
+    @Test func `tenants that have reached a limit are counted`() {
+        var tenant = Tenant.blank
+        tenant.hold = TenantHold(tenant: "acme", allowance: .cpuMinutes, until: Material.now)
+        func text(_ count: Int) -> String {
+            TenantsView(tenants: Array(repeating: tenant, count: count), now: Material.now).content.main.text
+        }
+        #expect(text(1).contains("<h1>1 tenant, 1 has reached its limit</h1>"))
+        #expect(text(2).contains("<h1>2 tenants, 2 have reached their limits</h1>"))
+    }
+
+    @Test func `the heading says what jobs do`() throws {
+        func heading(_ change: (inout JobCounts) -> Void) throws -> String? {
+            var facts = try Material.overview("a").facts
+            facts.status.jobs = JobCounts()
+            change(&facts.status.jobs)
+            let text = OverviewView(facts: facts, rights: try Material.rights(.viewer)).content.main.text
+            return text.firstMatch(of: /<h1>([^;]*);/).map { String($0.output.1) }
+        }
+        let headings = [
+            try heading { $0.running = 1 }, try heading { $0.waiting = 1 }, try heading { $0.delayed = 1 },
+            try heading { $0.completed = 1 },
+        ]
+        #expect(headings == ["Jobs are running", "Jobs are waiting", "Jobs are delayed", "No jobs are waiting"])
+    }
+
+    @Test func `failures are counted in a span of time, or since a date`() {
+        func text(_ since: String) -> String {
+            var failures = FailuresView(now: Material.now)
+            failures.since = since
+            return failures.content.main.text
+        }
+        #expect(text("1d").contains("<h1>No job failed for good in the last day</h1>"))
+        #expect(text("3h").contains("<h1>No job failed for good in the last 3h</h1>"))
+        #expect(text("2026-11-20").contains("<h1>No job failed for good since 2026-11-20</h1>"))
+    }
+
     @Test func `who may change nothing is shown no way to`() throws {
         for content in try Material.contents("in:a.wav", mayChange: false) where content.title != "Preview" {
             let text = content.main.text

@@ -20,18 +20,19 @@ struct FailuresView {
 
     init(now: Date) { self.now = now }
 
-    /// `day`, `7 days`
+    /// `in the last day`, `in the last 7 days`, `since 2026-11-20`
     private var time: String {
+        // No span of time has a hyphen, and every date has one.
+        guard !since.contains("-") else { return "since \(since)" }
         let words = PageMoment.offered.first { $0.0 == since }?.1 ?? since
-        return words.hasPrefix("1 ") ? String(words.dropFirst(2)) : words
+        return "in the last \(words.hasPrefix("1 ") ? String(words.dropFirst(2)) : words)"
     }
 
     var content: PageContent {
         let jobs = groups.reduce(0) { $0 + $1.jobs }
         let title =
             jobs == 0
-            ? "No job failed for good in the last \(time)"
-            : "\(Figures.count(jobs, "job")) failed for good in the last \(time)"
+            ? "No job failed for good \(time)" : "\(Figures.count(jobs, "job")) failed for good \(time)"
         let causes = groups.count { $0.jobs > 0 }
         let accepted = groups.reduce(0) { $0 + $1.accepted }
         let more = accepted > 0 ? " \(Figures.grouped(accepted)) more \(Plural.be(accepted)) accepted." : ""

@@ -244,7 +244,7 @@ struct JobsView {
         )
         return """
             <section class="empty" aria-labelledby="none"><h2 id="none">No job matches</h2>
-            <p class="soft">The filter is: \(query.words.cutInside(to: 400)). Upper and lower case differ.</p>
+            <p class="soft">The filter is: \(query.words.cutInside(to: 400)). Case matters.</p>
             <p class="do">\(ways)<a class="b go" href="/jobs">Clear the filter</a></p></section>
             """
     }

@@ -45,8 +45,13 @@ struct OverviewView {
     private func heading(_ needs: Int) -> String {
         let jobs = status.jobs
         let state =
-            jobs.running + jobs.publishing > 0
-            ? "Work goes on" : jobs.waiting > 0 ? "Jobs wait" : jobs.delayed > 0 ? "Jobs are delayed" : "Nothing to do"
+            if jobs.running + jobs.publishing > 0 {
+                "Jobs are running"
+            } else if jobs.waiting > 0 {
+                "Jobs are waiting"
+            } else {
+                jobs.delayed > 0 ? "Jobs are delayed" : "No jobs are waiting"
+            }
         switch needs {
         case 0: return "\(state); nothing needs attention"
         case 1: return "\(state); 1 thing needs attention"

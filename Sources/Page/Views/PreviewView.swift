@@ -112,8 +112,8 @@ struct PreviewView {
 
     private var none: HTML {
         """
-        <section class="empty" aria-labelledby="none"><h2 id="none">No job of this filter is in a state for it</h2>\
-        <p class="soft">\(late)\(eligible)</p><p class="do"><a class="b go" href="\(list.link())">Back to the jobs</a></p>\
+        <section class="empty" aria-labelledby="none"><h2 id="none">No job that matches can be changed this way</h2>\
+        <p class="soft">\(late)\(eligible) Submitters change only their own jobs.</p><p class="do"><a class="b go" href="\(list.link())">Back to the jobs</a></p>\
         </section>
         """
     }

@@ -173,7 +173,7 @@ if (isLive && who) {
   pause.textContent = "Pause updates";
   pause.addEventListener("click", () => {
     isPaused = !isPaused;
-    pause.textContent = isPaused ? "Go on" : "Pause updates";
+    pause.textContent = isPaused ? "Resume updates" : "Pause updates";
     if (isPaused) {
       hush();
       tell("updates are paused");

@@ -39,7 +39,7 @@ function add(files) {
 
 function next() {
   while (busy < most && waiting.length) send(waiting.shift());
-  if (!busy) status.textContent = `${list.querySelectorAll(".completed").length} of ${list.children.length} files are sent`;
+  if (!busy) status.textContent = `${list.querySelectorAll(".completed").length} of ${list.children.length} sent`;
 }
 
 function send({ file, state }) {
@@ -53,7 +53,7 @@ function send({ file, state }) {
   request.open("PUT", `/files/${encodeURIComponent(root)}/${path}`);
   request.upload.onprogress = event => {
     state.textContent = event.loaded < event.total
-      ? `${bytes(file.size)}, ${Math.floor(100 * event.loaded / event.total)}%` : `${bytes(file.size)}, is stored`;
+      ? `${bytes(file.size)}, ${Math.floor(100 * event.loaded / event.total)}%` : `${bytes(file.size)}, being stored`;
   };
   request.onloadend = () => {
     busy -= 1;
