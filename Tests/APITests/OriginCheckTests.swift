@@ -53,4 +53,26 @@ struct OriginCheckTests {
         let mayRead = permits { try check.checkOrigin(reading) }
         #expect(mayRead)
     }
+
+    /// A proxy hides the port by which the browser found the coordinator. The browser knows it.
+    @Test(
+        arguments: [
+            ("same-origin", true), ("none", true), (nil, true), ("same-site", false), ("cross-site", false),
+            ("other", false),
+        ] as [(String?, Bool)]
+    )
+    func whatTheBrowserSaysOfTheOrigin(site: String?, isOwn: Bool) throws {
+        let origins: [(String, String?)] = [
+            ("sluice.example.org", "https://sluice.example.org:8443"), ("a", "https://a:8443"), ("a:80", "http://a:80"),
+            ("127.0.0.1:8080", "http://sluice.example.org:9090"), ("a", nil),
+        ]
+        for (host, origin) in origins {
+            var fields = ["host": host]
+            fields["origin"] = origin
+            fields["sec-fetch-site"] = site
+            let head = try self.head("POST", fields)
+            let isPermitted = permits { try check.checkOrigin(head) }
+            #expect(isPermitted == isOwn, "\(fields)")
+        }
+    }
 }

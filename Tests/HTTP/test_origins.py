@@ -12,6 +12,8 @@ FOREIGN = [
     {"origin": "http://evil.example"}, {"origin": "null"}, {"origin": ""}, {"origin": "http://localhost:1"},
     {"origin": "file://"}, {"origin": "http://127.0.0.1.evil.example"}, {"sec-fetch-site": "cross-site"},
     {"sec-fetch-site": "same-site"},
+    # Another port of a host whose port a proxy leaves out.
+    {"host": "localhost", "origin": "https://localhost:8443", "sec-fetch-site": "same-site"},
 ]
 
 

@@ -22,12 +22,9 @@ struct OriginCheck: Sendable {
     /// For a request that may change something: a page that has it sent must be of this coordinator's own origin.
     func checkOrigin(_ head: RequestHead) throws(Problem) {
         guard !["GET", "HEAD"].contains(head.method) else { return }
-        guard let origin = head.field("origin") else {
-            guard ["same-origin", "none", nil].contains(head.field("sec-fetch-site")) else {
-                throw Problem(.foreignOrigin)
-            }
-            return
-        }
+        // The browser compares whole origins, with their ports, which a proxy may hide from this coordinator.
+        guard ["same-origin", "none", nil].contains(head.field("sec-fetch-site")) else { throw Problem(.foreignOrigin) }
+        guard let origin = head.field("origin") else { return }
         let host = (head.field("host") ?? "").lowercased()
         let parts = origin.lowercased().split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, ["http:", "https:"].contains(parts[0]), parts[1].isEmpty, !parts[2].isEmpty else {
