@@ -119,6 +119,11 @@ package struct CoordinatorPages: PageService {
                 let (number, secret) = (done?.members?["id"]?.whole ?? 0, done?.members?["secret"]?.text ?? "")
                 return finished(frame.document(CreatedWebhookView(number: number, secret: secret).content), .ok)
             }
+            if case .job(let number) = route, PageForm.hadNoEffect(done) {
+                let reader = try await self.reader(head, access, visitor, route)
+                let content = try await reader.job(number, after: query.text("change").flatMap(WantedChange.init))
+                return finished(frame.document(content), content.status)
+            }
             var answer = finished(nil, .seeOther)
             answer.fields.append(("Location", form.target(after: done)))
             return answer

@@ -26,4 +26,17 @@ import Testing
         }
         #expect(!tenant.may("listWorkers") && tenant.may("listJobs") && !tenant.may("noSuchOperation"))
     }
+
+    @Test func `all but operators change only what is their own`() throws {
+        let callers = [
+            try rights(.submitter), try rights(.submitter, tenant: "acme"), try rights(.operator), try rights(.viewer),
+        ]
+        let submitters = ["token:a", "tenant:acme", "token:b", nil]
+        let permitted = callers.map { caller in submitters.map { caller.may("changeJobs", of: $0) } }
+        let wanted = [
+            [true, false, false, false], [false, true, false, false], [true, true, true, true],
+            [false, false, false, false],
+        ]
+        #expect(permitted == wanted)
+    }
 }

@@ -218,7 +218,7 @@ def test_a_tenant_changes_only_its_own_jobs(ledger, guarded):
     acme = {"authorization": f"Bearer {text_of(ledger, 'submitter', '--tenant', 'acme', name='acme-1')}"}
     batch = guarded.post("/api/v1/batches", {"jobs": jobs(2)}, headers=acme).json()
     zenith = log_in(guarded, text_of(ledger, "submitter", "--tenant", "zenith", name="zenith-1"))
-    send(guarded, f"/jobs/{batch['firstJob']}", {"change": "cancel"}, zenith)
+    send(guarded, f"/jobs/{batch['firstJob']}", {"change": "cancel"}, zenith, 404)
     page = get(guarded, f"/changes/preview?change=cancel&batch={batch['batch']}", zenith, 403)
     assert "belongs to another" in page and "acme" not in page
     page = get(guarded, "/changes/preview?change=cancel", zenith)
@@ -329,3 +329,23 @@ def test_viewers_and_operators_submit_nothing(ledger, guarded):
         get(guarded, "/submit", session, 403)
         assert '"/submit"' not in get(guarded, "/", session)
         assert "role_not_fit" in send(guarded, "/submit", {"sources": "in:a.wav", "step": "submit"}, session, 403)
+
+
+# MARK: - What cannot be done
+
+def test_a_change_without_effect_is_told(ledger, guarded):
+    ada = {"authorization": f"Bearer {text_of(ledger, 'submitter', name='ada')}"}
+    bob = log_in(guarded, text_of(ledger, "submitter", name="bob"))
+    batch = guarded.post("/api/v1/batches", {"jobs": jobs(1)}, headers=ada).json()
+    path = f"/jobs/{batch['firstJob']}"
+    # Bob sees the job, and no buttons that would do nothing.
+    for shown in [path, f"/batches/{batch['batch']}"]:
+        page = get(guarded, shown, bob)
+        assert re.findall(r'method="post" action="([^"]*)"', page) == ["/logout"] and "/changes/preview" not in page
+    page = send(guarded, path, {"change": "cancel"}, bob, 409)
+    assert "Nothing was changed" in page and "This one belongs to <bdi>token:ada</bdi>" in page
+    assert states(guarded, batch["batch"], headers=ada) == {"waiting": 1}
+    boss = log_in(guarded, text_of(ledger, "operator", name="boss"))
+    assert send(guarded, path, {"change": "cancel"}, boss) == path
+    # As in another tab, which still shows the button.
+    assert "The job is cancelled by now." in send(guarded, path, {"change": "cancel"}, boss, 409)

@@ -70,6 +70,14 @@ import Testing
         #expect(WantedChange(change)?.text == change)
     }
 
+    @Test(arguments: [(0, 0, false, true), (1, 0, false, false), (0, 1, false, false), (0, 0, true, false)])
+    func `a change of a job may have no effect`(changed: Int, asked: Int, isLowerBound: Bool, hadNone: Bool) throws {
+        var tally = ChangeTally()
+        (tally.changed, tally.asked, tally.isLowerBound) = (changed, asked, isLowerBound)
+        let text = try JSONText.line(JSONRecord(ChangeRecord(.cancel, count: 1, tally: tally)))
+        #expect(PageForm.hadNoEffect(JSONValue(json: Array(text.utf8))) == hadNone)
+    }
+
     @Test(arguments: ["", "retry:no", "cancel:all", "accept:redo", "prioritize:5", "delete", ":"])
     func `no other change is known`(change: String) {
         #expect(WantedChange(change) == nil)

@@ -1,5 +1,6 @@
 import Conversion
 import Foundation
+import HTTPServer
 import Ledger
 import Testing
 
@@ -233,6 +234,24 @@ import Testing
         #expect(changes(.cancelled) == ["retry"] && changes(.delayed) == ["retry", "cancel"])
         #expect(changes(.waiting) == ["cancel"] && changes(.running) == ["cancel"])
         #expect(changes(.completed) == [] && changes(.publishing) == [] && changes(.skipped) == [])
+    }
+
+    @Test func `a change without effect is told, with why`() {
+        func content(_ state: JobState, _ change: WantedChange, mayChange: Bool = true) -> PageContent {
+            var story = JobStory.blank
+            story.summary = Material.job(12, "in:a.wav", state)
+            story.submitter = "token:b"
+            return JobView(story: story, mayChange: mayChange, now: Material.now, withoutEffect: change).content
+        }
+        let others = content(.waiting, .cancel, mayChange: false)
+        #expect(others.main.text.contains("This one belongs to <bdi>token:b</bdi>.") && others.status == .conflict)
+        // It stays until it has been read.
+        #expect(others.live.isEmpty)
+        #expect(content(.completed, .cancel).main.text.contains("The job is completed by now."))
+        #expect(content(.failed, .retry(.conceal)).main.text.contains("Your token may be for another queue"))
+        var story = JobStory.blank
+        story.summary = Material.job(12, "in:a.wav")
+        #expect(!JobView(story: story, now: Material.now).content.main.text.contains("Nothing was changed"))
     }
 
     @Test func `outputs can be had of the roots that are served`() throws {

@@ -146,4 +146,10 @@ package struct CallerRights: Sendable, Hashable {
 
     /// Whether the API would answer the operation of this name.
     package func may(_ operation: String) -> Bool { names.contains(operation) }
+
+    /// Whether the operation of this name would have an effect on what belongs to a submitter. All but operators change
+    /// only what is their own.
+    package func may(_ operation: String, of submitter: String?) -> Bool {
+        may(operation) && (caller.role == .operator || submitter == caller.account)
+    }
 }

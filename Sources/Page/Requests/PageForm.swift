@@ -101,6 +101,12 @@ struct PageForm: Sendable {
         return list
     }
 
+    /// Whether the answer to a change of jobs says that it has changed none.
+    static func hadNoEffect(_ answer: JSONValue?) -> Bool {
+        guard let members = answer?.members, members["isLowerBound"]?.truth != true else { return false }
+        return members["changed"]?.whole == 0 && members["askedToStop"]?.whole == 0
+    }
+
     /// Where the browser goes after an answer.
     func target(after answer: JSONValue?) -> String {
         next ?? PageLink.change(answer?.members?["number"]?.whole ?? 0).text

@@ -1,6 +1,7 @@
 import API
 import Conversion
 import FoundationEssentials
+import HTTPServer
 import Ledger
 
 /// A job: what happened to it, what its output lacks, its files and its recipe.
@@ -8,6 +9,8 @@ struct JobView {
     let story: JobStory
     var mayChange = false
     let now: Date
+    /// A change that was asked for and had no effect, so that the page says why.
+    var withoutEffect: WantedChange?
     /// The roots whose outputs a browser may get.
     var downloads: Set<String> = []
     /// Scalars of a recipe that are shown, and attempts.
@@ -28,17 +31,42 @@ struct JobView {
                 <div class="head"><div><p class="soft"><a class="quiet" href="/jobs">Jobs</a> / \
                 <a class="quiet" href="\(PageLink.batch(job.batch))"><bdi>\(batch.cutInside(to: 120))</bdi></a> / \(job.job)</p>\
                 <h1><bdi>\(LocationText.name(job.source))</bdi></h1><p>\(line)</p></div>\(ways(outputs))</div>
-                \(outputs?.section ?? "")\(damage(outputs))\
+                \(nothingChanged)\(outputs?.section ?? "")\(damage(outputs))\
                 <div class="cols half"><section aria-labelledby="attempts"><h2 id="attempts">What happened</h2>\
                 <ol class="steps">\(steps)</ol></section>
                 <section aria-labelledby="lack">\(lack)\(files(outputs))</section></div>
                 \(recipe(outputs?.recipe))
                 """,
-            live: [("job", "\(job.job)")],
+            // What was told must stay until it has been read.
+            live: withoutEffect == nil ? [("job", "\(job.job)")] : [],
             moves: job.state == .running,
             script: outputs?.peaks == nil ? nil : "sound",
-            terminal: "sluice job \(job.job)"
+            terminal: "sluice job \(job.job)",
+            status: withoutEffect == nil ? .ok : .conflict
         )
+    }
+
+    private var nothingChanged: HTML {
+        guard let change = withoutEffect else { return "" }
+        let isOffered = changes.contains { offered in
+            if case .retry = offered.change, case .retry = change { return true }
+            return offered.change == change
+        }
+        let why: HTML =
+            if !mayChange {
+                "Submitters change only their own jobs. This one belongs to <bdi>\(story.submitter)</bdi>."
+            } else if job.isToBeCancelled, change == .cancel {
+                "Its worker was asked already to stop it."
+            } else if !isOffered {
+                "The job is \(job.state.rawValue) by now."
+            } else {
+                "Your token may be for another queue, or the job was just entering another state."
+            }
+        return """
+            <div class="panel err" role="alert"><h2><span class="s failed">Nothing was changed</span></h2><p>\(why)</p>\
+            <p class="do"><a class="b" href="\(PageLink.job(job.job))">Look again</a></p></div>
+
+            """
     }
 
     // MARK: - Its state

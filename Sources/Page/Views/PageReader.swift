@@ -76,11 +76,13 @@ struct PageReader: Sendable {
         return view.content
     }
 
-    private func job(_ text: String) async throws -> PageContent {
+    /// A job; and, after a change that had no effect on it, why it had none.
+    func job(_ text: String, after change: WantedChange? = nil) async throws -> PageContent {
         guard let number = Int64(text), number > 0, let story = try await ledger.story(of: number) else {
             throw Problem(.noSuchThing, "there is no job \(text)")
         }
-        var view = JobView(story: story, mayChange: rights.may("changeJobs"), now: try await ledger.time())
+        let mayChange = rights.may("changeJobs", of: story.submitter)
+        var view = JobView(story: story, mayChange: mayChange, now: try await ledger.time(), withoutEffect: change)
         view.downloads = downloads
         return view.content
     }
@@ -104,7 +106,7 @@ struct PageReader: Sendable {
         }
         let groups = try await rights.may("listFailures") ? ledger.failures(batch: number) : []
         var view = BatchView(batch: batch, failures: groups, now: try await ledger.time())
-        view.mayChange = rights.may("beginBulkChange")
+        view.mayChange = rights.may("beginBulkChange", of: batch.submitter)
         return view.content
     }
 
@@ -220,7 +222,7 @@ struct PageReader: Sendable {
         }
         return ChangeView(
             change: change,
-            maySteer: rights.may("steerBulkChange"),
+            maySteer: rights.may("steerBulkChange", of: change.submitter),
             now: try await ledger.time()
         ).content
     }
