@@ -77,6 +77,22 @@ struct SourceTextTests {
         #expect(first.jobCount == 200)
     }
 
+    @Test func aSearchMayBeCutShortAndContinued() async throws {
+        let (lab, first) = try await lab()
+        let filter = JobFilter(sourceContains: "Ärger")
+        // The last 20,000 jobs have none of them.
+        let none = try await lab.ledger.jobs(matching: filter, after: nil, limit: 20, calls: 1)
+        #expect(none.jobs.isEmpty && none.isCutShort)
+        let page = try await lab.ledger.jobs(matching: filter, after: none.next, limit: 20, calls: 1)
+        #expect(page.jobs.map(\.job) == (0..<20).map { first.lastJob - $0 })
+        #expect(page.next != nil && !page.isCutShort)
+        let whole = try await lab.ledger.jobs(matching: filter, after: nil, limit: 20, calls: 2)
+        #expect(whole == page)
+        // Others than searches take one call.
+        let others = try await lab.ledger.jobs(matching: JobFilter(queue: "a"), after: nil, limit: 20, calls: 1)
+        #expect(others.jobs.count == 20 && !others.isCutShort)
+    }
+
     @Test func changesAndOutputsReachTheJobsFarBack() async throws {
         let (lab, first) = try await lab()
         let fences = try await lab.claim(3, for: lab.worker(), from: ["a"]).map(\.fence)

@@ -63,7 +63,8 @@ import Testing
         let frame = try Material.frame()
         for content in try Material.contents("in:a.wav") + Material.others("in:a.wav") {
             let others = ["Preview", "Log in", "There is no such thing", "Webhook 5", "Submit"]
-            let stays = others.contains(content.title)
+            let isSearch = content.terminal?.contains("--source-contains") == true
+            let stays = others.contains(content.title) || isSearch
             let document = frame.document(content).text
             #expect(document.contains("data-live=\"/live?") == !stays, "\(content.title)")
         }
@@ -365,6 +366,20 @@ import Testing
         let query = JobListQuery(PageQuery([(name: "queue", value: "x")]), now: Material.now)
         let filtered = JobsView(query: query, now: Material.now).content.main.text
         #expect(filtered.contains("No job matches") && filtered.contains("Without queue"))
+    }
+
+    @Test func `a search inside sources ends, and is not repeated`() {
+        func view(_ jobs: [JobSummary]) -> PageContent {
+            let given = [(name: "source-contains", value: "rare")]
+            var view = JobsView(query: JobListQuery(PageQuery(given), now: Material.now), now: Material.now, jobs: jobs)
+            (view.next, view.isCutShort) = (JobCursor(text: "{\"job\": 7}"), true)
+            return view.content
+        }
+        for content in [view([]), view([Material.job(8, "in:rare.wav", .running)])] {
+            #expect(content.live.isEmpty)
+            #expect(content.main.text.contains("rel=\"next\">Search on</a>"))
+        }
+        #expect(view([]).main.text.contains("No job matches so far"))
     }
 
     @Test func `a slot fills as its job advances`() {

@@ -8,9 +8,20 @@ extension JobLedger {
         after cursor: JobCursor? = nil,
         limit: Int32 = 50
     ) async throws -> JobPage {
+        try await jobs(matching: filter, after: cursor, limit: limit, calls: .max)
+    }
+
+    /// The same with at most so many calls of the database. A search inside sources reads 20,000 of them in a call, and may end
+    /// before it has found a whole page.
+    package func jobs(
+        matching filter: JobFilter,
+        after cursor: JobCursor?,
+        limit: Int32,
+        calls mostCalls: Int
+    ) async throws -> JobPage {
         let json = try JSON(filter)
         var rows: [(job: JobSummary, next: JSON?)] = []
-        var behind = cursor?.json
+        var (behind, calls) = (cursor?.json, 0)
         repeat {
             // Ask for one job more than needed, to see whether there is another page.
             let (start, wanted) = (behind, limit + 1 - Int32(rows.count))
@@ -19,10 +30,12 @@ extension JobLedger {
                     (try (row["job"] as Int64?) == nil ? nil : try JobSummary(listed: row), try row["next"] as JSON?)
                 }
             }
+            calls += 1
             rows += part.compactMap { row in row.0.map { ($0, row.1) } }
             // A row without a job: a search inside sources continues with another call.
             behind = part.last.flatMap { $0.0 == nil ? $0.1 : nil }
-        } while behind != nil
+        } while behind != nil && calls < mostCalls
+        if let behind { return JobPage(jobs: rows.map(\.job), next: JobCursor(behind), isCutShort: true) }
         let page = rows.prefix(Int(limit))
         return JobPage(jobs: page.map(\.job), next: rows.count > page.count ? JobCursor(page.last?.next) : nil)
     }

@@ -3,6 +3,8 @@ public struct JobPage: Sendable, Hashable {
     public var jobs: [JobSummary]
     /// The start of the next page; `nil` if there is none.
     public var next: JobCursor?
+    /// Whether a search inside sources ended before the page was full; `next` continues it.
+    package var isCutShort = false
 }
 
 /// A position in a list of jobs. It stays valid while jobs come and go, and may be stored.

@@ -8,11 +8,15 @@ import Ledger
 struct JobsView {
     /// As many as the first answer of a page has space for.
     static let pageLength: Int32 = 18
+    /// Calls of the ledger for one page, of which each reads 20,000 sources.
+    static let mostCalls = 5
 
     let query: JobListQuery
     let now: Date
     var jobs: [JobSummary] = []
     var next: JobCursor?
+    /// Whether a search ended before it had found a whole page.
+    var isCutShort = false
     var mayChange = false
     /// Filters that have names, and whether this one may get one.
     var saved: [SavedFilter] = []
@@ -34,8 +38,10 @@ struct JobsView {
         )
     }
 
-    /// Counts of queues change when jobs enter other states; jobs that run also tell how far they are.
+    /// Counts of queues change when jobs enter other states; jobs that run also tell how far they are. A search costs too much to
+    /// be repeated.
     private var live: [(name: String, value: String)] {
+        guard query.filter.sourceContains == nil else { return [] }
         let running = jobs.filter { $0.state == .running }.map { "\($0.job)" }.joined(separator: ",")
         return [("queues", "true"), ("job", running)]
     }
@@ -126,7 +132,7 @@ struct JobsView {
     // MARK: - The list
 
     private var list: HTML {
-        guard !jobs.isEmpty else { return query.after == nil ? none : end }
+        guard !jobs.isEmpty else { return isCutShort ? noneYet : query.after == nil ? none : end }
         let order = query.filter.sourcePrefix == nil ? "Newest first" : "By source"
         let list: HTML = """
             <div class="bar"><h2 id="list">\(order)</h2>\(changes)</div>
@@ -226,10 +232,20 @@ struct JobsView {
             query.after == nil
             ? "<span class=\"b\" aria-disabled=\"true\">First</span>"
             : "<a class=\"b\" href=\"\(query.link())\">First</a>"
+        let word = isCutShort ? "Search on" : "Next"
         let older: HTML =
-            next.map { "<a class=\"b\" href=\"\(query.link(after: $0))\" rel=\"next\">Next</a>" }
+            next.map { "<a class=\"b\" href=\"\(query.link(after: $0))\" rel=\"next\">\(word)</a>" }
             ?? "<span class=\"b\" aria-disabled=\"true\">Next</span>"
         return "\(newest) \(older)"
+    }
+
+    /// A part of the ledger has been searched.
+    private var noneYet: HTML {
+        """
+        <section class="empty" aria-labelledby="none"><h2 id="none">No job matches so far</h2>
+        <p class="soft">\(Figures.grouped(20_000 * Self.mostCalls)) sources were searched.</p>\
+        <nav class="pages" aria-label="Pages">\(pages)</nav></section>
+        """
     }
 
     private var none: HTML {

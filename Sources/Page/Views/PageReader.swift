@@ -70,8 +70,13 @@ struct PageReader: Sendable {
         view.maySave = rights.may("saveFilter")
         if rights.may("listFilters") { view.saved = try await ledger.filters() }
         if list.mistakes.isEmpty {
-            let page = try await ledger.jobs(matching: list.filter, after: list.after, limit: JobsView.pageLength)
-            (view.jobs, view.next) = (page.jobs, page.next)
+            let page = try await ledger.jobs(
+                matching: list.filter,
+                after: list.after,
+                limit: JobsView.pageLength,
+                calls: JobsView.mostCalls
+            )
+            (view.jobs, view.next, view.isCutShort) = (page.jobs, page.next, page.isCutShort)
         }
         return view.content
     }
