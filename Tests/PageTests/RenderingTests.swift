@@ -368,6 +368,36 @@ import Testing
         #expect(filtered.contains("No job matches") && filtered.contains("Without queue"))
     }
 
+    @Test func `many failed jobs are counted only when asked for, and once`() throws {
+        func view(_ failed: Int, _ groups: [FailureGroup]?) -> PageContent {
+            var batch = Material.batch("a")
+            (batch.jobs.failed, batch.jobs.accepted) = (failed, 1)
+            return BatchView(batch: batch, failures: groups, now: Material.now).content
+        }
+        let few = Material.batch("a")
+        #expect(!BatchView.hasManyFailures(few))
+        let uncounted = view(5_000, nil)
+        #expect(uncounted.main.text.contains("href=\"/batches/17?causes=true\">Count the causes</a>"))
+        #expect(uncounted.main.text.contains("Why 5,000 jobs failed") && !uncounted.live.isEmpty)
+        let counted = view(5_000, [Material.group("a")])
+        #expect(counted.live.isEmpty && !counted.main.text.contains("Count the causes"))
+        #expect(!view(4_999, [Material.group("a")]).live.isEmpty)
+        var failures = FailuresView(now: Material.now)
+        failures.groups = [Material.group("a")]
+        failures.groups[0].jobs = 100_000
+        // Those of all are kept by the hour.
+        #expect(!failures.content.live.isEmpty)
+        failures.isOfJobs = true
+        #expect(failures.content.live.isEmpty)
+    }
+
+    @Test func `a tenant is told of the failures of an hour, which are counted once`() throws {
+        let whole = try Material.overview("a").content.main.text
+        #expect(whole.contains("in the last day") && !whole.contains("in the last hour</span>"))
+        let own = try Material.overview("a", .submitter, tenant: "acme").content.main.text
+        #expect(own.contains("in the last hour</span>") && !own.contains("in the last day"))
+    }
+
     @Test func `a search inside sources ends, and is not repeated`() {
         func view(_ jobs: [JobSummary]) -> PageContent {
             let given = [(name: "source-contains", value: "rare")]

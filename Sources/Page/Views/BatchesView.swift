@@ -68,9 +68,17 @@ struct BatchesView {
 /// A batch: how far it is, and why jobs of it failed.
 struct BatchView {
     let batch: BatchSummary
-    let failures: [FailureGroup]
+    /// `nil`: not counted, because there are many.
+    let failures: [FailureGroup]?
     let now: Date
     var mayChange = false
+    /// How many failed jobs are counted by their causes without being asked for, and again while the page is open.
+    static let mostCounted = 5_000
+
+    /// Whether to count the failed jobs of a batch takes long.
+    static func hasManyFailures(_ batch: BatchSummary) -> Bool {
+        batch.jobs.failed + batch.jobs.accepted > mostCounted
+    }
 
     var content: PageContent {
         let jobs = batch.jobs
@@ -93,7 +101,7 @@ struct BatchView {
                 \(Picture.stack(jobs))<dl class="key">\(states)</dl></section>
                 \(why)
                 """,
-            live: [("batch", "\(batch.batch)")],
+            live: failures != nil && Self.hasManyFailures(batch) ? [] : [("batch", "\(batch.batch)")],
             terminal: "sluice jobs --batch \(batch.batch)"
         )
     }
@@ -142,6 +150,15 @@ struct BatchView {
     }
 
     private var why: HTML {
+        guard let failures else {
+            // All of them may be accepted.
+            guard batch.jobs.failed > 0 else { return "" }
+            let link = PageLink(["batches", "\(batch.batch)"], query: [("causes", "true")])
+            return """
+                <section aria-labelledby="why"><h2 id="why">Why \(Figures.count(batch.jobs.failed, "job")) failed</h2>\
+                <p class="do"><a class="b" href="\(link)">Count the causes</a></p></section>
+                """
+        }
         let groups = failures.filter { $0.jobs > 0 }
         guard !groups.isEmpty else { return "" }
         let failed = groups.reduce(0) { $0 + $1.jobs }

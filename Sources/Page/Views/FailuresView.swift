@@ -10,6 +10,8 @@ struct FailuresView {
     var since = "1d"
     var queue: String?
     var batch: String?
+    /// Whether the jobs themselves are counted: of a batch, and for a tenant. Otherwise the ledger keeps the numbers.
+    var isOfJobs = false
     var groups: [FailureGroup] = []
     var mayChange = false
     /// The attempts that failed in each hour from a time on; none where only jobs are counted.
@@ -48,7 +50,7 @@ struct FailuresView {
                 <ol class="groups">\(.all(groups.prefix(Self.mostGroups).map(group)))</ol>\(rest)
 
                 """,
-            live: [("queues", "true")],
+            live: isOfJobs && jobs + accepted > BatchView.mostCounted ? [] : [("queues", "true")],
             terminal: command
         )
     }

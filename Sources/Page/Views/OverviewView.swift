@@ -331,7 +331,7 @@ struct OverviewView {
         )
         return """
             <section class="late" aria-labelledby="fails"><div class="bar"><h2 id="fails">Failures by cause</h2> \
-            <span class="soft near">in the last day</span> <a href="/failures">All causes</a></div><table class="rows">\
+            <span class="soft near">in the last \(rights.caller.tenant == nil ? "day" : "hour")</span> <a href="/failures">All causes</a></div><table class="rows">\
             <thead><tr><th scope="col">Code</th><th scope="col" class="n">Jobs</th><th scope="col">Last</th>\
             <th scope="col">Example</th></tr></thead><tbody>\(rows)</tbody></table></section>
 

@@ -5,7 +5,8 @@ import Ledger
 
 /// Reads what a view shows, for one visitor, and has it drawn.
 ///
-/// Lists are read by their keys, and numbers are those that the ledger keeps: no view counts rows.
+/// Lists are read by their keys, and numbers are those that the ledger keeps. Views that count rows are not read again by
+/// themselves if there are many.
 struct PageReader: Sendable {
     private let ledger: JobLedger
     private let rights: CallerRights
@@ -56,7 +57,10 @@ struct PageReader: Sendable {
             view.paces = try await ledger.paces(since: now.addingTimeInterval(-OverviewView.span))
         }
         if rights.may("listFailures") {
-            view.failures = try await ledger.failures(since: now.addingTimeInterval(-86_400))
+            // A tenant's are counted one by one, and those of an hour have just been.
+            view.failures =
+                try await rights.caller.tenant == nil
+                ? ledger.failures(since: now.addingTimeInterval(-86_400)) : facts.failedLately
         }
         if rights.may("listBatches") { view.batches = try await ledger.batches(limit: 20) }
         return view.content
@@ -109,7 +113,9 @@ struct PageReader: Sendable {
         guard let number = Int64(text), number > 0, let batch = try await ledger.batch(number) else {
             throw Problem(.noSuchThing, "there is no batch \(text)")
         }
-        let groups = try await rights.may("listFailures") ? ledger.failures(batch: number) : []
+        let isCounted = query.text("causes") != nil || !BatchView.hasManyFailures(batch)
+        var groups: [FailureGroup]? = []
+        if rights.may("listFailures") { groups = try await isCounted ? ledger.failures(batch: number) : nil }
         var view = BatchView(batch: batch, failures: groups, now: try await ledger.time())
         view.mayChange = rights.may("beginBulkChange", of: batch.submitter)
         return view.content
@@ -128,6 +134,7 @@ struct PageReader: Sendable {
         guard view.batch == nil || batch != nil else {
             throw Problem(.badParameter, mistakes: [.init(pointer: "batch", detail: "must be the number of a batch")])
         }
+        view.isOfJobs = batch != nil || rights.caller.tenant != nil
         view.groups = try await ledger.failures(since: since, queue: view.queue, batch: batch)
         view.mayChange = rights.may("beginBulkChange")
         if batch == nil, rights.may("listFailureHours") {
