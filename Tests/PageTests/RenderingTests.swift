@@ -412,6 +412,23 @@ import Testing
         #expect(view([]).main.text.contains("No job matches so far"))
     }
 
+    @Test func `batches whose jobs run come first`() throws {
+        var overview = try Material.overview("a")
+        overview.batches = (1...6).reversed().map { (number: Int64) in
+            var batch = Material.batch("batch \(number)")
+            batch.batch = number
+            batch.jobs.running = number == 1 ? 8 : 0
+            return batch
+        }
+        let text = overview.content.main.text
+        let shown = text.matches(of: /href="\/batches\/(\d+)"/).map { String($0.output.1) }
+        #expect(shown == ["1", "6", "5", "4", "3"])
+        let jobs = [Material.job(1, "a", .running), Material.job(2, "a", .running), Material.job(3, "a", .running)]
+        var other = jobs
+        other[1].batch = 3
+        #expect(RunningJobs(other).batches == [17, 3] && RunningJobs().batches.isEmpty)
+    }
+
     @Test func `a slot fills as its job advances`() {
         let worker = Material.worker("pump-1")
         let running = RunningJobs([Material.job(9, "pump-1", .running), Material.job(10, "pump-2", .running)])

@@ -7,8 +7,12 @@ struct RunningJobs: Sendable {
     static let most: Int32 = 200
 
     private var jobs: [String: [Int: JobSummary]] = [:]
+    /// Their batches, those with the most of them first.
+    let batches: [Int64]
 
     init(_ running: [JobSummary] = []) {
+        let counts = Dictionary(grouping: running, by: \.batch).mapValues(\.count)
+        batches = counts.sorted { ($0.value, $0.key) > ($1.value, $1.key) }.map(\.key)
         for job in running {
             guard let worker = job.worker, let slot = job.slot else { continue }
             jobs[worker, default: [:]][slot] = job

@@ -19,6 +19,8 @@ struct OverviewView {
     static let span = 6.0 * 3_600
     /// Rows of a list, and notes.
     private static let (mostRows, mostNotes) = (8, 8)
+    /// Batches that are looked at, and that are shown.
+    static let (newestBatches, mostBatches) = (20, 5)
 
     init(facts: StatusFacts, rights: CallerRights) { (self.facts, self.rights) = (facts, rights) }
 
@@ -341,8 +343,10 @@ struct OverviewView {
     private var batchTable: HTML {
         let open = batches.filter { $0.jobs.open > 0 }
         guard !open.isEmpty else { return "" }
+        // Those whose jobs run first: older ones are here for that.
+        let shown = open.filter { $0.jobs.running > 0 } + open.filter { $0.jobs.running == 0 }
         let rows: HTML = .all(
-            open.prefix(5).map { batch in
+            shown.prefix(Self.mostBatches).map { batch in
                 """
                 <tr><td class="src w"><a href="\(PageLink.batch(batch.batch))">\(batch.batch) \
                 <bdi>\((batch.name ?? "").cutInside(to: 100))</bdi></a></td>\
@@ -353,7 +357,7 @@ struct OverviewView {
         )
         return """
             <section class="late" aria-labelledby="batches"><div class="bar"><h2 id="batches">Batches under way</h2> \
-            <a href="/batches">All batches</a></div><table class="rows"><thead><tr><th scope="col">Batch</th>\
+            <span class="soft near">of the newest, and those whose jobs run</span> <a href="/batches">All batches</a></div><table class="rows"><thead><tr><th scope="col">Batch</th>\
             <th scope="col">Done</th><th scope="col" class="n">Failed</th></tr></thead><tbody>\(rows)</tbody></table></section>
 
             """

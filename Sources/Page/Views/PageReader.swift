@@ -49,10 +49,8 @@ struct PageReader: Sendable {
         let now = facts.status.time
         var view = OverviewView(facts: facts, rights: rights)
         if rights.may("listQueues") { view.queues = try await ledger.queues() }
-        if rights.may("listWorkers") {
-            view.workers = try await ledger.workers()
-            view.running = try await running()
-        }
+        view.running = try await running()
+        if rights.may("listWorkers") { view.workers = try await ledger.workers() }
         if rights.may("listThroughput") {
             view.paces = try await ledger.paces(since: now.addingTimeInterval(-OverviewView.span))
         }
@@ -62,8 +60,18 @@ struct PageReader: Sendable {
                 try await rights.caller.tenant == nil
                 ? ledger.failures(since: now.addingTimeInterval(-86_400)) : facts.failedLately
         }
-        if rights.may("listBatches") { view.batches = try await ledger.batches(limit: 20) }
+        if rights.may("listBatches") { view.batches = try await batchesUnderWay(view.running) }
         return view.content
+    }
+
+    /// The newest batches, and older ones whose jobs run: a large one lasts while many small ones come and go.
+    private func batchesUnderWay(_ running: RunningJobs) async throws -> [BatchSummary] {
+        var batches = try await ledger.batches(limit: Int32(OverviewView.newestBatches))
+        let known = Set(batches.map(\.batch))
+        for number in running.batches.filter({ !known.contains($0) }).prefix(OverviewView.mostBatches) {
+            if let batch = try await ledger.batch(number) { batches.append(batch) }
+        }
+        return batches
     }
 
     private func jobs() async throws -> PageContent {
