@@ -116,7 +116,10 @@ def test_selected_jobs_are_changed_within_their_filter(api):
     assert sorted(job["priority"] for job in api.get("/api/v1/jobs")["jobs"]) == [0, 0, 0, 7, 7]
 
 
-@pytest.mark.parametrize("filter", [{"remarks": "true"}, {"state": "gone"}, {"since": "soon"}, {"id": "x"}])
+@pytest.mark.parametrize("filter", [
+    {"remarks": "true"}, {"state": "gone"}, {"since": "soon"}, {"id": "x"}, {"id": ""}, {"id": ","}, {"status": "failed"},
+    {"queue": ""}, {"until": "2026-11-20"},
+])
 def test_a_filter_is_never_wider_than_what_was_asked_for(api, filter):
     batch = api.post("/api/v1/batches", {"jobs": jobs(2)}).json()["batch"]
     assert "bad_parameter" in send(api, "/changes", {"change": "cancel", **filter}, status=400)

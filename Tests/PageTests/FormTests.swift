@@ -112,11 +112,20 @@ import Testing
 
     @Test(arguments: [
         ("remarks", "true"), ("state", "gone"), ("since", "soon"), ("batch", "x"), ("class", "a"), ("stage", "b"),
-        ("id", "a"), ("id", String(repeating: "1,", count: 1_001)),
+        ("id", "a"), ("id", String(repeating: "1,", count: 1_001)), ("id", ""), ("id", ","), ("state", ""),
+        ("code", ",,"), ("class", ""), ("stage", ""), ("batch", ""), ("queue", ""), ("source", ""),
+        ("source-contains", ""), ("since", ""), ("ended-since", ""), ("remarks", ""), ("status", "failed"),
+        ("until", "2026-11-20"), ("after", "x"),
     ])
     func `a filter that the API does not know is refused`(name: String, value: String) {
         // Left out, it would change more jobs than a person has seen.
         #expect(throws: Problem.self) { try form(.changes, [("change", "cancel"), (name, value)]) }
+    }
+
+    @Test func `a list of jobs is shown by a form whose fields are empty`() {
+        let names = ["state", "source-contains", "queue", "code", "batch", "ended-since"]
+        let list = JobListQuery(PageQuery(names.map { (name: $0, value: "") }), now: Material.now)
+        #expect(list.mistakes.isEmpty && list.given.isEmpty)
     }
 
     @Test func `a filter is saved as its address says it`() throws {

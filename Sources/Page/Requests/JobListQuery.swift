@@ -13,6 +13,19 @@ struct JobListQuery: Sendable {
     private(set) var given: [(name: String, value: String)] = []
 
     private static let mostIDs = 1_000
+    /// The parameters that have one value, and those that may have several.
+    private static let single: Set = ["batch", "queue", "source", "source-contains", "since", "ended-since", "remarks"]
+    private static let lists: Set = ["id", "state", "class", "code", "stage"]
+
+    /// What is wrong with the names of a query that a change follows, where nothing may be left out: a form that only shows
+    /// jobs sends fields that were left empty, too. `others` are those that belong to the change.
+    static func mistakes(in query: PageQuery, besides others: Set<String>) -> [(name: String, why: String)] {
+        query.names.subtracting(others).sorted().compactMap { name in
+            if lists.contains(name) { return query.words(name).isEmpty ? (name, "is empty") : nil }
+            guard single.contains(name) else { return (name, "does not select jobs for a change") }
+            return query.text(name) == nil ? (name, "is empty") : nil
+        }
+    }
 
     init(_ query: PageQuery, now: Date) {
         filter.ids = many(query, "id", "numbers of jobs, at most \(Self.mostIDs)", most: Self.mostIDs) { Int64($0) }

@@ -90,10 +90,11 @@ struct PageForm: Sendable {
         return wanted
     }
 
-    /// The filter of a change. A filter that the API does not know must not be left out: it would change more jobs.
+    /// The filter of a change. What the API does not know, or what is empty, must not be left out: it would change more jobs.
     static func filter(_ query: PageQuery, now: Date) throws(Problem) -> JobListQuery {
         let list = JobListQuery(query, now: now)
-        var mistakes = list.mistakes.map { Schema.Mistake(pointer: $0.name, detail: $0.why) }
+        let found = list.mistakes + JobListQuery.mistakes(in: query, besides: WantedChange.fields)
+        var mistakes = found.map { Schema.Mistake(pointer: $0.name, detail: $0.why) }
         if list.filter.hasRemarks != nil {
             mistakes.append(.init(pointer: "remarks", detail: "does not select jobs for a change"))
         }

@@ -6,10 +6,15 @@ import HTTPServer
 /// The parameters of a page. Forms send fields that were left empty, which say nothing.
 struct PageQuery: Sendable {
     private let items: [(name: String, value: String)]
+    /// Of all fields, also of those that were left empty.
+    let names: Set<String>
 
     init(_ head: RequestHead) { self.init(head.query) }
 
-    init(_ items: [(name: String, value: String)]) { self.items = items.filter { !$0.value.isEmpty } }
+    init(_ items: [(name: String, value: String)]) {
+        self.items = items.filter { !$0.value.isEmpty }
+        names = Set(items.map(\.name))
+    }
 
     /// Reads the body of a form; `nil` if it is none.
     init?(form body: [UInt8]) {

@@ -11,6 +11,9 @@ enum WantedChange: Sendable, Hashable {
     case prioritize
     case accept(undo: Bool)
 
+    /// The fields of its forms, besides those of the filter. They may be left empty.
+    static let fields: Set = ["change", "damage", "conceal-limit", "priority"]
+
     /// `nil` if the text is none.
     init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 1).map(String.init)
