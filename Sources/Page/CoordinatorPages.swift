@@ -134,11 +134,17 @@ package struct CoordinatorPages: PageService {
     private func submit(_ head: RequestHead, _ access: PageAccess, _ draft: SubmissionDraft) async -> HTTPAnswer {
         await answer(head, access) { visitor, frame in
             try access.checkRight(to: "submitBatch", of: visitor)
-            var view = try await reader(head, access, visitor, .submit).submission(draft)
+            var view = SubmitView(draft: draft, presets: try Preset.all.map { try NamedPreset($0) })
             do {
+                // Without a ledger, what a person has written is still shown.
+                view = try await reader(head, access, visitor, .submit).submission(draft)
                 let destinations = try draft.destinations(view.presets)
                 let body = draft.body(destinations)
                 if draft.isFinal {
+                    // Shown again only if this fails.
+                    view.plan = draft.key.map {
+                        SubmitView.Plan(jobs: draft.sources.count, destinations: destinations, key: $0)
+                    }
                     // Sent twice, it is submitted once.
                     let fields = draft.key.map { [RequestHead.Field("idempotency-key", $0)] } ?? []
                     let receipt = try await access.run("submitBatch", for: visitor, body: body, fields: fields)
@@ -151,10 +157,12 @@ package struct CoordinatorPages: PageService {
                 view.plan = SubmitView.Plan(
                     jobs: Int(clamping: count ?? 0),
                     destinations: destinations,
-                    key: UUID().uuidString
+                    key: draft.key ?? UUID().uuidString
                 )
             } catch {
-                view.problem = access.problem(error)
+                let problem = access.problem(error)
+                view.problem = problem
+                if !problem.mayPass { view.plan = nil }
             }
             let content = view.content
             return finished(frame.document(content), content.status)

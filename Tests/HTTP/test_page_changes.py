@@ -352,3 +352,27 @@ def test_a_change_without_effect_is_told(ledger, guarded):
     assert send(guarded, path, {"change": "cancel"}, boss) == path
     # As in another tab, which still shows the button.
     assert "The job is cancelled by now." in send(guarded, path, {"change": "cancel"}, boss, 409)
+
+
+def test_a_submission_that_the_ledger_cannot_take_keeps_its_key(ledger, api):
+    fields = {"sources": "in:a.wav\nin:b.wav", "destination": "out:{stem}.mp3", "name": "autumn"}
+
+    def hidden(page):
+        plan = page.partition('aria-labelledby="dry"')[2].partition("</form>")[0]
+        found = re.findall(r'type="hidden" name="([a-z]+)" value="([^"]*)"', plan)
+        return {name: html.unescape(value) for name, value in found}
+
+    first = hidden(send(api, "/submit", fields, status=200))
+    ledger.query("create function public.no_room() returns trigger language plpgsql as "
+                 "$$ begin raise exception 'no room' using errcode = '53100'; end $$")
+    ledger.query("create trigger no_room before insert on sluice.batch execute function public.no_room()")
+    page = send(api, "/submit", {**first, "step": "submit"}, status=503)
+    assert "it is not taken twice" in page and hidden(page) == first and first["key"]
+    # Also what is edited and looked at again: if the first was taken, the ledger says that it was another.
+    assert page.count(f'name="key" value="{first["key"]}"') == 2
+    ledger.query("drop trigger no_room on sluice.batch")
+    path = send(api, "/submit", {**hidden(page), "step": "submit"})
+    assert send(api, "/submit", {**hidden(page), "step": "submit"}) == path
+    assert api.get("/api/v1/status")["jobs"]["waiting"] == 2
+    page = send(api, "/submit", {**first, "sources": "in:c.wav", "step": "submit"}, status=409)
+    assert "in:c.wav" in page and first["key"] not in page

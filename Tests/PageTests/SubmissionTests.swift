@@ -71,6 +71,19 @@ import Testing
         #expect(mistakes(draft(many, [out])) == ["sources"])
     }
 
+    @Test func `what may have been submitted keeps its key`() {
+        func text(_ code: Problem.Code, _ key: String?) -> String {
+            let draft = self.draft("in:a.wav", [("step", "submit"), ("key", key ?? "")])
+            var view = SubmitView(draft: draft, presets: presets)
+            view.problem = Problem(code)
+            return view.content.main.text
+        }
+        let field = "<input type=\"hidden\" name=\"key\" value=\"k1\">"
+        #expect(text(.ledgerAway, "k1").contains(field) && text(.ledgerAway, "k1").contains("it is not taken twice"))
+        #expect(!text(.keyInUse, "k1").contains(field) && !text(.badBody, "k1").contains("it is not taken twice"))
+        #expect(!text(.ledgerAway, nil).contains("name=\"key\""))
+    }
+
     @Test func `roots that workers have are named, and offered for the destination`() {
         var view = SubmitView(draft: draft(""), presets: presets)
         #expect(!view.content.main.text.contains("Workers have"))

@@ -1,5 +1,11 @@
 import API
 import Conversion
+import HTTPServer
+
+extension Problem {
+    /// Whether the same may be taken later, or has been taken: it must be sent again with the same key.
+    var mayPass: Bool { status.rawValue >= 500 || status == .tooManyRequests }
+}
 
 /// Why there is nothing to show.
 struct ProblemView {

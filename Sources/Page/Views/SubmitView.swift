@@ -39,7 +39,7 @@ struct SubmitView {
                 <div class="head"><div><h1>Submit files</h1><p class="soft">Sources stay where they are; each becomes one job. \
                 Nothing is submitted before the last button.</p></div></div>
                 \(wrong)\(dryRun)
-                <form class="form" method="post" action="/submit">\(sources)\(choices)\(places)\
+                <form class="form" method="post" action="/submit">\(key)\(sources)\(choices)\(places)\
                 <p class="do"><button class="b\(plan == nil ? " go" : "")">Show what would happen</button></p></form>
 
                 """,
@@ -47,6 +47,12 @@ struct SubmitView {
             terminal: draft.command,
             status: problem?.status ?? .ok
         )
+    }
+
+    /// What may have been submitted all the same keeps its key, by which the ledger recognises it.
+    private var key: HTML {
+        guard problem?.mayPass == true, let key = draft.key else { return "" }
+        return "<input type=\"hidden\" name=\"key\" value=\"\(value: key)\">"
     }
 
     // MARK: - What is wrong, and what would happen
@@ -57,9 +63,12 @@ struct SubmitView {
             problem.mistakes.prefix(10).map { "<p><b>\($0.pointer.cutInside(to: 400))</b> \($0.detail).</p>" }
         )
         let detail: HTML = problem.detail.map { "<p>\($0.sentence)</p>" } ?? ""
+        let again: HTML =
+            problem.mayPass && draft.isFinal && draft.key != nil
+            ? "<p>Submit it again from here: if it was taken all the same, it is not taken twice.</p>" : ""
         return """
             <div class="panel err" role="alert"><h2><span class="s failed">\(problem.title.capitalised)</span></h2>\
-            \(detail)\(lines)</div>
+            \(detail)\(lines)\(again)</div>
 
             """
     }
