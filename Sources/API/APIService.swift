@@ -57,7 +57,7 @@ struct APIService: RequestService {
 
     /// What pages ask of the API.
     private var access: PageAccess {
-        PageAccess(authenticator: authenticator, origins: origins, operations: operations) { problem($0) }
+        PageAccess(authenticator: authenticator, origins: origins, operations: operations, turns: turns) { problem($0) }
     }
 
     private func receive(_ head: RequestHead, _ operation: Operation, _ path: [String: String]) -> Reception {

@@ -32,11 +32,11 @@ package struct CoordinatorPages: PageService {
         case .login where head.method == "POST":
             // A token, and a path that may have three bytes for each that is escaped.
             return form(head, access, limit: 4 << 10) {
-                granted(head, account: "form:\(head.network)") { await logIn(head, access, $0) }
+                granted(head, access, account: "form:\(head.network)") { await logIn(head, access, $0) }
             }
         case .logout:
             return form(head, access, limit: 4 << 10) {
-                granted(head, account: "form:\(head.network)") { _ in loggedOut(head) }
+                granted(head, access, account: "form:\(head.network)") { _ in loggedOut(head) }
             }
         case .login: return .answer(finished(loginPage(head, said: nil, next: nil), .ok))
         case .live: return .run { await events(head, access) }
@@ -80,23 +80,30 @@ package struct CoordinatorPages: PageService {
     /// Runs with the form once it has arrived.
     private func granted(
         _ head: RequestHead,
+        _ access: PageAccess,
         account: String,
         _ run: @escaping @Sendable (PageQuery) async -> HTTPAnswer
     ) -> BodyPermission {
         .granted(account: account) { bytes in
-            guard let query = PageQuery(form: bytes) else {
-                let problem = Problem(.badBody, "the body is not a form")
+            do {
+                return try await access.answer(form: bytes, of: account, parse: Self.query, run: run)
+            } catch {
+                let problem = access.problem(error)
                 return finished(problemPage(problem, head, nil), problem.status)
             }
-            return await run(query)
         }
+    }
+
+    @Sendable private static func query(_ bytes: [UInt8]) -> Result<PageQuery, Problem> {
+        guard let query = PageQuery(form: bytes) else { return .failure(Problem(.badBody, "the body is not a form")) }
+        return .success(query)
     }
 
     /// A form that changes something is read only for those who have a session, or need none.
     private func permission(for route: PageRoute, _ head: RequestHead, _ access: PageAccess) async -> BodyPermission {
         do {
             let visitor = try await self.visitor(head, access)
-            return granted(head, account: visitor.rights.caller.account) { query in
+            return granted(head, access, account: visitor.rights.caller.account) { query in
                 route == .submit
                     ? await submit(head, access, SubmissionDraft(query)) : await change(route, head, access, query)
             }

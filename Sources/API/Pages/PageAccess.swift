@@ -8,15 +8,18 @@ package struct PageAccess: Sendable {
     private let authenticator: TokenAuthenticator
     private let origins: OriginCheck
     private let operations: [Operation]
+    private let turns: BodyTurns
     private let told: @Sendable (any Error) -> Problem
 
     init(
         authenticator: TokenAuthenticator,
         origins: OriginCheck,
         operations: [Operation],
+        turns: BodyTurns,
         told: @escaping @Sendable (any Error) -> Problem
     ) {
-        (self.authenticator, self.origins, self.operations, self.told) = (authenticator, origins, operations, told)
+        (self.authenticator, self.origins, self.operations) = (authenticator, origins, operations)
+        (self.turns, self.told) = (turns, told)
     }
 
     /// Who looks at a page.
@@ -91,6 +94,16 @@ package struct PageAccess: Sendable {
         return try await authenticator.whileValid(visitor.found) {
             try await self.answer(operation, for: visitor, head, path: path, body: [:], stream: body)
         }
+    }
+
+    /// Parses the body of a form with `parse`, and answers with `run`. Large ones take turns with the large bodies of the API.
+    package func answer<Value: Sendable>(
+        form bytes: [UInt8],
+        of account: String,
+        parse: @escaping @Sendable ([UInt8]) -> Result<Value, Problem>,
+        run: (Value) async -> HTTPAnswer
+    ) async throws -> HTTPAnswer {
+        try await turns.answer(bytes, of: account, parse: parse, run: run)
     }
 
     private func permitted(_ name: String, _ visitor: Visitor) throws(Problem) -> Operation {
