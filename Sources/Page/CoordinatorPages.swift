@@ -74,6 +74,9 @@ package struct CoordinatorPages: PageService {
         }
         do { try access.checkOrigin(head) } catch { return refused(error) }
         guard head.bodyType == "application/x-www-form-urlencoded" else { return refused(Problem(.wrongType)) }
+        guard head.bodyLength <= limit else {
+            return refused(Problem(.bodyTooLarge, "a form may have \(Figures.bytes(Int64(limit)))"))
+        }
         return .collect(bodyLimit: limit, permit)
     }
 
@@ -120,8 +123,20 @@ package struct CoordinatorPages: PageService {
         _ query: PageQuery
     ) async -> HTTPAnswer {
         await answer(head, access) { visitor, frame in
-            let form = try PageForm(route, query, now: try await visitor.ledger.time())
-            let done = try await access.run(form.operation, for: visitor, path: form.path, body: form.body)
+            let form: PageForm
+            let done: JSONValue?
+            do {
+                form = try PageForm(route, query, now: try await visitor.ledger.time())
+                done = try await access.run(form.operation, for: visitor, path: form.path, body: form.body)
+            } catch {
+                let problem = access.problem(error)
+                guard problem.isOfForm, PageForm.isWritten(route, query) else { throw error }
+                if let operation = route.operation { try access.checkRight(to: operation, of: visitor) }
+                var reader = try await self.reader(head, access, visitor, route)
+                reader.refused = RefusedForm(query: query, problem: problem)
+                let content = try await reader.content(of: route)
+                return finished(frame.document(content), problem.status)
+            }
             if form.isToldOnce {
                 let (number, secret) = (done?.members?["id"]?.whole ?? 0, done?.members?["secret"]?.text ?? "")
                 return finished(frame.document(CreatedWebhookView(number: number, secret: secret).content), .ok)
@@ -282,9 +297,14 @@ package struct CoordinatorPages: PageService {
             return finished(problemPage(problem, head, nil), problem.status)
         }
         let cookie = SessionCookie(head)
+        // A form is read only for those who are known. The browser still has it.
+        let lost: String? =
+            head.method == "POST"
+            ? "The form was not taken. Log in in another tab, then reload this page to send the form again." : nil
         let here = PageLink(head.path.first == "" ? [] : head.path, query: head.query)
         guard cookie.token(in: head) == nil else {
-            let said = "Your session has ended: its token was revoked, or has expired."
+            let ended = "Your session has ended: its token was revoked, or has expired."
+            let said = [ended, lost].compactMap(\.self).joined(separator: " ")
             var answer = unauthorized(loginPage(head, said: said, next: here.text))
             answer.fields.append(cookie.end)
             return answer
@@ -293,7 +313,7 @@ package struct CoordinatorPages: PageService {
         if head.field("sec-fetch-site") == "cross-site" {
             return finished(outside(head).passage(to: here), .ok)
         }
-        return unauthorized(loginPage(head, said: nil, next: here.text))
+        return unauthorized(loginPage(head, said: lost, next: here.text))
     }
 
     // MARK: - Events

@@ -376,3 +376,26 @@ def test_a_submission_that_the_ledger_cannot_take_keeps_its_key(ledger, api):
     assert api.get("/api/v1/status")["jobs"]["waiting"] == 2
     page = send(api, "/submit", {**first, "sources": "in:c.wav", "step": "submit"}, status=409)
     assert "in:c.wav" in page and first["key"] not in page
+
+
+def test_what_was_written_into_a_form_is_not_lost(ledger, guarded):
+    session = log_in(guarded, text_of(ledger, "operator", name="boss"))
+    fields = {"url": "https://example.com/hook", "name": "9 lives", "queue": "", "event": "failures.high"}
+    answer = form(guarded, "/webhooks", fields, origin=guarded.url, **session)
+    assert answer.status_code in [400, 422] and 'role="alert"' in answer.text
+    assert 'value="https://example.com/hook"' in answer.text and 'value="9 lives"' in answer.text
+    assert 'value="failures.high" checked' in answer.text and 'value="batch.ended" checked' not in answer.text
+    headers = {"authorization": f"Bearer {text_of(ledger, 'submitter')}"}
+    for queue in ["day", "nightly"]:
+        guarded.post("/api/v1/batches", {"jobs": jobs(1), "queue": queue}, headers=headers)
+    page = send(guarded, "/queues", {"queue": "nightly", "limit": "7", "weight": "0"}, session, 400)
+    assert '<option value="nightly" selected>' in page and 'value="7"' in page and 'value="0"' in page
+    # What a viewer may not see is not shown for a form, either.
+    viewer = log_in(guarded, text_of(ledger, "viewer"))
+    assert "A new webhook" not in send(guarded, "/webhooks", fields, viewer, 403)
+    # The browser still has what was not read.
+    page = send(guarded, "/submit", {"sources": "in:a.wav"}, status=401)
+    assert "The form was not taken." in page
+    assert "The form was not taken." not in get(guarded, "/submit", {}, 401)
+    page = send(guarded, "/queues", {"pause": "x" * 70_000}, session, 413)
+    assert "body_too_large" in page and "<html" in page

@@ -429,6 +429,31 @@ import Testing
         #expect(RunningJobs(other).batches == [17, 3] && RunningJobs().batches.isEmpty)
     }
 
+    @Test(arguments: ["newsroom"] + Material.hostile)
+    func `a form that was not taken comes back as it was written`(name: String) throws {
+        var fields = ["url", "name", "queue", "limit", "weight"].map { (name: $0, value: name) }
+        fields += [(name: "event", value: "failures.high"), (name: "own", value: "true")]
+        let query = PageQuery(fields)
+        let problem = Problem(.badBody, name, mistakes: [.init(pointer: name, detail: name)])
+        let refused = RefusedForm(query: query, problem: problem)
+        var webhooks = Material.webhooks("a")
+        webhooks.refused = refused
+        var queues = QueuesView(queues: [Material.queue("a"), Material.queue(name)], unable: [], mayChange: true)
+        queues.refused = refused
+        for content in [webhooks.content, queues.content] {
+            let document = try Material.frame().document(content).text
+            #expect(MarkupCheck(document).mistakes == [], "\(content.title)")
+            #expect(document.contains("role=\"alert\"") && content.live.isEmpty)
+        }
+        guard name == "newsroom" else { return }
+        let (first, second) = (webhooks.content.main.text, queues.content.main.text)
+        #expect(first.matches(of: /value="newsroom"/).count == 3)
+        #expect(first.contains("value=\"failures.high\" checked>") && first.contains("value=\"true\" checked>"))
+        #expect(!first.contains("value=\"batch.ended\" checked>"))
+        #expect(second.contains("<option value=\"newsroom\" selected>"))
+        #expect(second.matches(of: /value="newsroom" placeholder="same"/).count == 2)
+    }
+
     @Test func `a slot fills as its job advances`() {
         let worker = Material.worker("pump-1")
         let running = RunningJobs([Material.job(9, "pump-1", .running), Material.job(10, "pump-2", .running)])

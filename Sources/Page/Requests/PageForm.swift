@@ -83,6 +83,15 @@ struct PageForm: Sendable {
         }
     }
 
+    /// Whether a person has written into the form, which is lost if it is refused and not shown again.
+    static func isWritten(_ route: PageRoute, _ query: PageQuery) -> Bool {
+        switch route {
+        case .queues: query.names.isDisjoint(with: ["pause", "resume"])
+        case .webhooks: query.names.isDisjoint(with: ["test", "retry", "remove"])
+        default: false
+        }
+    }
+
     private static func wanted(_ query: PageQuery) throws(Problem) -> WantedChange {
         guard let wanted = query.text("change").flatMap(WantedChange.init) else {
             throw Problem(.badBody, mistakes: [.init(pointer: "change", detail: "must be a change of jobs")])

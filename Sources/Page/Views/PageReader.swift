@@ -15,6 +15,8 @@ struct PageReader: Sendable {
     var downloads: Set<String> = []
     /// The roots that take files.
     var uploads: Set<String> = []
+    /// A form of the view that was not taken.
+    var refused: RefusedForm?
 
     init(_ ledger: JobLedger, _ rights: CallerRights, _ query: PageQuery) {
         (self.ledger, self.rights, self.query) = (ledger, rights, query)
@@ -166,7 +168,12 @@ struct PageReader: Sendable {
     private func queues() async throws -> PageContent {
         let queues = try await ledger.queues()
         let unable = try await rights.may("listUnableJobs") ? ledger.unableLanes() : []
-        return QueuesView(queues: queues, unable: unable, mayChange: rights.may("changeQueue")).content
+        return QueuesView(
+            queues: queues,
+            unable: unable,
+            mayChange: rights.may("changeQueue"),
+            refused: refused
+        ).content
     }
 
     private func webhooks() async throws -> PageContent {
@@ -182,6 +189,7 @@ struct PageReader: Sendable {
             hasMore: deliveries.count > limit,
             isFirst: before == nil,
             isForAll: rights.caller.role == .operator,
+            refused: refused,
             now: try await ledger.time()
         ).content
     }

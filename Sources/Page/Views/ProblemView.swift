@@ -5,6 +5,32 @@ import HTTPServer
 extension Problem {
     /// Whether the same may be taken later, or has been taken: it must be sent again with the same key.
     var mayPass: Bool { status.rawValue >= 500 || status == .tooManyRequests }
+
+    /// Whether a form with other values may be taken.
+    var isOfForm: Bool { [.badRequest, .conflict, .unprocessableContent, .tooManyRequests].contains(status) }
+
+    /// What is wrong with a form that is shown again.
+    func panel(_ more: HTML = "") -> HTML {
+        let lines: HTML = .all(
+            mistakes.prefix(10).map { "<p><b>\($0.pointer.cutInside(to: 400))</b> \($0.detail).</p>" }
+        )
+        let detail: HTML = self.detail.map { "<p>\($0.sentence)</p>" } ?? ""
+        let hint: HTML = kind == nil ? "" : self.hint.map { " \($0.sentence)" } ?? ""
+        return """
+            <div class="panel err" role="alert"><h2><span class="s failed">\(title.capitalised)</span></h2>\
+            \(detail)\(lines)<p class="soft"><code>\(code)</code>\(hint)</p>\(more)</div>
+
+            """
+    }
+}
+
+/// A form as it was sent, and why it was not taken.
+struct RefusedForm: Sendable {
+    let query: PageQuery
+    let problem: Problem
+
+    /// What was written into a field.
+    func text(_ name: String) -> String { query.text(name) ?? "" }
 }
 
 /// Why there is nothing to show.

@@ -7,6 +7,8 @@ struct QueuesView {
     let queues: [QueueSummary]
     let unable: [UnableLane]
     var mayChange = false
+    /// The form for limit and weight, if it was not taken.
+    var refused: RefusedForm?
     /// Rows of the page.
     private static let mostRows = 200
 
@@ -28,8 +30,13 @@ struct QueuesView {
         return PageContent(
             title: "Queues",
             section: .queues,
-            main: "<div class=\"head\"><h1>\(heading)</h1></div>\n\(form)\(rest)\(settings(shown))\n",
-            live: [("queues", "true")],
+            main: """
+                <div class="head"><h1>\(heading)</h1></div>
+                \(refused == nil ? "" : settings(shown))\(form)\(rest)\(refused == nil ? settings(shown) : "")
+
+                """,
+            // What was told must stay until it has been read.
+            live: refused == nil ? [("queues", "true")] : [],
             terminal: "sluice queues"
         )
     }
@@ -68,15 +75,17 @@ struct QueuesView {
         guard mayChange, !queues.isEmpty else { return "" }
         let names: HTML = .all(
             queues.prefix(Self.mostRows).map { queue in
-                "<option value=\"\(value: queue.name)\">\(queue.name.cutInside(to: 60))</option>"
+                let mark: HTML = queue.name == refused?.text("queue") ? " selected" : ""
+                return "<option value=\"\(value: queue.name)\"\(mark)>\(queue.name.cutInside(to: 60))</option>"
             }
         )
+        let (limit, weight) = (refused?.text("limit") ?? "", refused?.text("weight") ?? "")
         return """
-            <section aria-labelledby="settings"><h2 id="settings">Limit and weight</h2>
+            \(refused?.problem.panel() ?? "")<section aria-labelledby="settings"><h2 id="settings">Limit and weight</h2>
             <form class="filter" method="post" action="/queues"><div><label class="f">Queue <select name="queue">\(names)\
             </select></label><label class="f">Running at most <input name="limit" type="number" min="0" max="1000000" \
-            placeholder="same" aria-describedby="bounds"></label><label class="f">Weight <input name="weight" \
-            type="number" min="1" max="10000" placeholder="same"></label><button class="b">Save</button></div>\
+            value="\(value: limit)" placeholder="same" aria-describedby="bounds"></label><label class="f">Weight <input name="weight" \
+            type="number" min="1" max="10000" value="\(value: weight)" placeholder="same"></label><button class="b">Save</button></div>\
             <p class="soft" id="bounds">0 removes the limit. A queue of twice the weight gets twice the turns; 100 is usual.</p>\
             </form></section>
             """

@@ -59,18 +59,10 @@ struct SubmitView {
 
     private var wrong: HTML {
         guard let problem else { return "" }
-        let lines: HTML = .all(
-            problem.mistakes.prefix(10).map { "<p><b>\($0.pointer.cutInside(to: 400))</b> \($0.detail).</p>" }
-        )
-        let detail: HTML = problem.detail.map { "<p>\($0.sentence)</p>" } ?? ""
         let again: HTML =
             problem.mayPass && draft.isFinal && draft.key != nil
             ? "<p>Submit it again from here: if it was taken all the same, it is not taken twice.</p>" : ""
-        return """
-            <div class="panel err" role="alert"><h2><span class="s failed">\(problem.title.capitalised)</span></h2>\
-            \(detail)\(lines)\(again)</div>
-
-            """
+        return problem.panel(again)
     }
 
     private var dryRun: HTML {

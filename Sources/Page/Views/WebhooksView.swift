@@ -15,6 +15,8 @@ struct WebhooksView {
     let isFirst: Bool
     /// Whether a new one may be told of the batches of all.
     let isForAll: Bool
+    /// The form for a new one, if it was not taken.
+    var refused: RefusedForm?
     let now: Date
 
     var content: PageContent {
@@ -24,12 +26,13 @@ struct WebhooksView {
             main: """
                 <div class="head"><div><h1>\(heading)</h1><p class="soft">Each is sent a request when a batch has ended, and \
                 operators also when workers are lost or too many jobs fail.</p></div></div>
-                \(table)
+                \(refused == nil ? "" : form)\(table)
                 \(list)
-                \(form)
+                \(refused == nil ? form : "")
 
                 """,
-            live: [("queues", "true")],
+            // What was told must stay until it has been read.
+            live: refused == nil ? [("queues", "true")] : [],
             terminal: "sluice webhooks"
         )
     }
@@ -138,20 +141,24 @@ struct WebhooksView {
     private var form: HTML {
         let events: HTML = .all(
             Webhook.Event.allCases.map { event in
-                """
-                <label class="chip"><input type="checkbox" name="event" value="\(event.rawValue)">\(event.rawValue)</label>
-                """
+                let mark: HTML = refused?.query.words("event").contains(event.rawValue) == true ? " checked" : ""
+                return """
+                    <label class="chip"><input type="checkbox" name="event" value="\(event.rawValue)"\(mark)>\
+                    \(event.rawValue)</label>
+                    """
             }
         )
+        let (url, name, queue) = (refused?.text("url") ?? "", refused?.text("name") ?? "", refused?.text("queue") ?? "")
+        let mark: HTML = refused?.query.text("own") == nil ? "" : " checked"
         let own: HTML =
             isForAll
-            ? "<label class=\"chip\"><input type=\"checkbox\" name=\"own\" value=\"true\">only my own batches</label>"
+            ? "<label class=\"chip\"><input type=\"checkbox\" name=\"own\" value=\"true\"\(mark)>only my own batches</label>"
             : "<input type=\"hidden\" name=\"own\" value=\"true\">"
         return """
-            <section aria-labelledby="new"><h2 id="new">A new webhook</h2><form class="form" method="post" action="/webhooks">\
-            <label class="f">Address <input type="url" name="url" required placeholder="https://" maxlength="2000"></label>\
-            <div class="two"><label class="f">Name, for submissions <input name="name" maxlength="64"></label>\
-            <label class="f">Only this queue <input name="queue" maxlength="63"></label></div>\
+            \(refused?.problem.panel() ?? "")<section aria-labelledby="new"><h2 id="new">A new webhook</h2><form class="form" method="post" action="/webhooks">\
+            <label class="f">Address <input type="url" name="url" value="\(value: url)" required placeholder="https://" maxlength="2000"></label>\
+            <div class="two"><label class="f">Name, for submissions <input name="name" value="\(value: name)" maxlength="64"></label>\
+            <label class="f">Only this queue <input name="queue" value="\(value: queue)" maxlength="63"></label></div>\
             <fieldset class="chips"><legend>Only these events; none chosen: all</legend>\(events)\(own)</fieldset>\
             <p class="do"><button class="b go">Create</button></p></form></section>
             """
