@@ -31,7 +31,7 @@ package struct CoordinatorPages: PageService {
             return .answer(answer)
         case .login where head.method == "POST":
             // A token, and a path that may have three bytes for each that is escaped.
-            return form(head, access, limit: 4 << 10) {
+            return form(head, access, limit: 2 << 10 + 3 * PageTarget.mostBytes) {
                 granted(head, access, account: "form:\(head.network)") { await logIn(head, access, $0) }
             }
         case .logout:
@@ -412,13 +412,17 @@ package struct CoordinatorPages: PageService {
     }
 }
 
-/// Where a browser goes after the login: a path of this page, and nowhere else.
+/// Where a browser goes after the login, or after a filter was saved: a path of this page, and nowhere else.
 struct PageTarget {
+    /// A filter that is saved has up to 4,000.
+    static let mostBytes = 6_000
+
     let text: String
 
     init(_ wanted: String?) {
         let wanted = wanted ?? "/"
         let isPlain = wanted.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }
-        text = isPlain && wanted.hasPrefix("/") && !wanted.hasPrefix("//") && wanted.utf8.count <= 1_000 ? wanted : "/"
+        let isPath = wanted.hasPrefix("/") && !wanted.hasPrefix("//") && wanted.utf8.count <= Self.mostBytes
+        text = isPlain && isPath ? wanted : "/"
     }
 }

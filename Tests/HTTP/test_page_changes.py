@@ -4,6 +4,7 @@ import html
 import json
 import re
 import time
+import urllib.parse
 
 import pytest
 
@@ -399,3 +400,15 @@ def test_what_was_written_into_a_form_is_not_lost(ledger, guarded):
     assert "The form was not taken." not in get(guarded, "/submit", {}, 401)
     page = send(guarded, "/queues", {"pause": "x" * 70_000}, session, 413)
     assert "body_too_large" in page and "<html" in page
+
+
+def test_a_long_filter_is_saved_and_survives_a_login(ledger, guarded):
+    path = f"/jobs?source-contains={urllib.parse.quote('я' * 200)}"
+    secret = text_of(ledger, "operator", name="boss")
+    answer = form(guarded, "/login", {"token": secret, "next": path}, origin=guarded.url)
+    assert (answer.status_code, answer.headers["location"]) == (303, path)
+    guarded.client.cookies.clear()
+    session = log_in(guarded, secret)
+    assert send(guarded, "/jobs", {"save": "long", "next": path}, session) == path
+    [link] = re.findall(r'<a class="chip" href="([^"]*)" aria-current="true"><bdi>long</bdi>', get(guarded, path, session))
+    assert html.unescape(link) == path

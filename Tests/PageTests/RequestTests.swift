@@ -30,12 +30,15 @@ import Testing
 
     @Test(arguments: [
         "https://evil.example/", "//evil.example", "/\\evil.example", "jobs", "/a\r\nSet-Cookie: x", "/ ",
-        "/" + String(repeating: "a", count: 1_001), "",
+        "/" + String(repeating: "a", count: 6_000), "",
     ])
     func `a login leads to no other site`(target: String) { #expect(PageTarget(target).text == "/") }
 
     @Test func `a login leads back`() {
         #expect(PageTarget("/jobs?state=failed").text == "/jobs?state=failed")
+        // Three bytes for each of two that a letter has.
+        let long = PageLink(["jobs"], query: [("source-contains", String(repeating: "я", count: 200))]).text
+        #expect(PageTarget(long).text == long && long.utf8.count > 1_200)
         #expect(PageTarget(nil).text == "/")
     }
 
