@@ -412,3 +412,15 @@ def test_a_long_filter_is_saved_and_survives_a_login(ledger, guarded):
     assert send(guarded, "/jobs", {"save": "long", "next": path}, session) == path
     [link] = re.findall(r'<a class="chip" href="([^"]*)" aria-current="true"><bdi>long</bdi>', get(guarded, path, session))
     assert html.unescape(link) == path
+
+
+def test_a_webhook_of_operators_has_no_buttons_for_submitters(ledger, guarded):
+    boss = {"authorization": f"Bearer {text_of(ledger, 'operator', name='boss')}"}
+    wanted = {"url": "https://example.com/", "name": "newsroom", "onNotify": True}
+    assert guarded.post("/api/v1/webhooks", wanted, headers=boss).status_code == 201
+    session = log_in(guarded, text_of(ledger, "submitter", name="ada"))
+    page = get(guarded, "/webhooks", session)
+    assert "newsroom" in page and 'name="test"' not in page and 'name="remove"' not in page
+    send(guarded, "/webhooks", {"url": "https://example.com/own", "own": "true"}, session, 200)
+    assert get(guarded, "/webhooks", session).count('name="test"') == 1
+    assert get(guarded, "/webhooks", log_in(guarded, boss["authorization"].split()[1])).count('name="test"') == 2

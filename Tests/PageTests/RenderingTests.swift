@@ -454,6 +454,31 @@ import Testing
         #expect(second.matches(of: /value="newsroom" placeholder="same"/).count == 2)
     }
 
+    @Test func `webhooks of others have no buttons`() {
+        func text(_ submitter: String?, isForAll: Bool = false) -> String {
+            var webhook = Webhook.blank
+            (webhook.id, webhook.name, webhook.submitter, webhook.dead) = (5, "newsroom", submitter, 3)
+            return WebhooksView(
+                webhooks: [webhook],
+                deliveries: [],
+                hasMore: false,
+                isFirst: true,
+                isForAll: isForAll,
+                account: "token:nina",
+                now: Material.now
+            ).content.main.text
+        }
+        for own in [text("token:nina"), text(nil, isForAll: true), text("token:vera", isForAll: true)] {
+            #expect(own.contains("name=\"test\"") && own.contains("name=\"remove\"") && own.contains("name=\"retry\""))
+            #expect(own.contains("/webhooks?webhook=5"))
+        }
+        // As operators make them for those who name them.
+        for other in [text(nil), text("token:vera")] {
+            #expect(other.contains("<bdi>newsroom</bdi>") && !other.contains("value=\"5\""))
+            #expect(!other.contains("/webhooks?webhook=5"))
+        }
+    }
+
     @Test func `a slot fills as its job advances`() {
         let worker = Material.worker("pump-1")
         let running = RunningJobs([Material.job(9, "pump-1", .running), Material.job(10, "pump-2", .running)])

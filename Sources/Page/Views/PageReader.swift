@@ -189,6 +189,7 @@ struct PageReader: Sendable {
             hasMore: deliveries.count > limit,
             isFirst: before == nil,
             isForAll: rights.caller.role == .operator,
+            account: rights.caller.account,
             refused: refused,
             now: try await ledger.time()
         ).content

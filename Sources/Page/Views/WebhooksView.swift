@@ -13,8 +13,10 @@ struct WebhooksView {
     var chosen: Int64?
     let hasMore: Bool
     let isFirst: Bool
-    /// Whether a new one may be told of the batches of all.
+    /// Whether a new one may be told of the batches of all, and each may be changed.
     let isForAll: Bool
+    /// The submitter whose webhooks may be changed, too. Others may only be named by submissions.
+    var account: String?
     /// The form for a new one, if it was not taken.
     var refused: RefusedForm?
     let now: Date
@@ -57,22 +59,28 @@ struct WebhooksView {
 
     private func row(_ webhook: Webhook) -> HTML {
         let number = Int64(webhook.id)
+        let mayChange = isForAll || webhook.submitter != nil && webhook.submitter == account
         let link = PageLink(["webhooks"], query: [("webhook", "\(number)")])
         let name = webhook.name.map { $0.cutInside(to: 64) } ?? "\(number)"
         let retry: HTML =
             webhook.dead > 0
             ? "<button class=\"b\" name=\"retry\" value=\"\(number)\">Send again<span class=\"vh\"> to \(name)</span></button> "
             : ""
+        let buttons: HTML = """
+            \(retry)<button class="b" name="test" value="\(number)">Test<span class="vh"> \(name)</span></button>\
+            <details><summary>Remove…<span class="vh"> \(name)</span></summary><button class="b stop" name="remove" \
+            value="\(number)">Remove it, with its deliveries</button></details>
+            """
+        let title: HTML =
+            mayChange ? "<a class=\"quiet\" href=\"\(link)\"><bdi>\(name)</bdi></a>" : "<bdi>\(name)</bdi>"
         return """
 
-            <tr><th scope="row"><a class="quiet" href="\(link)"><bdi>\(name)</bdi></a></th>\
+            <tr><th scope="row">\(title)</th>\
             <td class="src w"><bdi>\(webhook.url.cutInside(to: 200))</bdi></td>\
             <td class="w">\(Self.events(webhook))<br><span class="soft">\(Self.scope(webhook))</span></td>\
             <td class="n" data-k="waiting">\(Figures.grouped(webhook.waiting))</td>\
             <td class="n" data-k="given up">\(Figures.grouped(webhook.dead))</td><td class="w">\(state(webhook))</td>\
-            <td class="n">\(retry)<button class="b" name="test" value="\(number)">Test<span class="vh"> \(name)</span></button>\
-            <details><summary>Remove…<span class="vh"> \(name)</span></summary><button class="b stop" name="remove" \
-            value="\(number)">Remove it, with its deliveries</button></details></td></tr>
+            <td class="n">\(mayChange ? buttons : "")</td></tr>
             """
     }
 
