@@ -99,8 +99,20 @@ import Testing
         let day = Date(timeIntervalSince1970: 1_795_132_800)
         #expect(PageMoment.past("2026-11-20", from: Material.now) == day)
         #expect(PageMoment.past("2026-11-20T00:00:00Z", from: Material.now) == day)
+        #expect(PageMoment.past("2026-11-20T01:30:00+01:30", from: Material.now) == day)
+        #expect(PageMoment.past("2026-11-20T00:00:00.25Z", from: Material.now) == day.addingTimeInterval(0.25))
         #expect(PageMoment.past("soon", from: Material.now) == nil)
         #expect(PageMoment.past("9999999999999h", from: Material.now) == nil)
+    }
+
+    @Test func `a time in a form is the time of the list`() {
+        let now = Material.now.addingTimeInterval(0.75)
+        for text in ["2h", "2026-11-20", "2026-11-20T00:00:00.25Z", "2026-11-20T00:00:00Z"] {
+            let list = JobListQuery(PageQuery([(name: "ended-since", value: text)]), now: now)
+            let settled = JobListQuery(PageQuery(list.settled), now: now)
+            #expect(settled.filter.endedFrom == list.filter.endedFrom && list.filter.endedFrom != nil, "\(text)")
+            #expect(list.json["endedSince"]?.text == list.settled.first?.value, "\(text)")
+        }
     }
 
     @Test func `an asset is kept for good by its digest alone`() throws {

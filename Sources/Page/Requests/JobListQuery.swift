@@ -113,8 +113,8 @@ struct JobListQuery: Sendable {
         json["queue"] = filter.queue.map { .text($0) }
         json["source"] = filter.sourcePrefix.map { .text($0) }
         json["sourceContains"] = filter.sourceContains.map { .text($0) }
-        json["since"] = filter.submittedFrom.map { .text($0.formatted(.iso8601)) }
-        json["endedSince"] = filter.endedFrom.map { .text($0.formatted(.iso8601)) }
+        json["since"] = filter.submittedFrom.map { .text(PageMoment.text($0)) }
+        json["endedSince"] = filter.endedFrom.map { .text(PageMoment.text($0)) }
         return json
     }
 
@@ -122,8 +122,8 @@ struct JobListQuery: Sendable {
     var settled: [(name: String, value: String)] {
         given.map { name, value in
             switch name {
-            case "since": (name, filter.submittedFrom?.formatted(.iso8601) ?? value)
-            case "ended-since": (name, filter.endedFrom?.formatted(.iso8601) ?? value)
+            case "since": (name, filter.submittedFrom.map(PageMoment.text) ?? value)
+            case "ended-since": (name, filter.endedFrom.map(PageMoment.text) ?? value)
             default: (name, value)
             }
         }

@@ -42,14 +42,21 @@ struct PageQuery: Sendable {
     }
 }
 
-/// A point in time in a URL, in the words of the command: `1h`, `7d`, `2026-11-20T09:30:00Z`.
+/// A point in time in a URL, in the words of the command, or as the API takes it: `1h`, `7d`, `2026-11-20T09:30:00Z`.
 enum PageMoment {
     /// `nil` if the text is none.
     static func past(_ text: String, from now: Date) -> Date? {
-        if let seconds = seconds(text) { return now.addingTimeInterval(-seconds) }
-        let whole = text.count == 10 ? text + "T00:00:00Z" : text
-        // `try?`: why it is not a time does not matter.
-        return try? Date(whole, strategy: .iso8601)
+        if let seconds = seconds(text) {
+            // A whole second, so that its text means just the same.
+            return Date(timeIntervalSince1970: (now.timeIntervalSince1970 - seconds).rounded(.down))
+        }
+        return Moments.date(text.count == 10 ? text + "T00:00:00Z" : text)
+    }
+
+    /// The same as a text, with a fraction if it has one: without it, the time would be another.
+    static func text(_ date: Date) -> String {
+        let hasFraction = date.timeIntervalSince1970 != date.timeIntervalSince1970.rounded(.down)
+        return date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction))
     }
 
     private static func seconds(_ text: String) -> Double? {
