@@ -266,8 +266,7 @@ struct APIService: RequestService {
         if let head, ["GET", "HEAD"].contains(head.method), answer.status == .ok, case .bytes(let bytes) = answer.body {
             let tag = Self.tag(of: bytes)
             answer.fields += [("ETag", tag), ("Cache-Control", "no-cache")]
-            let known = head.field("if-none-match")?.split(separator: ",").map { String($0.trimmingSpaces) } ?? []
-            if known.contains(where: { $0 == tag || $0 == "*" || $0 == "W/" + tag }) {
+            if head.names(tag, in: "if-none-match", weakly: true) {
                 answer.status = .notModified
                 answer.body = .bytes([])
             }

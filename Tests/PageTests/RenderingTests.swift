@@ -479,6 +479,15 @@ import Testing
         }
     }
 
+    @Test func `a list leads to its first and its next page`() {
+        let (first, next) = (PageLink(["jobs"]), PageLink(["jobs"], query: [("after", "7")]))
+        let middle = PagesBar(first: first, next: next).html.text
+        #expect(middle.contains("href=\"/jobs\">First</a> <a class=\"b\" href=\"/jobs?after=7\" rel=\"next\">Next</a>"))
+        let only = PagesBar(nextWord: "Search on").html.text
+        #expect(only.matches(of: /aria-disabled="true"/).count == 2 && !only.contains("href"))
+        #expect(only.contains(">Search on</span>"))
+    }
+
     @Test func `a slot fills as its job advances`() {
         let worker = Material.worker("pump-1")
         let running = RunningJobs([Material.job(9, "pump-1", .running), Material.job(10, "pump-2", .running)])

@@ -14,7 +14,7 @@ struct OriginCheck: Sendable {
     func checkHost(_ head: RequestHead) throws(Problem) {
         // No browser reaches a socket in the file system.
         guard !head.network.isEmpty else { return }
-        let host = Self.name(head.field("host") ?? "").lowercased()
+        let host = RequestHead.hostName(head.field("host") ?? "").lowercased()
         let isOfMachine = host == "localhost" || host == "[::1]" || Self.isLoopback(host)
         guard isOfMachine || names.contains(host) else { throw Problem(.wrongHost) }
     }
@@ -33,15 +33,10 @@ struct OriginCheck: Sendable {
         let authority = String(parts[2])
         // A proxy may leave the port out, or add the usual one, which browsers leave out.
         let usual: String = authority + (parts[0] == "https:" ? ":443" : ":80")
-        let isWithoutPort = Self.name(host) == host && Self.name(authority) == host
+        let name = RequestHead.hostName(authority)
+        let isWithoutPort = RequestHead.hostName(host) == host && name == host
         let isOwn = authority == host || usual == host || isWithoutPort
-        guard isOwn || names.contains(Self.name(authority)) else { throw Problem(.foreignOrigin) }
-    }
-
-    /// The name in `name:port`; the brackets of an IPv6 address stay.
-    private static func name(_ authority: String) -> String {
-        guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return authority }
-        return String(authority[..<colon])
+        guard isOwn || names.contains(name) else { throw Problem(.foreignOrigin) }
     }
 
     private static func isLoopback(_ host: String) -> Bool {

@@ -85,14 +85,10 @@ enum DownloadOperation {
         _ fingerprint: Fingerprint
     ) throws(Problem) -> (HTTPAnswer, Range<Int64>?) {
         let (length, tag) = (fingerprint.byteCount, tag(fingerprint))
-        func names(_ field: String) -> Bool {
-            head.field(field)?.split(separator: ",").contains { one in
-                let one = one.trimmingSpaces
-                return one == tag || one == "*" || field == "if-none-match" && one == "W/" + tag
-            } ?? false
+        if head.field("if-match") != nil, !head.names(tag, in: "if-match", weakly: false) {
+            throw Problem(.otherVersion)
         }
-        if head.field("if-match") != nil, !names("if-match") { throw Problem(.otherVersion) }
-        if names("if-none-match") { return (HTTPAnswer(.notModified), nil) }
+        if head.names(tag, in: "if-none-match", weakly: true) { return (HTTPAnswer(.notModified), nil) }
         // A date cannot be compared with a digest, so a range with one gets the whole file.
         let isSame = head.field("if-range").map { $0 == tag } ?? true
         let range = head.method == "GET" && isSame ? ByteRange(head.field("range"), of: length) : .whole
@@ -119,27 +115,12 @@ enum DownloadOperation {
         let sound = try? output.audioFormat().container.mediaType
         let picture = output.waveform == nil ? nil : Recipe.Waveform.Kind(ofLocation: output.location)?.mediaType
         let type = sound ?? picture ?? "application/octet-stream"
+        // The name is written by RFC 8187.
         return [
             ("Content-Type", type), ("ETag", tag(fingerprint)), ("Accept-Ranges", "bytes"),
             ("Repr-Digest", DigestField.text(fingerprint.sha256)), ("Cache-Control", "private, no-cache"),
-            ("Content-Disposition", "attachment; filename*=UTF-8''\(escaped(location.name))"),
+            ("Content-Disposition", "attachment; filename*=UTF-8''\(location.name.percentEncoded(keeping: "._-"))"),
         ]
-    }
-
-    /// A name as RFC 8187 writes it.
-    private static func escaped(_ name: String) -> String {
-        var text = ""
-        for byte in name.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                text.unicodeScalars.append(UnicodeScalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                text += "%" + (digits.utf8.count < 2 ? "0" : "") + digits
-            }
-        }
-        return text
     }
 
     private static func problem(_ error: StorageError) -> any Error {

@@ -65,6 +65,21 @@ package struct RequestHead: Sendable, Hashable {
         hasher.combine(path)
     }
 
+    /// The name of a host without its port, as in `Host` and `Origin`; the brackets of an IPv6 address stay.
+    package static func hostName(_ authority: String) -> String {
+        guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return authority }
+        return String(authority[..<colon])
+    }
+
+    /// Whether a field such as `If-None-Match` names an entity tag, or all. With `weakly` also if it is marked as weak.
+    package func names(_ tag: String, in field: String, weakly: Bool) -> Bool {
+        guard let value = self.field(field) else { return false }
+        return value.split(separator: ",").contains { item in
+            let item = item.trimmingSpaces
+            return item == tag || item == "*" || weakly && item == "W/" + tag
+        }
+    }
+
     private static func decode(_ text: Substring, plusIsSpace: Bool) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)

@@ -30,9 +30,8 @@ struct PageAsset: Sendable {
         }
         let tag = "\"\(asset.digest)\""
         let lasts = parts[1] == asset.digest
-        let known = head.field("if-none-match")?.split(separator: ",").map { String($0.trimmingSpaces) } ?? []
         var answer = HTTPAnswer(.ok, fields: [("Content-Type", asset.type)], body: .bytes(Array(asset.text.utf8)))
-        if known.contains(where: { $0 == tag || $0 == "*" || $0 == "W/" + tag }) { answer = HTTPAnswer(.notModified) }
+        if head.names(tag, in: "if-none-match", weakly: true) { answer = HTTPAnswer(.notModified) }
         answer.fields += [
             ("ETag", tag),
             ("Cache-Control", lasts ? "public, max-age=31536000, immutable" : "no-cache"),

@@ -52,9 +52,7 @@ struct PageFrame: Sendable {
 
     /// The name in the `Host` field, without a port.
     static func name(of head: RequestHead) -> String {
-        let host = head.field("host") ?? ""
-        guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return host.cutInside(to: 80) }
-        return String(host[..<colon]).cutInside(to: 80)
+        RequestHead.hostName(head.field("host") ?? "").cutInside(to: 80)
     }
 
     func document(_ content: PageContent) -> HTML {

@@ -38,18 +38,12 @@ struct AuditView {
     private var table: HTML {
         let query: [(name: String, value: String)] = [("who", who ?? "")]
         let older = PageLink(["audit"], query: query + [("before", "\(records.last?.id ?? 0)")])
-        let next: HTML =
-            hasMore
-            ? "<a class=\"b\" href=\"\(older)\" rel=\"next\">Next</a>"
-            : "<span class=\"b\" aria-disabled=\"true\">Next</span>"
-        let first: HTML =
-            isFirst
-            ? "<span class=\"b\" aria-disabled=\"true\">First</span>"
-            : "<a class=\"b\" href=\"\(PageLink(["audit"], query: query))\">First</a>"
+        let first = isFirst ? nil : PageLink(["audit"], query: query)
+        let pages = PagesBar(first: first, next: hasMore ? older : nil)
         return """
             <table class="rows"><thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th>\
             <th scope="col" class="n">Changed</th><th scope="col">Details</th></tr></thead>
-            <tbody>\(.all(records.map(row)))</tbody></table><nav class="pages" aria-label="Pages">\(first) \(next)</nav>
+            <tbody>\(.all(records.map(row)))</tbody></table>\(pages.html)
             """
     }
 

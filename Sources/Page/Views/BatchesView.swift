@@ -30,21 +30,15 @@ struct BatchesView {
     }
 
     private var table: HTML {
-        let first: HTML =
-            isFirst
-            ? "<span class=\"b\" aria-disabled=\"true\">First</span>" : "<a class=\"b\" href=\"/batches\">First</a>"
-        let last = batches.last?.batch ?? 0
-        let next: HTML =
-            hasMore
-            ? "<a class=\"b\" href=\"\(PageLink(["batches"], query: [("before", "\(last)")]))\" rel=\"next\">Next</a>"
-            : "<span class=\"b\" aria-disabled=\"true\">Next</span>"
+        let older = PageLink(["batches"], query: [("before", "\(batches.last?.batch ?? 0)")])
+        let pages = PagesBar(first: isFirst ? nil : PageLink(["batches"]), next: hasMore ? older : nil)
         return """
             <table class="rows"><thead><tr><th scope="col">Batch</th><th scope="col">Done</th>\
             <th scope="col" class="n">Jobs</th><th scope="col" class="n">Failed</th><th scope="col" class="n">Cancelled</th>\
             <th scope="col" class="n">Skipped</th><th scope="col" class="opt">Queue</th><th scope="col" class="n">Submitted</th>\
             </tr></thead>
             <tbody>\(.all(batches.map(row)))
-            </tbody></table><nav class="pages" aria-label="Pages">\(first) \(next)</nav>
+            </tbody></table>\(pages.html)
             """
     }
 

@@ -31,20 +31,14 @@ struct ChangesView {
     }
 
     private var table: HTML {
-        let last = changes.last?.number ?? 0
-        let first: HTML =
-            isFirst
-            ? "<span class=\"b\" aria-disabled=\"true\">First</span>" : "<a class=\"b\" href=\"/changes\">First</a>"
-        let next: HTML =
-            hasMore
-            ? "<a class=\"b\" href=\"\(PageLink(["changes"], query: [("before", "\(last)")]))\" rel=\"next\">Next</a>"
-            : "<span class=\"b\" aria-disabled=\"true\">Next</span>"
+        let older = PageLink(["changes"], query: [("before", "\(changes.last?.number ?? 0)")])
+        let pages = PagesBar(first: isFirst ? nil : PageLink(["changes"]), next: hasMore ? older : nil)
         return """
             <table class="rows"><thead><tr><th scope="col">Change</th><th scope="col">State</th>\
             <th scope="col" class="n">Jobs</th><th scope="col" class="n">Changed</th><th scope="col" class="n">Undone</th>\
             <th scope="col">By</th><th scope="col" class="n">When</th></tr></thead>
             <tbody>\(.all(changes.map(row)))
-            </tbody></table><nav class="pages" aria-label="Pages">\(first) \(next)</nav>
+            </tbody></table>\(pages.html)
             """
     }
 

@@ -145,7 +145,7 @@ struct JobsView {
         let form: HTML = hasChanges ? "<form action=\"/changes/preview\">\(fields)\(list)</form>" : list
         return """
             <section aria-labelledby="list">\(form)
-            <nav class="pages" aria-label="Pages">\(pages)</nav></section>
+            \(pages)</section>
             """
     }
 
@@ -228,15 +228,11 @@ struct JobsView {
     }
 
     private var pages: HTML {
-        let newest: HTML =
-            query.after == nil
-            ? "<span class=\"b\" aria-disabled=\"true\">First</span>"
-            : "<a class=\"b\" href=\"\(query.link())\">First</a>"
-        let word = isCutShort ? "Search on" : "Next"
-        let older: HTML =
-            next.map { "<a class=\"b\" href=\"\(query.link(after: $0))\" rel=\"next\">\(word)</a>" }
-            ?? "<span class=\"b\" aria-disabled=\"true\">Next</span>"
-        return "\(newest) \(older)"
+        PagesBar(
+            first: query.after == nil ? nil : query.link(),
+            next: next.map { query.link(after: $0) },
+            nextWord: isCutShort ? "Search on" : "Next"
+        ).html
     }
 
     /// A part of the ledger has been searched.
@@ -244,7 +240,7 @@ struct JobsView {
         """
         <section class="empty" aria-labelledby="none"><h2 id="none">No job matches so far</h2>
         <p class="soft">\(Figures.grouped(20_000 * Self.mostCalls)) sources were searched.</p>\
-        <nav class="pages" aria-label="Pages">\(pages)</nav></section>
+        \(pages)</section>
         """
     }
 

@@ -110,18 +110,16 @@ struct WebhooksView {
             return chosen == nil && isFirst ? "" : "<p class=\"soft\">No deliveries. <a href=\"/webhooks\">All</a></p>"
         }
         let query: [(name: String, value: String)] = [("webhook", chosen.map { "\($0)" } ?? "")]
-        let next: HTML =
-            hasMore
-            ? "<a class=\"b\" href=\"\(PageLink(["webhooks"], query: query + [("before", "\(deliveries.last?.id ?? 0)")]))\" rel=\"next\">Next</a>"
-            : "<span class=\"b\" aria-disabled=\"true\">Next</span>"
+        let older = PageLink(["webhooks"], query: query + [("before", "\(deliveries.last?.id ?? 0)")])
+        let first = isFirst ? nil : PageLink(["webhooks"], query: query)
+        let pages = PagesBar(first: first, next: hasMore ? older : nil)
         let all: HTML = chosen == nil ? "" : " <a href=\"/webhooks\">Those of all webhooks</a>"
         return """
             <section aria-labelledby="sent"><div class="bar"><h2 id="sent">Deliveries</h2>\(all)</div><table class="rows"><thead>\
             <tr><th scope="col">ID</th><th scope="col">Webhook</th><th scope="col">Event</th><th scope="col">State</th>\
             <th scope="col" class="n">Requests</th><th scope="col">Last answer</th><th scope="col" class="n">When</th></tr></thead>
             <tbody>\(.all(deliveries.map(row)))</tbody></table>
-            <nav class="pages" aria-label="Pages"><a class="b" href="\(PageLink(["webhooks"], query: query))">First</a> \
-            \(next)</nav></section>
+            \(pages.html)</section>
             """
     }
 
