@@ -424,3 +424,14 @@ def test_a_webhook_of_operators_has_no_buttons_for_submitters(ledger, guarded):
     send(guarded, "/webhooks", {"url": "https://example.com/own", "own": "true"}, session, 200)
     assert get(guarded, "/webhooks", session).count('name="test"') == 1
     assert get(guarded, "/webhooks", log_in(guarded, boss["authorization"].split()[1])).count('name="test"') == 2
+
+
+def test_causes_of_many_failures_are_counted_when_asked_for(ledger, api):
+    batch = api.post("/api/v1/batches", {"jobs": jobs(1)}).json()["batch"]
+    assert "Count the causes" not in get(api, f"/batches/{batch}", {})
+    ledger.query(f"update sluice.batch set failed = 5001 where id = {batch}")
+    page = get(api, f"/batches/{batch}", {})
+    assert f'href="/batches/{batch}?causes=true">Count the causes</a>' in page and " data-live=" in page
+    # And not again and again while the page is open.
+    page = get(api, f"/batches/{batch}?causes=true", {})
+    assert "Count the causes" not in page and " data-live=" not in page
