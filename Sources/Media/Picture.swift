@@ -11,7 +11,10 @@ public struct Picture: Sendable, Hashable {
 
     public var mimeType: String { isPNG ? "image/png" : "image/jpeg" }
 
-    /// `nil` for anything except a PNG or JPEG with a readable header.
+    /// JPEG has no longer sides, and libav writes none into MP4.
+    private static let sides = 1...65_535
+
+    /// `nil` for anything except a PNG or JPEG with a readable header, and for one whose sides no picture has.
     public init?(_ bytes: [UInt8]) {
         if let size = Picture.sizeOfPNG(bytes) {
             (width, height, isPNG) = (size.width, size.height, true)
@@ -20,6 +23,7 @@ public struct Picture: Sendable, Hashable {
         } else {
             return nil
         }
+        guard Picture.sides.contains(width), Picture.sides.contains(height) else { return nil }
         self.bytes = bytes
     }
 
