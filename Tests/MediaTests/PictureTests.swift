@@ -45,4 +45,46 @@ import Testing
         #expect(try Picture(png(65_535, 65_535))?.width == 65_535)
         #expect(try Picture(png(60, 65_536)) == nil && Picture(png(60, 0)) == nil)
     }
+
+    // MARK: Room
+
+    /// A PNG of so many bytes. What stands behind its own is never read.
+    private func png(bytes count: Int) throws -> [UInt8] {
+        let picture = try Covered.picture(.png)
+        return picture + [UInt8](repeating: 7, count: count - picture.count)
+    }
+
+    @Test func picturesThatDoNotFitLeaveTheRoomToOthers() throws {
+        let list = try [9_000, 20_000, 5_000, 900].compactMap { try Picture(png(bytes: $0)) }
+        func kept(_ room: PictureRoom) -> [Int] { room.fitting(list).map(\.bytes.count) }
+        #expect(kept(PictureRoom()) == [9_000, 20_000, 5_000, 900])
+        #expect(kept(PictureRoom(all: 15_000)) == [9_000, 5_000])
+        #expect(kept(PictureRoom(each: 9_128)) == [9_000, 5_000, 900])
+        #expect(kept(PictureRoom(each: 9_127)) == [5_000, 900])
+        #expect(kept(PictureRoom(all: -5)) == [])
+    }
+
+    /// Ogg had them all and failed; of a longer tag than 16 MiB, nothing is read in WavPack.
+    @Test(arguments: [(Container.ogg, 3), (.wavpack, 1), (.flac, 4)])
+    func largePicturesAreKeptAsFarAsTheyFit(container: Container, count: Int) throws {
+        let large = try png(bytes: 9 << 20)
+        let (path, out) = (try mp3(Array(repeating: large, count: 4)), folder.path("out"))
+        let format = AudioFormat(container: container)
+        let outcome = try Converted.file(path, to: out, as: format, verifies: true, tags: ["title": "Song"])
+        let told = outcome.remarks.filter { $0.kind == .cover }
+        #expect(told.map(\.count) == (count == 4 ? [] : [Int64(4 - count)]))
+        let file = try OpenFile.reading(out)
+        let found = try Reader(descriptor: file.descriptor).description
+        #expect(found.pictures.count == count && found.pictures.allSatisfy { $0.bytes == large })
+        #expect(found.tags.contains { $0.key.lowercased() == "title" && $0.value == "Song" })
+    }
+
+    /// The block of a picture in FLAC holds 16 MiB with all that stands beside the picture.
+    @Test func pictureAsLargeAsABlockStaysBehind() throws {
+        let (path, out) = (try mp3([png(bytes: 16 << 20)]), folder.path("out.flac"))
+        let outcome = try Converted.file(path, to: out, as: AudioFormat(container: .flac), verifies: true)
+        let told = outcome.remarks.filter { $0.kind == .cover }
+        #expect(told.map(\.detail) == ["1 picture was not carried over: too large for FLAC"])
+        #expect(outcome.summary.lostTags == ["cover"])
+    }
 }

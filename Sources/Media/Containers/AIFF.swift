@@ -83,6 +83,8 @@ extension AIFF {
 
     func keepsValues(of name: String) -> Bool { ID3Tag.keepsValues(of: name, version: 4) }
 
+    func pictureRoom(beside tags: [Tag]) -> PictureRoom { ID3Tag.pictureRoom }
+
     /// The tag that makes libav write AIFC where plain AIFF would do: big-endian integers of 16 bits and more.
     func codecTag(_ format: ResolvedFormat) -> UInt32? {
         guard format.container == .aifc, format.codec == .pcm, format.sampleKind == .integer,

@@ -70,6 +70,9 @@ protocol OutputRules: Sendable {
 
     /// Whether libav must have the tags on the stream, and not on the file.
     var putsTagsOnStream: Bool { get }
+
+    /// The room for pictures beside `tags`. What is larger is not written, or programs do not read it.
+    func pictureRoom(beside tags: [Tag]) -> PictureRoom
 }
 
 extension OutputRules {
@@ -94,6 +97,7 @@ extension OutputRules {
     func keepsValues(of name: String) -> Bool { false }
     func prepared(_ tags: [Tag]) -> [Tag] { NativeTags(tags, in: tagFormat).tags }
     var putsTagsOnStream: Bool { false }
+    func pictureRoom(beside tags: [Tag]) -> PictureRoom { PictureRoom() }
 }
 
 extension ResolvedFormat {

@@ -114,6 +114,8 @@ extension WAV {
 
     func keepsValues(of name: String) -> Bool { ID3Tag.keepsValues(of: name, version: 4) }
 
+    func pictureRoom(beside tags: [Tag]) -> PictureRoom { ID3Tag.pictureRoom }
+
     /// Adds what recorders say, the chapters, and an ID3 tag with all tags if the INFO list, which libav writes, does not
     /// hold all of them.
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {

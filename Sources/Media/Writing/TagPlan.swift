@@ -8,11 +8,13 @@ struct TagPlan {
     let remarks: [Remark]
     /// Whether the tags belong to the stream, as in Ogg, and not to the file.
     let belongsToStream: Bool
-    /// The pictures, if the container holds each as a separate stream.
+    /// The pictures for which the container has room.
+    let pictures: [Picture]
+    /// The same, if the container holds each as a separate stream.
     let pictureStreams: [Picture]
 
     /// With `inStream`, the output is written in order.
-    init(_ tags: [Tag], pictures: [Picture] = [], in format: ResolvedFormat, inStream: Bool = false) {
+    init(_ tags: [Tag], pictures all: [Picture] = [], in format: ResolvedFormat, inStream: Bool = false) {
         var carried: [Tag] = []
         var lost: [String] = []
         var remarks: [Remark] = []
@@ -27,11 +29,18 @@ struct TagPlan {
             remarks.append(Remark(.tags, detail, count: Int64(lost.count)))
         }
         let place = format.container.coverPlace
+        let pictures = rules.pictureRoom(beside: carried).fitting(all)
+        self.pictures = pictures
         pictureStreams = [.stream, .attachment].contains(place) ? pictures : []
         if place == .comment, let comment = PictureBlock.tag(pictures) { carried.append(comment) }
-        if !pictures.isEmpty, place == .none || place == .tag && inStream {
+        if !all.isEmpty, place == .none || place == .tag && inStream {
             lost.append("cover")
             remarks.append(Remark(.cover, "\(format.container.title) cannot store a cover"))
+        } else if pictures.count < all.count {
+            if pictures.isEmpty { lost.append("cover") }
+            let count = all.count - pictures.count
+            let lacking = "\(Plural.count(count, "picture")) \(Plural.past(count)) not carried over"
+            remarks.append(Remark(.cover, "\(lacking): too large for \(format.container.title)", count: Int64(count)))
         }
         self.tags = rules.prepared(carried)
         self.lost = lost

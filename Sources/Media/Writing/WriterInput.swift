@@ -14,6 +14,8 @@ public final class WriterInput {
     private var samples: SampleInput?
     private var copy: PacketCopy?
     private var lostTags: [String] = []
+    /// The pictures that the output has room for.
+    private var pictures: [Picture] = []
     /// The remarks so far, about losses and mixes.
     private var remarks: [Remark] = []
     /// The shape whose channels were last reported.
@@ -126,14 +128,17 @@ public final class WriterInput {
     }
 
     private func writeHeader(_ options: [(String, String)]) throws {
-        let (tags, pictures, streams) = (self.options.tags, self.options.pictures, self.options.streams)
+        let (tags, streams) = (self.options.tags, self.options.streams)
         let chapters = Array(self.options.chapters.prefix(streams ? 0 : format.container.mostChapters))
-        let plan = TagPlan(tags + rules.chapterTags(chapters), pictures: pictures, in: format, inStream: streams)
-        lostTags = plan.lost
+        let all = tags + rules.chapterTags(chapters)
+        let plan = TagPlan(all, pictures: self.options.pictures, in: format, inStream: streams)
+        (lostTags, pictures) = (plan.lost, plan.pictures)
         remarks += plan.remarks
         if self.options.refusesLoss { try remarks.refuseLoss(at: .open) }
         for (index, picture) in plan.pictureStreams.enumerated() { try muxer.addPicture(picture, number: index + 1) }
-        let front = rules.front(tags.filter { !$0.isTechnical }, self.options)
+        var fitting = self.options
+        (fitting.cover, fitting.furtherPictures) = (pictures.first, Array(pictures.dropFirst()))
+        let front = rules.front(tags.filter { !$0.isTechnical }, fitting)
         if !front.isEmpty { try muxer.sink.append(front) }
         if rules.givesChaptersToLibAV { try muxer.setChapters(chapters) }
         muxer.setTags(plan.tags.map { ($0.key, $0.value) }, onStream: plan.belongsToStream)
@@ -188,7 +193,7 @@ public final class WriterInput {
     private typealias Counts = (planned: Int64, encoded: Int64, written: Int64, facts: WrittenFacts)
 
     private func finishSound() throws -> Counts {
-        let (tags, pictures) = (options.tags, options.pictures)
+        let tags = options.tags
         let chapters = Array(options.chapters.prefix(format.container.mostChapters))
         if let copy, let source {
             try copy.finish()

@@ -58,6 +58,9 @@ extension FLAC {
 
     func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(NativeTags(tags, in: .vorbis).tags) }
 
+    /// Each has a block, whose size has 24 bits.
+    func pictureRoom(beside tags: [Tag]) -> PictureRoom { PictureRoom(each: 1 << 24 - 1) }
+
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         let tags = facts.tags.filter { !$0.isTechnical }
         try CommentValues.divide(tags, in: sink) { VorbisComments.inFLAC($0, sink.size) }

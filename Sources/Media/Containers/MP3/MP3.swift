@@ -25,6 +25,8 @@ extension MP3 {
 
     func keepsValues(of name: String) -> Bool { ID3Tag.keepsValues(of: name, version: Self.tagVersion) }
 
+    func pictureRoom(beside tags: [Tag]) -> PictureRoom { ID3Tag.pictureRoom }
+
     func front(_ tags: [Tag], _ options: Writer.Options) -> [UInt8] {
         let chapters = Array(options.chapters.prefix(Container.mp3.mostChapters))
         return ID3Tag(tags, pictures: options.pictures, chapters: chapters, version: Self.tagVersion).bytes

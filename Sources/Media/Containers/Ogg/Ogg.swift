@@ -75,6 +75,9 @@ extension Ogg {
 
     func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(NativeTags(tags, in: .vorbis).tags) }
 
+    /// With all texts that are read of a source, they fill no more pages than are read of headers.
+    func pictureRoom(beside tags: [Tag]) -> PictureRoom { PictureRoom(all: 32 << 20) }
+
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         let pictures = PictureBlock.tag(facts.pictures).map { [$0] } ?? []
         let tags = facts.tags.filter { !$0.isTechnical } + pictures

@@ -50,8 +50,7 @@ struct OggEnd {
     /// The granule position of the first Ogg page with sound, if that page also ends the stream.
     static func granuleOfOnlyPage(_ source: ByteSource) -> Int64? {
         var place: Int64 = 0
-        // Headers with a cover of 16 MB take 250 pages.
-        for _ in 0..<1000 {
+        for _ in 0..<OggPages.mostOfHeaders {
             guard let head = source.bytes(at: place, count: 27 + 255), head.count >= 27,
                 head.starts(with: Array("OggS".utf8)), head.count >= 27 + Int(head[26])
             else { return nil }

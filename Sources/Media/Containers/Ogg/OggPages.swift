@@ -7,6 +7,8 @@ final class OggPages {
 
     static let greatestPage = 27 + 255 + 255 * 255
     private static let streamLimit = 256
+    /// Limit on the pages with headers. A page holds 64 KB, and a cover of 16 MiB takes 350 pages.
+    static let mostOfHeaders = 1000
 
     init(_ source: ByteSource) { self.source = source }
 
@@ -156,8 +158,7 @@ final class OggPages {
     /// not end.
     func firstOfSound(_ lengths: PacketLength, _ stream: InputStream, serial: UInt32? = nil) -> FirstOfSound? {
         var place = first?.place ?? 0
-        // Headers with a cover of 16 MB take 250 pages.
-        for _ in 0..<1000 {
+        for _ in 0..<Self.mostOfHeaders {
             guard let page = goodPage(at: place) else { return nil }
             place += Int64(page.bytes)
             if let serial, page.serial != serial { continue }

@@ -7,7 +7,7 @@ extension TagCap {
         for (change, bytes) in changes { patch(change, bytes) }
         var page: Int64 = 0
         var left = Set(changes.map(\.place))
-        for _ in 0..<512 where !left.isEmpty {
+        for _ in 0..<OggPages.mostOfHeaders where !left.isEmpty {
             guard let head = source.bytes(at: page, count: 282), head.count >= 27, head.count >= 27 + Int(head[26])
             else {
                 return

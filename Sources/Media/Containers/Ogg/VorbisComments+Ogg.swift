@@ -3,8 +3,7 @@ extension VorbisComments {
     static func inOgg(_ source: ByteSource, _ size: Int64) -> SplicedBytes? {
         var place: Int64 = 0
         var packets: [UInt32: SplicedBytes] = [:]
-        // A page holds 64 KB, so this many hold the largest tags that are read.
-        for _ in 0..<512 {
+        for _ in 0..<OggPages.mostOfHeaders {
             guard let head = source.bytes(at: place, count: 282), head.count >= 27,
                 head.starts(with: Array("OggS".utf8)), head.count >= 27 + Int(head[26])
             else { return nil }

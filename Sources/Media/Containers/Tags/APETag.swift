@@ -2,6 +2,9 @@ import Conversion
 
 /// Writes an APEv2 tag: items with any number of texts, and pictures as items with bytes.
 enum APETag {
+    /// libav shows nothing of a longer tag.
+    static let mostBytes = 16 << 20
+
     /// The tag; empty if there is nothing to write.
     static func bytes(_ tags: [Tag], pictures: [Picture]) -> [UInt8] {
         var items: [[UInt8]] = NativeTags(tags, in: .ape).texts.map { text in

@@ -19,6 +19,9 @@ struct ID3Tag {
         addChapters(chapters)
     }
 
+    /// The size of a tag has 28 bits, of which texts and chapters need the fewest.
+    static let pictureRoom = PictureRoom(all: 240 << 20)
+
     /// A tag without frames.
     private init(version: UInt8) { self.version = version }
 

@@ -48,6 +48,10 @@ extension WavPack {
     /// `patch` writes all of them.
     func prepared(_ tags: [Tag]) -> [Tag] { [] }
 
+    func pictureRoom(beside tags: [Tag]) -> PictureRoom {
+        PictureRoom(all: APETag.mostBytes - APETag.bytes(tags, pictures: []).count)
+    }
+
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         let tag = APETag.bytes(facts.tags.filter { !$0.isTechnical }, pictures: facts.pictures)
         if !tag.isEmpty { try sink.patch(tag, at: sink.size) }
