@@ -105,6 +105,49 @@ import Testing
         #expect(found.contains(own), "\(found.sorted())")
     }
 
+    // MARK: Names that formats do not allow
+
+    @Test func namesOfAPEAreShortPrintableASCII() {
+        for name in ["Title", "a=b", "My Field", "~~", String(repeating: "x", count: 255)] {
+            #expect(APETag.takes(name: name), "\(name)")
+        }
+        for name in ["", "x", "Größe", "a\tb", "Tag", "ID3", "OGGS", "mp+", String(repeating: "x", count: 256)] {
+            #expect(!APETag.takes(name: name), "\(name)")
+        }
+    }
+
+    /// libav stops reading an APE tag at such a name. In comments, the name would end at the sign.
+    @Test(arguments: [(Container.wavpack, "Größe"), (.flac, "a=b"), (.ogg, "a=b")])
+    func namesThatFormatsDoNotAllowAreTold(container: Container, name: String) throws {
+        let folder = try TemporaryFolder.create()
+        let (sound, path) = (folder.path("s.wav"), folder.path("a." + container.fileExtensions[0]))
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4_410).pcm(.s16), to: sound)
+        let tags = ["Alpha": "a", name: "x", "Zebra": "z"]
+        let outcome = try Converted.file(sound, to: path, as: AudioFormat(container: container), tags: tags)
+        #expect(outcome.summary.lostTags == [name])
+        let told = outcome.remarks.filter { $0.kind == .tags }.map(\.detail)
+        #expect(told == ["\(container.title) cannot store: \(name)"])
+        let probe = try FFmpeg.probe(path)
+        let found = probe.tags.merging(probe.audio.first?.tags ?? [:]) { $1 }
+        let own = found.map { $0.key.lowercased() + "=" + $0.value }.filter { !$0.hasPrefix("encoder=") }
+        #expect(own.sorted() == ["alpha=a", "zebra=z"])
+    }
+
+    /// Several values make several comments in the finished output, which must not look for what was not written.
+    @Test func valuesOfSuchNamesAreToldToo() throws {
+        let folder = try TemporaryFolder.create()
+        let (sound, tagged, path) = (folder.path("s.wav"), folder.path("a.wv"), folder.path("b.flac"))
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4_410).pcm(.s16), to: sound)
+        try Converted.file(sound, to: tagged, as: AudioFormat(container: .wavpack))
+        let tags = [Tag(key: "a=b", values: ["v", "w"]), Tag(key: "Artist", values: ["One", "Two"])]
+        try Bytes.write(Bytes.read(tagged) + APETag.bytes(tags, pictures: []), to: tagged)
+        let outcome = try Converted.file(tagged, to: path, as: AudioFormat(container: .flac), verifies: true)
+        #expect(outcome.summary.lostTags == ["a=b"])
+        let run = try Run.program("metaflac", ["--export-tags-to=-", path]).checked()
+        let found = run.outputText.split(separator: "\n").map(Self.withCapitalName)
+        #expect(found.filter { !$0.hasPrefix("ENCODER=") } == ["ARTIST=One", "ARTIST=Two"])
+    }
+
     private static func withCapitalName(_ comment: Substring) -> String {
         let name = comment.prefix { $0 != "=" }
         return name.uppercased() + comment.dropFirst(name.count)

@@ -71,6 +71,9 @@ protocol OutputRules: Sendable {
     /// Whether libav must have the tags on the stream, and not on the file.
     var putsTagsOnStream: Bool { get }
 
+    /// Whether a tag may have this name, which is one of `tagFormat`.
+    func takes(name: String) -> Bool
+
     /// The room for pictures beside `tags`. What is larger is not written, or programs do not read it.
     func pictureRoom(beside tags: [Tag]) -> PictureRoom
 }
@@ -97,7 +100,11 @@ extension OutputRules {
     func keepsValues(of name: String) -> Bool { false }
     func prepared(_ tags: [Tag]) -> [Tag] { NativeTags(tags, in: tagFormat).tags }
     var putsTagsOnStream: Bool { false }
+    func takes(name: String) -> Bool { true }
     func pictureRoom(beside tags: [Tag]) -> PictureRoom { PictureRoom() }
+
+    /// Whether an output has a place for a tag under the name that it has there.
+    func takes(_ tag: Tag) -> Bool { NativeTags([tag], in: tagFormat).texts.allSatisfy { takes(name: $0.name) } }
 }
 
 extension ResolvedFormat {

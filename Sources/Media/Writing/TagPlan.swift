@@ -20,7 +20,8 @@ struct TagPlan {
         var remarks: [Remark] = []
         let rules = format.rules
         for tag in tags where !tag.isTechnical {
-            let isStored = format.container.stores(tag: tag.name ?? tag.key, inStream: inStream)
+            let isStored =
+                format.container.stores(tag: tag.name ?? tag.key, inStream: inStream) && rules.takes(tag)
             if isStored { carried.append(tag) } else { lost.append(tag.key) }
         }
         if !lost.isEmpty {

@@ -193,7 +193,7 @@ public final class WriterInput {
     private typealias Counts = (planned: Int64, encoded: Int64, written: Int64, facts: WrittenFacts)
 
     private func finishSound() throws -> Counts {
-        let tags = options.tags
+        let tags = options.tags.filter { rules.takes($0) }
         let chapters = Array(options.chapters.prefix(format.container.mostChapters))
         if let copy, let source {
             try copy.finish()

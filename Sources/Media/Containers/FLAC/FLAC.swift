@@ -54,6 +54,8 @@ extension FLAC {
 
     func keepsValues(of name: String) -> Bool { true }
 
+    func takes(name: String) -> Bool { VorbisComments.takes(name: name) }
+
     func chapterTags(_ chapters: [Chapter]) -> [Tag] { CommentChapters.tags(chapters) }
 
     func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(NativeTags(tags, in: .vorbis).tags) }

@@ -71,6 +71,8 @@ extension Ogg {
 
     func keepsValues(of name: String) -> Bool { true }
 
+    func takes(name: String) -> Bool { VorbisComments.takes(name: name) }
+
     func chapterTags(_ chapters: [Chapter]) -> [Tag] { CommentChapters.tags(chapters) }
 
     func prepared(_ tags: [Tag]) -> [Tag] { CommentValues.joined(NativeTags(tags, in: .vorbis).tags) }

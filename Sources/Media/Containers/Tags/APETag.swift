@@ -33,6 +33,13 @@ enum APETag {
         return front + content + end
     }
 
+    /// Whether an item may have this name. libav stops reading a tag at any other, and names that begin tags are forbidden.
+    static func takes(name: String) -> Bool {
+        let bytes = name.utf8
+        return (2...255).contains(bytes.count) && bytes.allSatisfy { (0x20...0x7E).contains($0) }
+            && !["id3", "tag", "oggs", "mp+"].contains(name.lowercased())
+    }
+
     private static let mark = Array("APETAGEX".utf8)
     private static let reserved = [UInt8](repeating: 0, count: 8)
     /// The flag of an item that is not text.

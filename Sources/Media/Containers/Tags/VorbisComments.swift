@@ -5,6 +5,9 @@ enum VorbisComments {
     /// Comments with a picture, which is no text.
     private static let pictures: Set<String> = ["metadata_block_picture", "coverart", "coverartmime"]
 
+    /// Whether a comment may have this name, which ends at the first `=`.
+    static func takes(name: String) -> Bool { !name.isEmpty && !name.utf8.contains(0x3D) }
+
     static func collect(in block: SplicedBytes, into collector: inout TagCollector) {
         guard let vendor = block.bytes(at: 0, count: 4), vendor.count == 4 else { return }
         var place = 4 + littleEndian(vendor)

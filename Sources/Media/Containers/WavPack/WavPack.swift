@@ -48,6 +48,8 @@ extension WavPack {
     /// `patch` writes all of them.
     func prepared(_ tags: [Tag]) -> [Tag] { [] }
 
+    func takes(name: String) -> Bool { APETag.takes(name: name) }
+
     func pictureRoom(beside tags: [Tag]) -> PictureRoom {
         PictureRoom(all: APETag.mostBytes - APETag.bytes(tags, pictures: []).count)
     }
