@@ -5,12 +5,19 @@ enum PictureKind {
     /// The kind that libav tells beside a picture. Without a word it is a cover.
     static func of(_ tags: [(String, String)]) -> UInt8 {
         for (key, value) in tags {
-            // APE has the kind in the name of the item, of which libav tells the name of a file.
-            if let kind = apeItems.firstIndex(where: { $0.lowercased() == key.lowercased() }) { return UInt8(kind) }
-            guard key.lowercased() == "comment" else { continue }
+            // APE has the kind in the name of the item, of which libav tells the name of a file. A number may follow it.
+            let key = key.lowercased()
+            if let kind = apeItems.firstIndex(where: { key.hasPrefix($0.lowercased()) }) { return UInt8(kind) }
+            guard key == "comment" else { continue }
             if let kind = names.firstIndex(of: value) { return UInt8(kind) }
         }
         return frontCover
+    }
+
+    /// The pictures with a front cover first, if there is one, for a container that states no kinds.
+    static func frontFirst(_ pictures: [Picture]) -> [Picture] {
+        guard let front = pictures.firstIndex(where: { $0.kind == frontCover }) else { return pictures }
+        return [pictures[front]] + pictures[..<front] + pictures[(front + 1)...]
     }
 
     /// libav's name of a kind.

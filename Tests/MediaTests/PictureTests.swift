@@ -87,4 +87,36 @@ import Testing
         #expect(told.map(\.detail) == ["1 picture was not carried over: too large for FLAC"])
         #expect(outcome.summary.lostTags == ["cover"])
     }
+
+    // MARK: Kinds
+
+    @Test(arguments: [("Cover Art (Front)", 3), ("cover art (back)", 4), ("Cover Art (Back) 2", 4), ("Other", 3)])
+    func kindsOfAPEAreRead(name: String, kind: UInt8) { #expect(PictureKind.of([(name, "cover.png")]) == kind) }
+
+    /// Where nothing states what a picture shows, players show the first one.
+    @Test(arguments: [Container.m4a, .mka, .wavpack]) func frontCoverIsShownThoughABackCoverComesFirst(
+        container: Container
+    ) throws {
+        var (list, bytes): ([Picture], [[UInt8]]) = ([], [])
+        for kind in [4, 3, 5] as [UInt8] {
+            bytes.append(try png(UInt32(kind)))
+            var picture = try #require(Picture(bytes[bytes.count - 1]))
+            picture.kind = kind
+            list.append(picture)
+        }
+        let (flac, out) = (folder.path("a.flac"), folder.path("out." + container.fileExtensions[0]))
+        let sound = folder.path("s.wav")
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4_410).pcm(.s16), to: sound)
+        for picture in list { try Bytes.write(picture.bytes, to: folder.path("\(picture.kind).png")) }
+        let named = list.map { "--picture=\($0.kind)||||" + folder.path("\($0.kind).png") }
+        try Run.program("flac", ["-s"] + named + [sound, "-o", flac]).checked()
+        #expect(try pictures(flac) == list)
+        try Converted.file(flac, to: out, as: AudioFormat(container: container), verifies: true)
+        let found = try pictures(out)
+        if container == .wavpack {
+            #expect(found.map(\.bytes) == bytes && found.map(\.kind) == [4, 3, 5])
+        } else {
+            #expect(found.map(\.bytes) == [bytes[1], bytes[0], bytes[2]])
+        }
+    }
 }

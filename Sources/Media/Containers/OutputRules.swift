@@ -74,6 +74,9 @@ protocol OutputRules: Sendable {
     /// Whether a tag may have this name, which is one of `tagFormat`.
     func takes(name: String) -> Bool
 
+    /// Whether the container states what pictures show. If not, the first one is the cover.
+    var statesPictureKinds: Bool { get }
+
     /// The room for pictures beside `tags`. What is larger is not written, or programs do not read it.
     func pictureRoom(beside tags: [Tag]) -> PictureRoom
 }
@@ -101,6 +104,7 @@ extension OutputRules {
     func prepared(_ tags: [Tag]) -> [Tag] { NativeTags(tags, in: tagFormat).tags }
     var putsTagsOnStream: Bool { false }
     func takes(name: String) -> Bool { true }
+    var statesPictureKinds: Bool { true }
     func pictureRoom(beside tags: [Tag]) -> PictureRoom { PictureRoom() }
 
     /// Whether an output has a place for a tag under the name that it has there.

@@ -30,7 +30,8 @@ struct TagPlan {
             remarks.append(Remark(.tags, detail, count: Int64(lost.count)))
         }
         let place = format.container.coverPlace
-        let pictures = rules.pictureRoom(beside: carried).fitting(all)
+        let ordered = rules.statesPictureKinds ? all : PictureKind.frontFirst(all)
+        let pictures = rules.pictureRoom(beside: carried).fitting(ordered)
         self.pictures = pictures
         pictureStreams = [.stream, .attachment].contains(place) ? pictures : []
         if place == .comment, let comment = PictureBlock.tag(pictures) { carried.append(comment) }

@@ -119,4 +119,6 @@ extension MP4 {
     func prepared(_ tags: [Tag]) -> [Tag] { MP4TagItems(tags).forLibAV }
 
     func keepsValues(of name: String) -> Bool { MP4TagItems.keepsValues(of: name) }
+
+    var statesPictureKinds: Bool { false }
 }

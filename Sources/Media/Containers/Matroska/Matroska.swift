@@ -97,4 +97,6 @@ extension Matroska {
     func prepared(_ tags: [Tag]) -> [Tag] { MatroskaValues.joined(NativeTags(tags, in: .matroska).tags) }
 
     var givesChaptersToLibAV: Bool { !isWebM }
+
+    var statesPictureKinds: Bool { false }
 }
