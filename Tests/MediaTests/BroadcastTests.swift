@@ -48,6 +48,20 @@ import Testing
         #expect(tags["time_reference"] == "441000" && tags["comment"] == "A take" && tags["encoded_by"] == "Ada")
     }
 
+    @Test func chunksBehindTheSoundOfRF64AreKept() throws {
+        let (path, large, out) = (try source(version: 2), folder.path("large.wav"), folder.path("out.wav"))
+        let (bext, sound) = (try #require(try chunk("bext", of: path)), folder.path("sound.wav"))
+        let size: [UInt8] = bigEndianBytes(Int64(bext.count), count: 4).reversed()
+        let length: [UInt8] = bigEndianBytes(Int64(Self.iXML.count), count: 4).reversed()
+        var bytes = try Bytes.read(sound)
+        bytes += Array("bext".utf8) + size + bext
+        bytes += [UInt8](repeating: 0, count: bext.count % 2)
+        bytes += Array("iXML".utf8) + length + Self.iXML + [0]
+        try Bytes.write(RF64File.bytes(of: bytes), to: large)
+        try Converted.file(large, to: out, as: AudioFormat(container: .wav), verifies: true, refusesLoss: true)
+        #expect(try chunk("bext", of: out) == bext && chunk("iXML", of: out) == Self.iXML)
+    }
+
     @Test func partsBeginLater() throws {
         let (path, out) = (try source(version: 2), folder.path("part.wav"))
         let second = MediaTime(value: 1, timescale: 1)

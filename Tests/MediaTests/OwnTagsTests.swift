@@ -283,7 +283,55 @@ import Testing
         #expect(tags["title"] == "Song")
     }
 
+    /// A chunk of a WAV file with an ID3 tag.
+    private func chunk(_ frames: [(String, String)]) -> [UInt8] {
+        var body: [UInt8] = []
+        for (name, text) in frames {
+            body += Array(name.utf8) + bigEndianBytes(Int64(text.utf8.count + 1), count: 4)
+            body += [0, 0, 3] + Array(text.utf8)
+        }
+        let tag = Array("ID3".utf8) + [4, 0, 0, 0, 0, 0, UInt8(body.count)] + body
+        let size: [UInt8] = bigEndianBytes(Int64(tag.count), count: 4).reversed()
+        return Array("id3 ".utf8) + size + tag + [UInt8](repeating: 0, count: tag.count % 2)
+    }
+
+    /// The chunk of the sound does not say where the next one begins. Outputs of more than 4 GiB are such files.
+    @Test(arguments: [0xFFFF_FFFF, 0] as [UInt32]) func tagsBehindTheSoundOfRF64AreRead(size: UInt32) throws {
+        let path = folder.path("large.wav")
+        let plain = try Bytes.read(wav()) + chunk([("TPE1", "One\0Two"), ("TSRC", "DEA061200001")])
+        try Bytes.write(RF64File.bytes(of: plain, stating: size), to: path)
+        let tags = try tags(path)
+        #expect(tags[.common("artist")] == ["One", "Two"])
+        #expect(tags[.common("isrc")] == ["DEA061200001"])
+    }
+
+    /// Sound that looks like a tag is none, where the size of the sound is not known.
+    @Test func soundOfRF64WithoutASizeIsNoTag() throws {
+        let path = folder.path("unset.wav")
+        var bytes = try RF64File.bytes(of: Bytes.read(wav()), stating: 0)
+        let data = try #require(Bytes.find("data", in: bytes))
+        let lure = chunk([("TPE1", "Nobody")])
+        bytes.replaceSubrange((data + 8)..<(data + 8 + lure.count), with: lure)
+        bytes.replaceSubrange(28..<36, with: [UInt8](repeating: 0, count: 8))
+        try Bytes.write(bytes, to: path)
+        let input = try OpenFile.reading(path)
+        var collector = TagCollector()
+        let source = try ByteSource(descriptor: input.descriptor, stop: StopSignal())
+        WAV().collectTags(in: source, Int64(bytes.count), into: &collector)
+        #expect(collector.tags.texts.isEmpty)
+    }
+
     // MARK: Hostile files
+
+    @Test func manyTagsBehindTheSoundOfRF64AreHidden() throws {
+        let (plain, many) = (try SampleFile.of(.wav).bytes, try ManyTags.waveID3.bytes(20_000))
+        let path = folder.path("many.wav")
+        // The tag lies behind the head of the file.
+        let tag = many[12..<(12 + many.count - plain.count)]
+        try Bytes.write(RF64File.bytes(of: plain + tag), to: path)
+        let input = try OpenFile.reading(path)
+        #expect(try Reader(descriptor: input.descriptor, options: .init(nameHint: path)).demuxer.hidesTags)
+    }
 
     @Test(arguments: ManyTags.allCases) func tagsAreReadWithinLimits(_ many: ManyTags) throws {
         let path = folder.path(many.kind.fileName)

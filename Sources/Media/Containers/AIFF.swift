@@ -55,10 +55,10 @@ struct AIFF: ContainerRules {
         Chunks.iff.layout("CHAN", in: source, countIn: "COMM", at: 0..<2)
     }
 
-    func capTags(_ cap: inout TagCap, from start: Int64) { cap.capChunks(isBig: true) }
+    func capTags(_ cap: inout TagCap, from start: Int64) { cap.capChunks(.iff) }
 
     func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
-        ID3Frames.collectInChunks(of: source, size, isBig: true, into: &collector)
+        ID3Frames.collect(in: .iff, of: source, into: &collector)
     }
 
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise {

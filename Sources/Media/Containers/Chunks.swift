@@ -40,18 +40,39 @@ struct Chunks: Hashable {
     }
 
     /// Calls `visit` with the name of each chunk, where its content begins, and the size that it states, until it
-    /// returns `false`.
-    func each(in source: ByteSource, from start: Int64? = nil, _ visit: (ArraySlice<UInt8>, Int64, Int64) -> Bool) {
+    /// returns `false`. RF64 states the size of its sound in another chunk. If that is unset, the walk ends with the sound.
+    func each(
+        in source: ByteSource,
+        from start: Int64? = nil,
+        most: Int = Chunks.most,
+        _ visit: (ArraySlice<UInt8>, Int64, Int64) -> Bool
+    ) {
         var place = start ?? self.start
-        for _ in 0..<Self.most {
+        var soundBytes: Int64?
+        for _ in 0..<most {
             guard let head = source.bytes(at: place, count: 4 + sizeBytes), head.count == 4 + sizeBytes else {
                 return
             }
             let size = sizesAreBig ? bigEndian(head[4...]) : littleEndian(head[4...])
             let body = place + 4 + Int64(sizeBytes)
-            guard visit(head[..<4], body, size), size >= 0, body < Int64.max - size - 1 else { return }
-            place = body + size + (arePadded ? size & 1 : 0)
+            guard visit(head[..<4], body, size) else { return }
+            if head.starts(with: "ds64".utf8) { soundBytes = wideSize(in: source, at: body) }
+            var bytes = size
+            if let soundBytes, head.starts(with: "data".utf8), size == 0 || size >= 0xFFFF_FFFE {
+                if SoundCount.isMarker(soundBytes, .bits64) { return }
+                bytes = soundBytes
+            }
+            guard bytes >= 0, body < Int64.max - bytes - 1 else { return }
+            place = body + bytes + (arePadded ? bytes & 1 : 0)
         }
+    }
+
+    /// The bytes of sound that the chunk ds64 of RF64 states behind those of the file.
+    private func wideSize(in source: ByteSource, at place: Int64) -> Int64? {
+        guard sizeBytes == 4, !sizesAreBig, let sizes = source.bytes(at: place, count: 16), sizes.count == 16 else {
+            return nil
+        }
+        return littleEndian(sizes[8...])
     }
 
     /// Whether a file that is one chunk is shorter than that chunk. `false` if the size was never filled in.

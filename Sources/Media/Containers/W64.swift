@@ -71,10 +71,6 @@ struct W64: ContainerRules {
         HiddenFrames.packetsThatTellTheCodec(of: dataChunk(in: source).map { $0.place + Self.headBytes }, in: source)
     }
 
-    func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
-        ID3Frames.collectInChunks(of: source, size, isBig: false, into: &collector)
-    }
-
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? {
         guard stream.isPCM, stream.blockAlign > 0, let size = dataChunk(in: demuxer.source)?.size,
             size >= Self.headBytes, size < 1 << 60

@@ -62,7 +62,7 @@ struct WAV: ContainerRules {
 
     /// The header of RIFX that libav sees has fewer tags anyway.
     func capTags(_ cap: inout TagCap, from start: Int64) {
-        if WAVHeader(cap.source)?.isBigEndian != true { cap.capChunks(isBig: false) }
+        if WAVHeader(cap.source)?.isBigEndian != true { cap.capChunks(.riff) }
     }
 
     func broadcast(in source: ByteSource) -> BroadcastChunks? {
@@ -70,8 +70,7 @@ struct WAV: ContainerRules {
     }
 
     func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
-        let isBig = WAVHeader(source)?.isBigEndian == true
-        ID3Frames.collectInChunks(of: source, size, isBig: isBig, into: &collector)
+        ID3Frames.collect(in: Self.chunks(of: source), of: source, into: &collector)
     }
 
     /// The length that the header claims. libav trusts the file size instead, so it does not notice a truncated file.

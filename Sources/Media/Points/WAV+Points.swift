@@ -3,10 +3,7 @@ import Conversion
 /// Cue points with their labels and lengths, and the loops of samplers.
 extension WAV {
     func statedPoints(in source: ByteSource) -> StatedPoints {
-        let (chunks, sound) = (WAVHeader.chunks(of: source), soundCount(in: source))
-        // The size of the sound in the chunk of RF64 itself says nothing.
-        let further = sound?.width == .bits64 ? sound.map { $0.place.addingSaturated($0.bytes + $0.bytes & 1) } : nil
-        return RIFFPoints(source, chunks, further: further).stated
+        RIFFPoints(source, WAVHeader.chunks(of: source)).stated
     }
 }
 
@@ -17,13 +14,12 @@ struct RIFFPoints {
     private var labels: [Int64: String] = [:]
     private var lengths: [Int64: Int64] = [:]
 
-    /// `further` is where chunks go on behind sound whose chunk does not state its size.
-    init(_ source: ByteSource, _ chunks: Chunks, further: Int64?) {
+    init(_ source: ByteSource, _ chunks: Chunks) {
         isBig = chunks.sizesAreBig
         var (cues, samplers): ([ChunkBytes], [ChunkBytes]) = ([], [])
         let isBig = isBig
         var lists: [ChunkBytes] = []
-        let visit = { (name: ArraySlice<UInt8>, place: Int64, size: Int64) -> Bool in
+        chunks.each(in: source) { name, place, size in
             func content(_ least: Int) -> [ChunkBytes] {
                 ChunkBytes(source, at: place, size: size, isBig: isBig, least: least).map { [$0] } ?? []
             }
@@ -31,10 +27,8 @@ struct RIFFPoints {
             if name.elementsEqual("cue ".utf8), cues.count < 8 { cues += content(4) }
             if name.elementsEqual("smpl".utf8), samplers.count < 8 { samplers += content(36) }
             if name.elementsEqual("LIST".utf8), lists.count < 8 { lists += content(4).filter { $0.has("adtl", at: 0) } }
-            return further == nil || !name.elementsEqual("data".utf8)
+            return true
         }
-        chunks.each(in: source, visit)
-        if let further, further > 0 { chunks.each(in: source, from: further, visit) }
         for list in lists { read(list) }
         for cue in cues { addCues(cue) }
         for sampler in samplers { addLoops(sampler) }

@@ -69,21 +69,18 @@ enum ID3Frames {
     }
 
     /// Collects those in the `id3 ` chunk of a WAV or AIFF file.
-    static func collectInChunks(of source: ByteSource, _ size: Int64, isBig: Bool, into collector: inout TagCollector) {
-        if let tag = inChunks(source, size, isBig: isBig) { collect(in: source, at: tag, into: &collector) }
+    static func collect(in chunks: Chunks, of source: ByteSource, into collector: inout TagCollector) {
+        var tag: Int64?
+        chunks.each(in: source) { name, place, _ in
+            if isChunk(name) { tag = place }
+            return tag == nil
+        }
+        if let tag { collect(in: source, at: tag, into: &collector) }
     }
 
-    /// The content of the `id3 ` chunk; `nil` if there is none.
-    private static func inChunks(_ source: ByteSource, _ size: Int64, isBig: Bool) -> Int64? {
-        var place: Int64 = 12
-        for _ in 0..<4096 {
-            guard let head = source.bytes(at: place, count: 8), head.count == 8 else { return nil }
-            let length = isBig ? bigEndian(head[4..<8]) : littleEndian(head[4..<8])
-            if ["id3 ", "ID3 "].contains(String(decoding: head[0..<4], as: UTF8.self)) { return place + 8 }
-            place += 8 + length + length % 2
-            guard place < size else { return nil }
-        }
-        return nil
+    /// Whether a chunk of this name is a tag.
+    static func isChunk(_ name: ArraySlice<UInt8>) -> Bool {
+        name.elementsEqual("id3 ".utf8) || name.elementsEqual("ID3 ".utf8)
     }
 
     /// Whether a frame is compressed or encrypted. A few bytes may unpack to gigabytes.

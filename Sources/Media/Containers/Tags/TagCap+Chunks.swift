@@ -1,27 +1,26 @@
 /// Caps tags in the chunks of RIFF and IFF: hidden ones become a chunk that readers skip.
 extension TagCap {
-    mutating func capChunks(isBig: Bool) {
-        var place: Int64 = 12
+    mutating func capChunks(_ chunks: Chunks) {
         var hidden: (place: Int64, end: Int64)?
         func hide(_ cap: inout TagCap) {
             if let range = hidden { cap.junk(range.place, range.end) }
             hidden = nil
         }
-        for _ in 0..<Self.mostPieces {
-            guard let head = source.bytes(at: place, count: 12), head.count >= 8 else { break }
-            let length = isBig ? bigEndian(head[4..<8]) : littleEndian(head[4..<8])
-            let end = place + 8 + length + length & 1
-            guard end <= size else { break }
-            let name = String(decoding: head[0..<4], as: UTF8.self)
-            let isList = !isBig && name == "LIST" && head.dropFirst(8).elementsEqual("INFO".utf8)
+        chunks.each(in: source, most: Self.mostPieces) { name, content, length in
+            let (place, end) = (content - 8, content + length + length & 1)
+            // The sound of RF64 ends elsewhere.
+            guard end <= size || name.elementsEqual("data".utf8) else { return false }
+            let isList =
+                !chunks.sizesAreBig && name.elementsEqual("LIST".utf8)
+                && source.bytes(at: content, count: 4) == Array("INFO".utf8)
             if isList, budget.isSpent, end - (hidden?.place ?? place) < 1 << 31 {
                 hidden = (hidden?.place ?? place, end)
             } else {
                 hide(&self)
                 if isList { capList(place, end) }
-                if ["id3 ", "ID3 "].contains(name) { capID3(at: place + 8) }
+                if ID3Frames.isChunk(name) { capID3(at: content) }
             }
-            place = end
+            return true
         }
         hide(&self)
     }
