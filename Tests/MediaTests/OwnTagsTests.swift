@@ -214,6 +214,29 @@ import Testing
         #expect(values == ["Rock", "Jazz", "Own"])
     }
 
+    /// A title of 305 bytes, whose size has eight bits per byte, as iTunes once wrote it.
+    private var plainTitle: [UInt8] {
+        Array("TIT2".utf8) + [0, 0, 1, 49, 0, 0, 3] + [UInt8](repeating: 0x78, count: 304)
+    }
+
+    @Test(arguments: [0, 2, 20]) func framesBehindPlainSizesOfITunesAreRead(padding: Int) throws {
+        let path = folder.path("itunes.mp3")
+        try Run.program("lame", ["--quiet", wav(), path]).checked()
+        func frame(_ name: String, _ text: String) -> [UInt8] {
+            let count = text.utf8.count + 1
+            return Array(name.utf8) + [0, 0, UInt8(count >> 8), UInt8(count & 0xFF), 0, 0, 3] + Array(text.utf8)
+        }
+        var frames = plainTitle + frame("TPE1", "Ann\0Bob")
+        frames += frame("TCON", "Rock\0Pop") + frame("TALB", String(repeating: "y", count: 199))
+        frames += [UInt8](repeating: 0, count: padding)
+        let head = Array("ID3".utf8) + [4, 0, 0] + ID3Number.bytes(frames.count)
+        try Bytes.write(head + frames + Bytes.read(path), to: path)
+        let tags = try tags(path)
+        #expect(tags[.common("artist")] == ["Ann", "Bob"])
+        #expect(tags[.common("genre")] == ["Rock", "Pop"])
+        #expect(tags[.common("title")].map(\.count) == [304] && tags[.common("album")].map(\.count) == [199])
+    }
+
     /// Sizes in such tags of ID3v2.3 count the bytes before zeros were put in.
     @Test func unsynchronisedTagsOfID3v23AreRead() throws {
         let path = folder.path("a.mp3")
@@ -322,6 +345,16 @@ import Testing
     }
 
     // MARK: Hostile files
+
+    @Test func manyTagsBehindPlainSizesOfITunesAreHidden() throws {
+        let path = folder.path("many.mp3")
+        var bytes = try ManyTags.id3Frames.bytes(20_000)
+        let size = Int(ID3Number.value(bytes[6..<10])) + plainTitle.count
+        bytes.replaceSubrange(6..<10, with: ID3Number.bytes(size) + plainTitle)
+        try Bytes.write(bytes, to: path)
+        let input = try OpenFile.reading(path)
+        #expect(try Reader(descriptor: input.descriptor, options: .init(nameHint: path)).demuxer.hidesTags)
+    }
 
     @Test func manyTagsBehindTheSoundOfRF64AreHidden() throws {
         let (plain, many) = (try SampleFile.of(.wav).bytes, try ManyTags.waveID3.bytes(20_000))

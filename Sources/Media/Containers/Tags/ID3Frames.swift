@@ -9,7 +9,7 @@ enum ID3Frames {
         else { return }
         let version = head[3]
         let isUnsynchronised = head[5] & 0x80 != 0
-        let size = syncsafe(head[6..<10])
+        let size = ID3Number.value(head[6..<10])
         // Before version 4, sizes of frames do not count the zeros that this puts in.
         guard isUnsynchronised, version < 4 else {
             let content = Content(end: size) { source.bytes(at: place + 10 + $0, count: $1) }
@@ -42,29 +42,25 @@ enum ID3Frames {
         let end = content.end
         var next: Int64 = 0
         if flags & 0x40 != 0, version > 2, let extended = content.read(next, 4), extended.count == 4 {
-            next += version == 4 ? syncsafe(extended) : 4 + bigEndian(extended)
+            next += version == 4 ? ID3Number.value(extended) : 4 + bigEndian(extended)
         }
         for _ in 0..<TagCollector.mostValues {
             let headBytes: Int64 = version == 2 ? 6 : 10
             guard next + headBytes <= end, let frame = content.read(next, Int(headBytes)),
                 frame.count == Int(headBytes), frame[0] != 0
             else { return }
-            let size: Int64
-            switch version {
-            case 2: size = bigEndian(frame[3..<6])
-            case 3: size = bigEndian(frame[4..<8])
-            default: size = syncsafe(frame[4..<8])
-            }
-            guard size <= end - next - headBytes else { return }
+            let place = next + headBytes
+            let size = ID3Number.sizeOfFrame(frame, version: version, at: place, before: end, content.read)
+            guard size <= end - place else { return }
             let name = String(decoding: frame[..<(version == 2 ? 3 : 4)], as: UTF8.self)
             if holdsText(name), size > 1, !isSealed(frame, version), collector.takes(size),
-                var text = content.read(next + headBytes, Int(size)), text.count == Int(size)
+                var text = content.read(place, Int(size)), text.count == Int(size)
             {
                 if isUnsynchronised || version == 4 && frame[9] & 2 != 0 { text = resynchronised(text) }
                 text = Array(text.dropFirst(addedBytes(frame, version)))
                 add(text, of: name, version == 4 ? .id3 : .id3v23, to: &collector)
             }
-            next += headBytes + size
+            next = place + size
         }
     }
 
@@ -178,10 +174,6 @@ enum ID3Frames {
         guard TagTable.name(of: native, in: format).rowName != nil else { return }
         let number = String(decoding: content.dropFirst(owner.count + 1), as: UTF8.self)
         collector.add([number], native: native, in: format)
-    }
-
-    private static func syncsafe(_ bytes: some Collection<UInt8>) -> Int64 {
-        bytes.reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
     }
 
     /// Reverses unsynchronisation: removes the zeros that keep players from taking tag bytes for sound.

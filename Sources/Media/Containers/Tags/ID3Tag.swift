@@ -32,7 +32,7 @@ struct ID3Tag {
     var bytes: [UInt8] {
         // Some programs show no cover without padding behind it.
         let padding = [UInt8](repeating: 0, count: 10)
-        let head: [UInt8] = Array("ID3".utf8) + [version, 0, 0] + Self.syncsafe(frames.count + padding.count)
+        let head: [UInt8] = Array("ID3".utf8) + [version, 0, 0] + ID3Number.bytes(frames.count + padding.count)
         return head + frames + padding
     }
 
@@ -100,13 +100,9 @@ struct ID3Tag {
 
     private mutating func addFrame(_ frame: String, _ content: [UInt8]) {
         frames += Array(frame.utf8)
-        frames += version == 4 ? Self.syncsafe(content.count) : bigEndianBytes(Int64(content.count), count: 4)
+        frames += version == 4 ? ID3Number.bytes(content.count) : bigEndianBytes(Int64(content.count), count: 4)
         frames += [0, 0]
         frames += content
-    }
-
-    private static func syncsafe(_ count: Int) -> [UInt8] {
-        (0..<4).map { UInt8(truncatingIfNeeded: count >> (21 - 7 * $0) & 0x7F) }
     }
 
     // MARK: Contents

@@ -66,7 +66,7 @@ enum TagBlocks {
         guard head.count >= 10, head.starts(with: Array("ID3".utf8)), head[3] != 0xFF, head[4] != 0xFF,
             head[6...9].allSatisfy({ $0 < 0x80 })
         else { return nil }
-        return 10 + head[6...9].reduce(0) { $0 << 7 | Int64($1) } + (head[5] & 0x10 != 0 ? 10 : 0)
+        return 10 + ID3Number.value(head[6...9]) + (head[5] & 0x10 != 0 ? 10 : 0)
     }
 
     private static func apeLength(_ head: [UInt8]) -> Int64? {

@@ -9,7 +9,7 @@ extension TagCap {
             guard let head = source.bytes(at: place, count: 10), head.count == 10, head.starts(with: Array("ID3".utf8)),
                 head[6...9].allSatisfy({ $0 < 0x80 })
             else { break }
-            let end = place + 10 + head[6...9].reduce(0) { $0 << 7 | Int64($1) } + (head[5] & 0x10 != 0 ? 10 : 0)
+            let end = place + 10 + ID3Number.value(head[6...9]) + (head[5] & 0x10 != 0 ? 10 : 0)
             guard end <= size else { break }
             if budget.isSpent {
                 hidden = hidden ?? place
@@ -22,8 +22,7 @@ extension TagCap {
         // All tags after the last one shown become a single empty tag, unless they are too long for one.
         if let hidden, place - hidden - 10 < 1 << 28, place - hidden >= 20 {
             let length = place - hidden - 10
-            let digits = (0..<4).map { UInt8(length >> (21 - 7 * Int64($0)) & 0x7F) }
-            patch(hidden + 5, [0] + digits + [UInt8](repeating: 0, count: 10))
+            patch(hidden + 5, [0] + ID3Number.bytes(Int(length)) + [UInt8](repeating: 0, count: 10))
         }
         return place
     }
@@ -33,24 +32,21 @@ extension TagCap {
         guard (2...4).contains(version) else { return }
         var next = start
         if head[5] & 0x40 != 0, version > 2, let extended = source.bytes(at: next, count: 4), extended.count == 4 {
-            next += version == 4 ? Self.syncsafe(extended) : 4 + bigEndian(extended)
+            next += version == 4 ? ID3Number.value(extended) : 4 + bigEndian(extended)
         }
         let headBytes: Int64 = version == 2 ? 6 : 10
         for _ in 0..<Self.mostPieces {
             guard next + headBytes <= end, let frame = source.bytes(at: next, count: Int(headBytes)),
                 frame.count == Int(headBytes), frame[0] != 0
             else { return }
-            let length =
-                version == 2
-                ? bigEndian(frame[3..<6]) : version == 3 ? bigEndian(frame[4..<8]) : Self.syncsafe(frame[4..<8])
-            guard length <= end - next - headBytes else { return }
+            let content = next + headBytes
+            let length = ID3Number.sizeOfFrame(frame, version: version, at: content, before: end) {
+                source.bytes(at: $0, count: $1)
+            }
+            guard length <= end - content else { return }
             guard budget.takes() else { return patch(next, [UInt8](repeating: 0, count: Int(headBytes))) }
-            next += headBytes + length
+            next = content + length
         }
-    }
-
-    private static func syncsafe(_ bytes: some Collection<UInt8>) -> Int64 {
-        bytes.reduce(0) { $0 << 7 | Int64($1 & 0x7F) }
     }
 
     /// The APE tag at the end, with or without an ID3v1 tag after it.
