@@ -34,18 +34,9 @@ extension FLAC {
     private static let indexBytes = 12
 
     private func cueSheet(in source: ByteSource) -> ChunkBytes? {
-        var place = TagBlocks.end(in: source, before: source.endSize ?? Int64(Int32.max))
-        guard source.bytes(at: place, count: 4) == Array("fLaC".utf8) else { return nil }
-        place += 4
-        for _ in 0..<512 {
-            guard let head = source.bytes(at: place, count: 4), head.count == 4 else { return nil }
-            let length = bigEndian(head[1..<4])
-            if head[0] & 0x7F == 5 {
-                return ChunkBytes(source, at: place + 4, size: length, isBig: true, least: Self.sheetBytes)
-            }
-            if head[0] & 0x80 != 0 { return nil }
-            place += 4 + length
-        }
-        return nil
+        let size = source.endSize ?? Int64(Int32.max)
+        guard let block = FLACBlocks.first(FLACBlocks.cueSheet, in: source, size) else { return nil }
+        let length = block.upperBound - block.lowerBound
+        return ChunkBytes(source, at: block.lowerBound, size: length, isBig: true, least: Self.sheetBytes)
     }
 }

@@ -1,8 +1,7 @@
 /// Caps the comments of FLAC, and turns the blocks between hidden comments into padding.
 extension TagCap {
-    private static let comments: UInt8 = 4
     /// Blocks without information about the sound. Those between hidden comments may be hidden with them.
-    private static let others: Set<UInt8> = [1, 2, 4]
+    private static let others: Set<UInt8> = [1, 2, FLACBlocks.comments]
 
     mutating func capFLAC(from start: Int64) {
         guard source.bytes(at: start, count: 4) == Array("fLaC".utf8) else { return }
@@ -23,7 +22,7 @@ extension TagCap {
                 hidden = (hidden?.place ?? place, end)
             } else {
                 hide(false, &self)
-                if kind == Self.comments, end <= size { capComments(SplicedBytes(source, [(place + 4)..<end])) }
+                if kind == FLACBlocks.comments, end <= size { capComments(SplicedBytes(source, [(place + 4)..<end])) }
             }
             if isLast {
                 hide(true, &self)
