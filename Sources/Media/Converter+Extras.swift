@@ -55,16 +55,34 @@ extension Converter {
 
     /// The chapters of an output that holds all of a source, or parts of it.
     func chapters(_ description: SourceDescription, of track: Track, inOutput index: Int) -> [Chapter] {
-        if !request.chapters.isEmpty { return wishedChapters(upTo: length(of: track, inOutput: index)) }
+        if !request.chapters.isEmpty { return wishedChapters(of: track, inOutput: index).chapters }
         return ChapterPlan.chapters(description.chapters, in: ranges(ofOutput: index), rate: track.sampleRateHz)
     }
 
-    /// The chapters that the request sets. The last one ends with the output, if that is known to end at `end`.
-    func wishedChapters(upTo end: MediaTime?) -> [Chapter] {
-        request.chapters.map { chapter in
-            guard !chapter.end.isNumeric, let end else { return chapter }
-            return Chapter(start: chapter.start, end: max(chapter.start, end), title: chapter.title)
+    /// How many chapters of the request begin where such an output has ended.
+    func chaptersBehindEnd(of track: Track, inOutput index: Int) -> Int {
+        wishedChapters(of: track, inOutput: index).behindEnd
+    }
+
+    private func wishedChapters(of track: Track, inOutput index: Int) -> (chapters: [Chapter], behindEnd: Int) {
+        // Packets that are trusted may hold more sound than their container says.
+        wishedChapters(upTo: length(of: track, inOutput: index), atMost: request.damage != .trustPackets)
+    }
+
+    /// The chapters that the request sets, without so many that begin behind `end`, where the output ends; `nil` if that is
+    /// not known. The last one ends there. The output may end later unless it is `atMost` as long.
+    func wishedChapters(upTo end: MediaTime?, atMost: Bool = true) -> (chapters: [Chapter], behindEnd: Int) {
+        guard let end else { return (request.chapters, 0) }
+        let heard = atMost ? request.chapters.filter { $0.start < end } : request.chapters
+        let chapters = heard.map { chapter in
+            let last = chapter.end.isNumeric ? chapter.end : end
+            return Chapter(
+                start: chapter.start,
+                end: max(chapter.start, atMost ? min(last, end) : last),
+                title: chapter.title
+            )
         }
+        return (chapters, request.chapters.count - heard.count)
     }
 
     /// How long an output of a source is, as far as that is known before.

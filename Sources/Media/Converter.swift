@@ -28,7 +28,7 @@ public struct Converter: Sendable {
         public var dropsTags = false
 
         /// The chapters of the output, in place of those of the source; empty for those. One without a known end ends at
-        /// infinity.
+        /// infinity. Those that begin behind the end of the output are left out.
         public var chapters: [Chapter] = []
 
         /// Whether each source of the timeline that has no chapters is one.
@@ -153,14 +153,21 @@ public struct Converter: Sendable {
         try refuseVerifiedStream()
         let lostByUs = formats.indices.map { index -> [Remark] in
             let container = formats[index].container
+            let behindEnd = chaptersBehindEnd(of: track, inOutput: index)
             if request.dropsTags {
-                return SourceLoss.remarks(ofSet: request.chapters, in: container, inStream: request.streams)
+                return SourceLoss.remarks(
+                    ofSet: request.chapters.count,
+                    behindEnd: behindEnd,
+                    in: container,
+                    inStream: request.streams
+                )
             }
             return SourceLoss.remarks(
                 reader,
                 as: formats[index],
                 chapters: chapters(reader.description, of: track, inOutput: index),
                 lostChapters: request.chapters.isEmpty ? reader.unreadChapters : 0,
+                behindEnd: behindEnd,
                 settingTags: Set(tags(ofOutput: index).keys.map { $0.lowercased() }),
                 inStream: request.streams
             )

@@ -171,6 +171,39 @@ import Testing
         #expect(found.map(\.start) == [0, 0.25] && abs((found.last?.end ?? 0) - 1) < 0.03, "\(found)")
     }
 
+    /// Chapters of another edition of a book may be longer than its sound.
+    @Test(arguments: ["a.mka", "a.m4a", "a.wav"], [false, true])
+    func chaptersBehindTheEndAreLeftOutAndTold(name: String, isTimeline: Bool) throws {
+        let input = try OpenFile.reading(source(Self.marks))
+        let path = folder.path(name)
+        let output = try OpenFile.creating(path)
+        let container: Container = name == "a.wav" ? .wav : name == "a.mka" ? .mka : .m4a
+        var request = Converter.Request(format: AudioFormat(container: container))
+        if isTimeline {
+            request.timeline = Timeline(tracks: [.init(pieces: [Piece(.source("a"))])])
+            request.inputs = [.init(name: "a", nameHint: "a.wav")]
+        }
+        let starts = [.zero, MediaTime(value: 1, timescale: 2), MediaTime(value: 1, timescale: 1)]
+        let late = MediaTime(value: 300, timescale: 1)
+        for (start, end) in zip(starts + [late], starts.dropFirst() + [late, .positiveInfinity]) {
+            request.chapters.append(Chapter(start: start, end: end, title: "A"))
+        }
+        let outcome = try Converter(request).run(from: [input.descriptor], to: [output.descriptor])[0]
+        let told = outcome.remarks.first { $0.kind == .chapters }
+        #expect(told?.count == 2)
+        #expect(told?.detail == "2 chapters were not carried over: the sound ends before they begin")
+        let found = try own(path)
+        #expect(found.map { $0.startTicks(1_000) } == [0, 500])
+        #expect(found.map { $0.endTicks(1_000) } == [500, 1_000])
+        request.chapters.removeLast(3)
+        request.chapters[0] = Chapter(start: .zero, end: late)
+        let same = try OpenFile.reading(folder.path("marked.wav"))
+        let again = try OpenFile.creating(path)
+        let whole = try Converter(request).run(from: [same.descriptor], to: [again.descriptor])[0]
+        #expect(whole.remarks.allSatisfy { $0.kind != .chapters })
+        #expect(try own(path).map { $0.endTicks(1_000) } == [1_000])
+    }
+
     /// libav begins them with the pauses before tracks, and has ISRCs in place of titles.
     @Test func tracksOfASheetInFLACAreChapters() throws {
         let (sound, path) = (folder.path("s.wav"), folder.path("album.flac"))

@@ -151,6 +151,7 @@ public final class CompositionReader {
             as: format,
             chapters: chapters.chapters,
             lostChapters: chapters.lost,
+            behindEnd: chapters.behindEnd,
             settingTags: settingTags,
             inStream: inStream
         )

@@ -151,10 +151,15 @@ extension Converter {
         let length = MediaTime(frames: composition.frames, rate: composition.shape.sampleRateHz)
         let chapters =
             request.chapters.isEmpty
-            ? composition.chapters(marking: request.marksSources) : TimelineChapters(wishedChapters(upTo: length))
+            ? composition.chapters(marking: request.marksSources) : TimelineChapters(set: wishedChapters(upTo: length))
         let lostByUs = formats.map { format -> [Remark] in
             if request.dropsTags {
-                return SourceLoss.remarks(ofSet: request.chapters, in: format.container, inStream: request.streams)
+                return SourceLoss.remarks(
+                    ofSet: request.chapters.count,
+                    behindEnd: chapters.behindEnd,
+                    in: format.container,
+                    inStream: request.streams
+                )
             }
             return composition.remarksOfSources(
                 chapters,

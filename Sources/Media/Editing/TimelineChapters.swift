@@ -18,6 +18,8 @@ struct TimelineChapters {
     private(set) var chapters: [Chapter] = []
     /// How many that are heard have no place: backwards, and in further tracks.
     private(set) var lost = 0
+    /// How many of those that the caller sets begin behind the end.
+    private(set) var behindEnd = 0
     private let sources: [Source]
     private let rate: Int
 
@@ -39,7 +41,9 @@ struct TimelineChapters {
     }
 
     /// Chapters that the caller sets.
-    init(_ chapters: [Chapter]) { (self.chapters, sources, rate) = (chapters, [], 1) }
+    init(set wished: (chapters: [Chapter], behindEnd: Int)) {
+        (chapters, behindEnd, sources, rate) = (wished.chapters, wished.behindEnd, [], 1)
+    }
 
     /// Those of a part, in the time of its plan.
     private mutating func chapters(of part: MixPlan.Part) -> [Chapter] {

@@ -2,36 +2,49 @@ import Conversion
 
 /// Parts of a source that an output lacks: chapters, additional values of a tag, additional pictures.
 enum SourceLoss {
-    /// `chapters` are those that the output can have, apart from so many that are lost. `settingTags`, in lower case, are
-    /// the tags that the caller sets. Their old values do not count as lost.
+    /// `chapters` are those that the output can have, apart from so many that are lost, and so many that the caller sets
+    /// behind its end. `settingTags`, in lower case, are the tags that the caller sets. Their old values do not count as lost.
     static func remarks(
         _ reader: Reader,
         as format: ResolvedFormat,
         chapters: [Chapter],
         lostChapters: Int = 0,
+        behindEnd: Int = 0,
         settingTags: Set<String>,
         inStream: Bool
     ) -> [Remark] {
         [
             reader.demuxer.hidesTags ? TagCap.remark : reader.tagsAreCut ? TagCollector.remark : nil,
-            remark(ofChapters: lostChapters + max(0, chapters.count - (inStream ? 0 : format.container.mostChapters))),
+            remark(
+                ofChapters: lostChapters + max(0, chapters.count - places(format.container, inStream: inStream)),
+                behindEnd: behindEnd
+            ),
             values(reader.repeatedTags, as: format.rules, without: settingTags, inStream: inStream),
             pictures(reader.demuxer, reader.description.pictures.count, in: format.container, inStream: inStream),
         ]
         .compactMap { $0 }
     }
 
-    /// The same for an output that has nothing of the source but `chapters`, which the caller sets.
-    static func remarks(ofSet chapters: [Chapter], in container: Container, inStream: Bool) -> [Remark] {
-        let places = inStream ? 0 : container.mostChapters
-        return [remark(ofChapters: max(0, chapters.count - places))].compactMap { $0 }
+    /// The same for an output that has nothing of the source but so many chapters, which the caller sets.
+    static func remarks(ofSet chapters: Int, behindEnd: Int, in container: Container, inStream: Bool) -> [Remark] {
+        let lost = max(0, chapters - behindEnd - places(container, inStream: inStream))
+        return [remark(ofChapters: lost, behindEnd: behindEnd)].compactMap { $0 }
     }
 
-    /// The remark on so many chapters without a place.
-    private static func remark(ofChapters count: Int) -> Remark? {
+    private static func places(_ container: Container, inStream: Bool) -> Int {
+        inStream ? 0 : container.mostChapters
+    }
+
+    /// The remark on so many chapters without a place, and so many others that begin behind the end.
+    private static func remark(ofChapters withoutPlace: Int, behindEnd: Int) -> Remark? {
+        let count = withoutPlace + behindEnd
         guard count > 0 else { return nil }
-        let chapters = "\(Plural.count(count, "chapter")) \(Plural.past(count))"
-        return Remark(.chapters, "\(chapters) not carried over", count: Int64(count))
+        var detail = "\(Plural.count(count, "chapter")) \(Plural.past(count)) not carried over"
+        if behindEnd > 0 {
+            let which = behindEnd < count ? "\(behindEnd) of them" : count == 1 ? "it" : "they"
+            detail += ": the sound ends before \(which) \(behindEnd == 1 ? "begins" : "begin")"
+        }
+        return Remark(.chapters, detail, count: Int64(count))
     }
 
     private static func values(
