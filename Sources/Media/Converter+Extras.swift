@@ -44,7 +44,7 @@ extension Converter {
             start: ranges(ofOutput: index).first?.start,
             sourceRate: track.sampleRateHz,
             outputRate: format.sampleRateHz,
-            isAsLoud: request.loudness == nil
+            isAsLoud: request.loudness == nil && format.channelCount == track.channelCount
         )
         let set = tags(ofOutput: index).keys.map { $0.lowercased() }
         options.broadcast = kept.chunks(for: part, replacing: set)

@@ -73,6 +73,15 @@ import Testing
         #expect(Array(bext[412..<422]) == [0xFF, 0x7F, 0xFF, 0x7F, 0xFF, 0x7F, 0xFF, 0x7F, 0xFF, 0x7F])
     }
 
+    /// A channel that is played by two loudspeakers is louder.
+    @Test(arguments: [(2, true), (1, false)]) func mixedChannelsHaveNoLoudness(channels: Int, isMixed: Bool) throws {
+        let (path, out) = (try source(version: 2), folder.path("mixed.wav"))
+        try Converted.file(path, to: out, as: AudioFormat(container: .wav, channelCount: channels))
+        let bext = try #require(try chunk("bext", of: out))
+        let none: [UInt8] = [0xFF, 0x7F, 0xFF, 0x7F, 0xFF, 0x7F, 0xFF, 0x7F, 0xFF, 0x7F]
+        #expect(Array(bext[412..<422]) == (isMixed ? none : [UInt8](repeating: 0x11, count: 10)))
+    }
+
     @Test func anotherRateCountsOtherFrames() throws {
         let (path, out) = (try source(), folder.path("slow.wav"))
         try Converted.file(path, to: out, as: AudioFormat(container: .wav, sampleRateHz: 22_050))

@@ -52,7 +52,7 @@ struct BroadcastChunks {
         var start: MediaTime?
         var sourceRate: Int
         var outputRate: Int
-        /// Whether the sound is as loud as it was.
+        /// Whether the sound is as loud as it was: neither was its level changed, nor were its channels mixed.
         var isAsLoud: Bool
     }
 
