@@ -48,6 +48,7 @@ extension Converter {
         )
         let set = tags(ofOutput: index).keys.map { $0.lowercased() }
         options.broadcast = kept.chunks(for: part, replacing: set)
+        guard options.broadcast.contains(where: { $0.name == "bext" }) else { return options }
         // The chunk says the same, for the output and not for the source.
         options.tags.removeAll { BroadcastChunks.states($0.key) && !set.contains($0.key.lowercased()) }
         return options

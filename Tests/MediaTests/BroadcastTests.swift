@@ -73,6 +73,26 @@ import Testing
         #expect(Array(bext[412..<422]) == [0xFF, 0x7F, 0xFF, 0x7F, 0xFF, 0x7F, 0xFF, 0x7F, 0xFF, 0x7F])
     }
 
+    /// A history of codings may make the chunk too long. Its fields stay as tags.
+    @Test func fieldsOfAChunkThatIsLeftOutAreTags() throws {
+        let (path, out) = (try source(), folder.path("long.wav"))
+        func little(_ value: Int) -> [UInt8] { bigEndianBytes(Int64(value), count: 4).reversed() }
+        var bytes = try Bytes.read(path)
+        let place = try #require(Bytes.find("bext", in: bytes))
+        let size = Int(littleEndian(bytes[(place + 4)..<(place + 8)]))
+        let more = [UInt8](repeating: 0x41, count: 1 << 20)
+        bytes.insert(contentsOf: more, at: place + 8 + size)
+        bytes.replaceSubrange((place + 4)..<(place + 8), with: little(size + more.count))
+        bytes.replaceSubrange(4..<8, with: little(bytes.count - 8))
+        try Bytes.write(bytes, to: path)
+        try Converted.file(path, to: out, as: AudioFormat(container: .wav))
+        #expect(try chunk("bext", of: out) == nil)
+        #expect(try chunk("iXML", of: out) == Self.iXML)
+        let output = try OpenFile.reading(out)
+        let tags = try Reader(descriptor: output.descriptor, options: .init(nameHint: out)).description.tags
+        #expect(tags.first { $0.key.lowercased() == "time_reference" }?.value == "441000")
+    }
+
     /// A channel that is played by two loudspeakers is louder.
     @Test(arguments: [(2, true), (1, false)]) func mixedChannelsHaveNoLoudness(channels: Int, isMixed: Bool) throws {
         let (path, out) = (try source(version: 2), folder.path("mixed.wav"))
