@@ -16,33 +16,38 @@ extension AIFF {
         }
         var stated = StatedPoints()
         guard let marks else { return stated }
-        let places = addMarkers(of: marks, to: &stated)
+        let markers = addMarkers(of: marks, to: &stated)
+        // Of two markers with one number, the first counts.
+        let places = Dictionary(markers.map { ($0.id, $0.frame) }) { first, _ in first }
+        var ends: Set<Int64> = []
         // The loop for a held key, and the one for a released key.
         for (place, name) in [(8, "sustain"), (14, "release")] {
             guard let mode = instrument?.number(at: place, 2), (1...2).contains(mode),
-                let start = instrument?.signed16(at: place + 2).flatMap({ places[$0] }),
-                let end = instrument?.signed16(at: place + 4).flatMap({ places[$0] }), end > start
+                let first = instrument?.signed16(at: place + 2), let last = instrument?.signed16(at: place + 4),
+                let start = places[first], let end = places[last], end > start
             else { continue }
+            ends.formUnion([first, last])
             let text = "\(name), \(mode == 1 ? "forward" : "alternating")"
             stated.add(SourcePoint(.loop, at: start, frames: end - start, text: text))
         }
+        // The ends of a loop divide nothing.
+        stated.chapterFrames.formUnion(markers.filter { !ends.contains($0.id) }.map(\.frame))
         return stated
     }
 
-    /// Returns the places by their numbers. Of two markers with one number, the first counts.
-    private func addMarkers(of chunk: ChunkBytes, to stated: inout StatedPoints) -> [Int64: Int64] {
-        var places: [Int64: Int64] = [:]
+    /// Returns the markers in their order.
+    private func addMarkers(of chunk: ChunkBytes, to stated: inout StatedPoints) -> [(id: Int64, frame: Int64)] {
+        var markers: [(id: Int64, frame: Int64)] = []
         var place = 2
         for _ in 0..<(chunk.number(at: 0, 2) ?? 0) {
             guard let id = chunk.signed16(at: place), let frame = chunk.number(at: place + 2, 4),
                 let length = chunk.number(at: place + 6, 1)
             else { break }
             stated.add(SourcePoint(.cue, at: frame, text: chunk.text(at: place + 7, Int(length))))
-            stated.chapterFrames.insert(frame)
-            if places[id] == nil { places[id] = frame }
+            markers.append((id, frame))
             // The counted string fills an even number of bytes.
             place += 6 + (Int(length) + 2) / 2 * 2
         }
-        return places
+        return markers
     }
 }

@@ -224,6 +224,18 @@ private func name(_ text: String) -> [UInt8] { Array(text.utf8) }
         #expect(report.outside == 1)
     }
 
+    /// Markers are how AIFF states loops. A loop that is not played needs none.
+    @Test(arguments: [true, false]) func endsOfLoopsAreNoChapters(isPlayed: Bool) throws {
+        let names = ["One", "Two", "Three", "Four"]
+        let markers = names.indices.flatMap { Self.marker(Int16($0 + 1), 100 * ($0 + 1), names[$0]) }
+        let bytes = try Self.aiff(markers: markers, count: 4, loops: [isPlayed ? 1 : 0, 2, 3, 0, 0, 0])
+        let path = folder.path("a.aiff")
+        try Bytes.write(bytes, to: path)
+        let input = try OpenFile.reading(path)
+        let found = try Reader(descriptor: input.descriptor, options: .init(nameHint: path)).description.chapters
+        #expect(found.map(\.title) == (isPlayed ? ["One", "Four"] : names))
+    }
+
     @Test func hostileMarkersOfAIFFGiveNothingImpossible() throws {
         let markers = joined(Self.marker(1, 100, "One"), Self.marker(1, 200, "Two"))
         // A count that is too large, and a loop that ends before it begins, or at no marker.
