@@ -153,6 +153,20 @@ import Testing
         return name.uppercased() + comment.dropFirst(name.count)
     }
 
+    /// MP4 has an item for the number of movements, which libav does not read.
+    @Test(arguments: ["m4a", "wav"]) func totalsOfMovementsSurvive(ext: String) throws {
+        let folder = try TemporaryFolder.create()
+        let (sound, first, path) = (folder.path("s.wav"), folder.path("a." + ext), folder.path("b.flac"))
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4_410).pcm(.s16), to: sound)
+        let tags = ["movementnumber": "2", "movementtotal": "4"]
+        let container = try #require(Container.allCases.first { $0.fileExtensions.contains(ext) })
+        try Converted.file(sound, to: first, as: AudioFormat(container: container), tags: tags)
+        try Converted.file(first, to: path, as: AudioFormat(container: .flac))
+        let run = try Run.program("metaflac", ["--export-tags-to=-", path]).checked()
+        let found = Set(run.outputText.split(separator: "\n").map(Self.withCapitalName))
+        #expect(found.isSuperset(of: ["MOVEMENT=2", "MOVEMENTTOTAL=4"]), "\(found.sorted())")
+    }
+
     @Test func numbersOfMP4AreItemsOfNumbers() throws {
         let folder = try TemporaryFolder.create()
         let (sound, path) = (folder.path("s.wav"), folder.path("a.m4a"))

@@ -56,10 +56,10 @@ extension TagTable {
     }
 
     /// What libav would call a tag that it has left out, as it leaves out those of an ID3 tag in WAV; `nil` if it keeps the
-    /// tag in another one, or may have another name for it.
+    /// tag in another one, or may have another name for it. A total behind a number is in the number.
     public static func libavName(ofMissing text: Tags.Text) -> String? {
         if case .custom(let name) = text.name { return text.format.isID3 ? name : nil }
-        guard let row = text.name.rowName.flatMap({ known[$0] }), row.totalOf == nil else { return nil }
+        guard let row = text.name.rowName.flatMap({ known[$0] }), !text.isBehindNumber else { return nil }
         return row.libavName
     }
 
