@@ -153,6 +153,18 @@ import Testing
         return name.uppercased() + comment.dropFirst(name.count)
     }
 
+    /// The item for it holds the name of a program in nearly all files, which is left out of others.
+    @Test func encodedByArrivesThroughMP4() throws {
+        let folder = try TemporaryFolder.create()
+        let (sound, first, path) = (folder.path("s.wav"), folder.path("a.m4a"), folder.path("b.flac"))
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4_410).pcm(.s16), to: sound)
+        try Converted.file(sound, to: first, as: AudioFormat(container: .m4a), tags: ["encodedby": "Me"])
+        try Converted.file(first, to: path, as: AudioFormat(container: .flac))
+        let run = try Run.program("metaflac", ["--show-tag=ENCODEDBY", path]).checked()
+        #expect(run.outputText == "ENCODEDBY=Me\n")
+        #expect(texts([Tag(key: "encoded_by", value: "Me")], .mp4) == ["----:ENCODEDBY=Me"])
+    }
+
     /// MP4 has an item for the number of movements, which libav does not read.
     @Test(arguments: ["m4a", "wav"]) func totalsOfMovementsSurvive(ext: String) throws {
         let folder = try TemporaryFolder.create()

@@ -256,16 +256,18 @@ public enum TagTable {
         TagRow(
             "encodedby",
             id3: "TENC|TEN",
-            mp4: "©too",
+            // MP4's ©too has the name of a program in nearly all files, and libav calls it the encoder.
+            mp4: "----:ENCODEDBY",
             ape: "EncodedBy",
             matroska: "ENCODED_BY",
             riff: "ITCH",
             asf: "WM/EncodedBy",
-            libav: "encoded_by|encoder"
+            libav: "encoded_by"
         ),
         TagRow(
             "encodersettings",
             id3: "TSSE|TSS",
+            mp4: "©too",
             ape: "EncoderSettings",
             matroska: "ENCODER_SETTINGS",
             riff: "ISFT",
