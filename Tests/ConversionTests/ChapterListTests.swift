@@ -29,6 +29,13 @@ import Testing
         #expect(found[1].start == MediaTime(value: 12_345_678, timescale: 1_000_000))
     }
 
+    @Test func numbersBehindATabAreTitles() throws {
+        let found = try ChapterList("0:00\t1984\n1:00:00\t2001\n2:00:00\tAlien\n").marks
+        #expect(found.map(\.title) == ["1984", "2001", "Alien"])
+        // Audacity writes the second tab also without a title.
+        #expect(try ChapterList("1.500000\t2.500000\t\n").marks.map(\.title) == [nil])
+    }
+
     @Test func metadataOfFFmpegIsRead() throws {
         let text = """
             ;FFMETADATA1

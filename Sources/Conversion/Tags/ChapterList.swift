@@ -51,17 +51,26 @@ public struct ChapterList: Sendable, Hashable {
 
     /// Times and titles, or the labels of Audacity: two times and a text between tabs.
     private mutating func readLines(_ lines: [Substring]) throws(ListMistake) {
+        let areLabels = lines.contains { Self.isLabel($0.split(separator: "\t", omittingEmptySubsequences: false)) }
         for (index, line) in lines.enumerated() {
             let line = ListText.trimmed(line)
             // Audacity writes frequencies behind a backslash.
             if line.isEmpty || line.hasPrefix("#") || line.hasPrefix("\\") { continue }
             let fields = line.split(maxSplits: 2) { $0 == "\t" }
             // What is no time is the title.
-            let isLabel = fields.count > 1 && (try? MediaTime(parsing: fields[1])) != nil
+            let isLabel = areLabels && fields.count > 1 && (try? MediaTime(parsing: fields[1])) != nil
             let parts = isLabel ? fields : line.split(maxSplits: 1) { $0.isWhitespace }
             let start = try Self.time(parts[0], line: index + 1)
             try add(start, parts.dropFirst(isLabel ? 2 : 1).first ?? "", line: index + 1)
         }
+    }
+
+    /// Whether a line has two times and a text, which may be empty. A time and a year may also be a time and a title.
+    private static func isLabel(_ fields: [Substring]) -> Bool {
+        guard fields.count > 2, let start = try? MediaTime(parsing: ListText.trimmed(fields[0])),
+            let end = try? MediaTime(parsing: fields[1])
+        else { return false }
+        return end >= start
     }
 
     /// `START` counts ticks of `TIMEBASE`.
