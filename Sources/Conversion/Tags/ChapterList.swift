@@ -83,7 +83,7 @@ public struct ChapterList: Sendable, Hashable {
             if line.hasPrefix("[") {
                 if let found = chapter {
                     guard let ticks = found.ticks, let scale = Int32(exactly: found.scale.1), scale > 0 else {
-                        let detail = "the chapter has no START, or a TIMEBASE that is none"
+                        let detail = "the chapter has no START, or its TIMEBASE is not two whole numbers, as in 1/1000"
                         throw ListMistake(line: found.line, detail: detail)
                     }
                     let start = MediaTime(value: ticks, timescale: scale).multiplied(by: found.scale.0)
