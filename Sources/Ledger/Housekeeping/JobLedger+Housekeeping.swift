@@ -22,7 +22,12 @@ extension JobLedger {
         var tickedAt = ContinuousClock.now
         let isWhole = first.isWhole
         for chore in first.due.dropFirst(first.pages.count) {
-            first.pages.append(try await doPage(of: chore, within: limit))
+            if let late = first.late, late.chore == chore {
+                try await shrink(chore, within: limit)
+                first.pages.append(late)
+            } else {
+                first.pages.append(try await doPage(of: chore, within: limit))
+            }
         }
         if rests, !isWhole { first.rest = try await rest(after: first, within: limit) }
         var report = HousekeepingReport()
@@ -67,12 +72,15 @@ extension JobLedger {
             var round = FirstRound()
             round.due = try connection.rows("select chore from \(schema).begin_tick()") { try $0[0] }
             for chore in round.due {
+                let started = ContinuousClock.now
+                guard started < end else { break }
                 do {
                     round.pages.append(try connection.doPage(of: chore, schema))
                 } catch let error as LedgerError where error.isTransient {
+                    // The connection has no time left in which to say so to the ledger.
+                    if error.code == .ledgerTimedOut { round.late = ChorePage(chore, late: error, since: started) }
                     break
                 }
-                guard .now < end else { break }
             }
             if rests, round.isWhole { round.rest = try connection.rest(after: round, schema) }
             return round
@@ -104,12 +112,15 @@ extension JobLedger {
                 try connection.doPage(of: chore, schema)
             }
         } catch let error as LedgerError where error.code == .ledgerTimedOut {
-            _ = try await settle("run housekeeping", within: limit) { connection, _ in
-                try connection.execute("select \(schema).shrink_chore(\(chore))")
-            }
-            let took = ContinuousClock.now - started
-            let done = HousekeepingReport.Chore(name: chore, took: took, pages: 1, error: error.detail)
-            return ChorePage(chore: chore, done: done)
+            try await shrink(chore, within: limit)
+            return ChorePage(chore, late: error, since: started)
+        }
+    }
+
+    /// Makes the next pages of a chore smaller.
+    private func shrink(_ chore: String, within limit: Duration?) async throws {
+        _ = try await settle("run housekeeping", within: limit) { connection, _ in
+            try connection.execute("select \(schema).shrink_chore(\(chore))")
         }
     }
 
@@ -170,6 +181,8 @@ private struct FirstRound: Sendable {
     var due: [String] = []
     /// Of these chores, in their order. The last ones are missing if a call failed or took long.
     var pages: [ChorePage] = []
+    /// The page that was not done in time, if there was one.
+    var late: ChorePage?
     /// As in the report.
     var rest: Duration?
 
@@ -187,6 +200,17 @@ private struct ChorePage: Sendable {
     var done: HousekeepingReport.Chore?
     /// Whether the next page should follow at once.
     var hasMore = false
+
+    init(chore: String, done: HousekeepingReport.Chore? = nil, hasMore: Bool = false) {
+        (self.chore, self.done, self.hasMore) = (chore, done, hasMore)
+    }
+
+    /// A page that was not done in time.
+    init(_ chore: String, late error: LedgerError, since start: ContinuousClock.Instant) {
+        let took = ContinuousClock.now - start
+        let done = HousekeepingReport.Chore(name: chore, took: took, pages: 1, error: error.detail)
+        self.init(chore: chore, done: done)
+    }
 
     var isQuiet: Bool {
         guard let done else { return false }
