@@ -60,6 +60,14 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("ALBUM_ARTIST", "albumartist"), ("AlbumArtist", "albumartist"), ("lyrics-deu", "lyrics"),
+        ("My Field", "my field"),
+    ])
+    func namesOfOneTagHaveOneInCommon(key: String, name: String) {
+        #expect(TagTable.commonName(ofKey: key) == name)
+    }
+
     @Test func namesThatOnlyOneFormatHasStayThere() {
         let volume = TagTable.name(of: "RVA2", in: .id3)
         #expect(volume == .native("RVA2", .id3))

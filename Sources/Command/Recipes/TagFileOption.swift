@@ -29,8 +29,8 @@ enum TagFileOption {
 extension Recipe {
     /// Sets a tag in place of one that is the same under another name or in other letters.
     mutating func set(tag name: String, to value: String) {
-        func known(_ name: String) -> String { TagTable.row(key: name)?.name ?? name.lowercased() }
-        for key in tags.keys where known(key) == known(name) { tags[key] = nil }
+        let common = TagTable.commonName(ofKey: name)
+        for key in tags.keys where TagTable.commonName(ofKey: key) == common { tags[key] = nil }
         tags[name] = value
     }
 }

@@ -35,6 +35,9 @@ extension TagTable {
         return keyRows[folded] ?? (folded.hasPrefix("lyrics-") ? known["lyrics"] : nil)
     }
 
+    /// What two names of one tag have in common: the name of its row, or else the name itself in lower case.
+    public static func commonName(ofKey key: String) -> String { row(key: key)?.name ?? key.lowercased() }
+
     /// The row of the tag that states the total of the number `name`, as `totaltracks` does that of `tracknumber`; `nil` for
     /// tags without a total.
     public static func total(of name: String) -> TagRow? { totals[name].flatMap { known[$0] } }

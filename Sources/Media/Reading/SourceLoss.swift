@@ -53,9 +53,9 @@ enum SourceLoss {
         without settingTags: Set<String>,
         inStream: Bool
     ) -> Remark? {
-        let set = Set(settingTags.map(tableName))
+        let set = Set(settingTags.map(TagTable.commonName(ofKey:)))
         let repeated = repeated.filter { tag in
-            !set.contains(tableName(of: tag.name)) && !Tag(key: tag.name, value: "").isTechnical
+            !set.contains(TagTable.commonName(ofKey: tag.name)) && !Tag(key: tag.name, value: "").isTechnical
                 && !(tag.isApart && !inStream && rules.keepsValues(of: tag.name))
         }
         guard !repeated.isEmpty else { return nil }
@@ -63,9 +63,6 @@ enum SourceLoss {
         let lost = repeated.reduce(0) { $0 + $1.count - 1 }
         return Remark(.tagValues, "tags with several values are carried over as one: \(names)", count: Int64(lost))
     }
-
-    /// The name of a tag in the table, or its own, in lower case.
-    private static func tableName(of name: String) -> String { TagTable.row(key: name)?.name ?? name.lowercased() }
 
     /// Outputs hold pictures only of the kinds that all players show. The loss of the cover is told elsewhere.
     private static func pictures(_ demuxer: Demuxer, _ known: Int, in container: Container, inStream: Bool) -> Remark? {

@@ -67,10 +67,9 @@ struct BroadcastChunks {
     }
 
     private static func adapted(_ chunk: [UInt8], _ part: Part, _ replaced: [String]) -> [UInt8] {
-        func known(_ tag: String) -> String { TagTable.row(key: tag)?.name ?? tag.lowercased() }
-        let replaced = Set(replaced.map(known))
+        let replaced = Set(replaced.map(TagTable.commonName(ofKey:)))
         var bytes = chunk
-        for (tag, place) in texts where replaced.contains(known(tag)) {
+        for (tag, place) in texts where replaced.contains(TagTable.commonName(ofKey: tag)) {
             bytes.replaceSubrange(place, with: [UInt8](repeating: 0, count: place.count))
         }
         let frames = replaced.contains("time_reference") ? 0 : reference(littleEndian(chunk[timeReference]), part)
