@@ -152,20 +152,20 @@ public struct Converter: Sendable {
         let (reader, track, formats) = try opened(source)
         try refuseVerifiedStream()
         let lostByUs = formats.indices.map { index -> [Remark] in
-            let container = formats[index].container
             let behindEnd = chaptersBehindEnd(of: track, inOutput: index)
+            let chapters = chapters(reader.description, of: track, inOutput: index)
             if request.dropsTags {
                 return SourceLoss.remarks(
-                    ofSet: request.chapters.count,
+                    ofSet: request.chapters.isEmpty ? [] : chapters,
                     behindEnd: behindEnd,
-                    in: container,
+                    as: formats[index],
                     inStream: request.streams
                 )
             }
             return SourceLoss.remarks(
                 reader,
                 as: formats[index],
-                chapters: chapters(reader.description, of: track, inOutput: index),
+                chapters: chapters,
                 lostChapters: request.chapters.isEmpty ? reader.unreadChapters : 0,
                 behindEnd: behindEnd,
                 settingTags: Set(tags(ofOutput: index).keys.map { $0.lowercased() }),

@@ -248,6 +248,33 @@ import Testing
         #expect(try FFmpeg.probe(path).chapters.count == 255)
     }
 
+    /// WAV and AIFF count frames in 32 bits, and CAF in floating-point numbers.
+    @Test(arguments: [(Container.wav, Int64(1)), (.aiff, 1), (.caf, 0), (.mka, 0)])
+    func chaptersBehindTheLastFrameThatIsCountedAreTold(container: Container, lost: Int64) throws {
+        let shape = AudioShape(
+            sampleRateHz: 48_000,
+            channelCount: 2,
+            layout: .stereo,
+            bitDepth: 16,
+            codecName: "pcm_s16le",
+            isLossless: true
+        )
+        let format = try AudioFormat(container: container).resolved(for: shape)
+        let chapters = [Int64(UInt32.max), 1 << 32].map { frame in
+            let start = MediaTime(frames: frame, rate: 48_000)
+            return Chapter(start: start, end: start, title: "A")
+        }
+        let told = SourceLoss.remarks(ofSet: chapters, behindEnd: 0, as: format, inStream: false)
+        #expect((told.first?.count ?? 0) == lost)
+        // One mark in WAV and AIFF, and two in CAF.
+        let chunks = [
+            ChapterChunks.riff(chapters, rate: 48_000), ChapterChunks.iff(chapters, rate: 48_000),
+            ChapterChunks.caf(chapters, rate: 48_000),
+        ]
+        let sizes: [Int] = chunks.map { $0.first?.content.count ?? 0 }
+        #expect(sizes == [28, 10, 64])
+    }
+
     /// So that a hostile file takes no memory.
     @Test func marksBeyondThoseThatAreReadAreTold() throws {
         let (first, second) = (folder.path("many.aiff"), folder.path("out.mka"))

@@ -81,6 +81,8 @@ struct AIFF: ContainerRules {
 extension AIFF {
     func muxerName(_ format: ResolvedFormat) -> String { "aiff" }
 
+    var lastChapterFrame: Int64 { ChapterChunks.last }
+
     func keepsValues(of name: String) -> Bool { ID3Tag.keepsValues(of: name, version: 4) }
 
     func pictureRoom(beside tags: [Tag]) -> PictureRoom { ID3Tag.pictureRoom }

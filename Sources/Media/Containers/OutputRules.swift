@@ -65,6 +65,9 @@ protocol OutputRules: Sendable {
     /// Whether libav writes the chapters.
     var givesChaptersToLibAV: Bool { get }
 
+    /// The last frame at which a chapter may begin.
+    var lastChapterFrame: Int64 { get }
+
     /// The tags that libav must have, as it must have them, so that `patch` can complete them.
     func prepared(_ tags: [Tag]) -> [Tag]
 
@@ -100,6 +103,7 @@ extension OutputRules {
     func front(_ tags: [Tag], _ options: Writer.Options) -> [UInt8] { [] }
     func chapterTags(_ chapters: [Chapter]) -> [Tag] { [] }
     var givesChaptersToLibAV: Bool { false }
+    var lastChapterFrame: Int64 { .max }
     func keepsValues(of name: String) -> Bool { false }
     func prepared(_ tags: [Tag]) -> [Tag] { NativeTags(tags, in: tagFormat).tags }
     var putsTagsOnStream: Bool { false }

@@ -106,6 +106,8 @@ struct WAV: ContainerRules {
 extension WAV {
     func muxerName(_ format: ResolvedFormat) -> String { "wav" }
 
+    var lastChapterFrame: Int64 { ChapterChunks.last }
+
     /// Reserves space for a ds64 chunk, used only when the data exceeds 4 GB.
     func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] { [("rf64", "auto")] }
 

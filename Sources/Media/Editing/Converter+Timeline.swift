@@ -155,9 +155,9 @@ extension Converter {
         let lostByUs = formats.map { format -> [Remark] in
             if request.dropsTags {
                 return SourceLoss.remarks(
-                    ofSet: request.chapters.count,
+                    ofSet: request.chapters.isEmpty ? [] : chapters.chapters,
                     behindEnd: chapters.behindEnd,
-                    in: format.container,
+                    as: format,
                     inStream: request.streams
                 )
             }

@@ -16,7 +16,7 @@ enum SourceLoss {
         [
             reader.demuxer.hidesTags ? TagCap.remark : reader.tagsAreCut ? TagCollector.remark : nil,
             remark(
-                ofChapters: lostChapters + max(0, chapters.count - places(format.container, inStream: inStream)),
+                ofChapters: lostChapters + count(withoutPlace: chapters, in: format, inStream: inStream),
                 behindEnd: behindEnd
             ),
             values(reader.repeatedTags, as: format.rules, without: settingTags, inStream: inStream),
@@ -25,14 +25,23 @@ enum SourceLoss {
         .compactMap { $0 }
     }
 
-    /// The same for an output that has nothing of the source but so many chapters, which the caller sets.
-    static func remarks(ofSet chapters: Int, behindEnd: Int, in container: Container, inStream: Bool) -> [Remark] {
-        let lost = max(0, chapters - behindEnd - places(container, inStream: inStream))
+    /// The same for an output that has nothing of the source but `chapters`, which the caller sets, as it sets so many behind
+    /// the end.
+    static func remarks(
+        ofSet chapters: [Chapter],
+        behindEnd: Int,
+        as format: ResolvedFormat,
+        inStream: Bool
+    ) -> [Remark] {
+        let lost = count(withoutPlace: chapters, in: format, inStream: inStream)
         return [remark(ofChapters: lost, behindEnd: behindEnd)].compactMap { $0 }
     }
 
-    private static func places(_ container: Container, inStream: Bool) -> Int {
-        inStream ? 0 : container.mostChapters
+    private static func count(withoutPlace chapters: [Chapter], in format: ResolvedFormat, inStream: Bool) -> Int {
+        guard !inStream else { return chapters.count }
+        let (rate, last) = (format.sampleRateHz, format.rules.lastChapterFrame)
+        let first = chapters.prefix(format.container.mostChapters)
+        return chapters.count - first.count { ($0.startTicks(rate) ?? 0) <= last }
     }
 
     /// The remark on so many chapters without a place, and so many others that begin behind the end.

@@ -4,7 +4,7 @@ import Conversion
 enum ChapterChunks {
     /// The chunks `cue ` and `LIST` of WAV: places, and their titles.
     static func riff(_ chapters: [Chapter], rate: Int) -> [FurtherChunks.Chunk] {
-        let places = frames(of: chapters, rate)
+        let places = frames(of: chapters, rate, upTo: last)
         guard !places.isEmpty else { return [] }
         var cues = little(places.count)
         var labels = Array("adtl".utf8)
@@ -25,7 +25,7 @@ enum ChapterChunks {
 
     /// The chunk `MARK` of AIFF.
     static func iff(_ chapters: [Chapter], rate: Int) -> [FurtherChunks.Chunk] {
-        let places = frames(of: chapters, rate)
+        let places = frames(of: chapters, rate, upTo: last)
         guard !places.isEmpty else { return [] }
         var marks = bigEndianBytes(Int64(places.count), count: 2)
         for (index, place) in places.enumerated() {
@@ -65,10 +65,16 @@ enum ChapterChunks {
     private static let longestLabel = 4_000
     private static let longestTitle = 255
 
-    /// The chapters whose frames fit into 32 bits: more than a day of sound at 48 kHz.
-    private static func frames(of chapters: [Chapter], _ rate: Int) -> [(frame: Int, chapter: Chapter)] {
+    /// The last frame that WAV and AIFF can count, in 32 bits: after more than a day of sound at 48 kHz.
+    static let last = Int64(UInt32.max)
+
+    private static func frames(
+        of chapters: [Chapter],
+        _ rate: Int,
+        upTo last: Int64 = .max
+    ) -> [(frame: Int, chapter: Chapter)] {
         chapters.compactMap { chapter in
-            guard let frame = chapter.startTicks(rate), frame <= Int64(UInt32.max) else { return nil }
+            guard let frame = chapter.startTicks(rate), frame <= last else { return nil }
             return (Int(frame), chapter)
         }
     }
