@@ -46,6 +46,9 @@ public final class APIServer: Sendable {
         public var mostUploadBytes: Int64 = 4 << 30
         /// Where programs may get the outputs of jobs.
         public var downloads: [RootPlace] = []
+        /// Begins sessions of the owner of a private cluster: whether the secret of a one-time link is valid, which it is
+        /// once. `nil`: no links are made, and each session needs a token.
+        package var redeemsLink: (@Sendable (String) -> Bool)?
         /// Serves browsers at the paths that the API does not use; `nil`: there is nothing at them.
         package var pages: (any PageService)?
 
@@ -86,7 +89,12 @@ public final class APIServer: Sendable {
         var reserveConfiguration = ledgerConfiguration
         reserveConfiguration.connectionLimit = 2
         reserve = try JobLedger(reserveConfiguration)
-        runner = try BulkChangeRunner(ledgerConfiguration, complain: complain)
+        // A private cluster has no other coordinator that could leave changes behind.
+        runner = try BulkChangeRunner(
+            ledgerConfiguration,
+            isAlone: configuration.redeemsLink != nil,
+            complain: complain
+        )
         let operations = try Self.operations(
             version: configuration.version,
             libavcodec: configuration.libavcodec,
@@ -101,14 +109,17 @@ public final class APIServer: Sendable {
             openRole: configuration.openRole,
             origins: origins
         )
+        let links = try configuration.redeemsLink.map { try LinkSessions(ledger, redeems: $0) }
         server = try Server(
             addresses,
+            isForGroup: links == nil,
             environment: environment,
             service: APIService(
                 reserve,
                 authenticator,
                 origins,
                 operations: operations,
+                links: links,
                 pages: configuration.pages,
                 complain: complain
             )

@@ -15,6 +15,8 @@ struct APIService: RequestService {
     private let outages = OutageLines()
     private let turns = BodyTurns()
     private let operations: [Operation]
+    /// Sessions of pages that need no token.
+    private let links: LinkSessions?
     /// Serves what is not a path of the API.
     private let pages: (any PageService)?
 
@@ -23,11 +25,12 @@ struct APIService: RequestService {
         _ authenticator: TokenAuthenticator,
         _ origins: OriginCheck,
         operations: [Operation],
+        links: LinkSessions? = nil,
         pages: (any PageService)? = nil,
         complain: @escaping @Sendable (Failure) -> Void
     ) {
         (self.ledger, self.authenticator, self.origins, self.complain) = (ledger, authenticator, origins, complain)
-        (self.operations, self.pages) = (operations, pages)
+        (self.operations, self.links, self.pages) = (operations, links, pages)
         router = Router(operations)
     }
 
@@ -57,7 +60,13 @@ struct APIService: RequestService {
 
     /// What pages ask of the API.
     private var access: PageAccess {
-        PageAccess(authenticator: authenticator, origins: origins, operations: operations, turns: turns) { problem($0) }
+        PageAccess(
+            authenticator: authenticator,
+            origins: origins,
+            links: links,
+            operations: operations,
+            turns: turns
+        ) { problem($0) }
     }
 
     private func receive(_ head: RequestHead, _ operation: Operation, _ path: [String: String]) -> Reception {

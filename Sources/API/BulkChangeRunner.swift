@@ -14,11 +14,18 @@ final class BulkChangeRunner: Sendable {
     /// The numbers of the bulk changes that this coordinator carries out.
     private let underWay = Mutex<Set<Int64>>([])
     private let complain: @Sendable (Failure) -> Void
-    private static let interval = Duration.seconds(3)
+    /// How often it looks for what other coordinators have begun, or left.
+    private let interval: Duration
     private static let most = 4
 
-    /// It has connections of its own, so that requests do not wait for pages.
-    init(_ configuration: LedgerConfiguration, complain: @escaping @Sendable (Failure) -> Void) throws {
+    /// It has connections of its own, so that requests do not wait for pages. `isAlone`: the ledger has no other
+    /// coordinator, and rests while no one asks for anything.
+    init(
+        _ configuration: LedgerConfiguration,
+        isAlone: Bool = false,
+        complain: @escaping @Sendable (Failure) -> Void
+    ) throws {
+        interval = isAlone ? .seconds(60) : .seconds(3)
         var configuration = configuration
         configuration.connectionLimit = 2
         ledger = try JobLedger(configuration)
@@ -31,7 +38,7 @@ final class BulkChangeRunner: Sendable {
                 while !Task.isCancelled {
                     let seen = signal.count
                     for change in await taken() { group.addTask { await self.carryOut(change) } }
-                    await signal.wait(since: seen, until: .now + Self.interval)
+                    await signal.wait(since: seen, until: .now + interval)
                 }
             }
         }

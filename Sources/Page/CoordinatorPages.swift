@@ -36,9 +36,12 @@ package struct CoordinatorPages: PageService {
             }
         case .logout:
             return form(head, access, limit: 4 << 10) {
-                granted(head, access, account: "form:\(head.network)") { _ in loggedOut(head) }
+                granted(head, access, account: "form:\(head.network)") { _ in loggedOut(head, access) }
             }
-        case .login: return .answer(finished(loginPage(head, said: nil, next: nil), .ok))
+        case .login:
+            let link = PageQuery(head).text("link")
+            if head.method == "GET", let link, access.hasLinks { return .run { follow(link, head, access) } }
+            return .answer(finished(loginPage(head, access, said: nil, next: nil), .ok))
         case .live: return .run { await events(head, access) }
         case .output(let output, let job): return .run { await file(output, of: job, head, access) }
         case .submit where head.method == "POST":
@@ -111,7 +114,7 @@ package struct CoordinatorPages: PageService {
                     ? await submit(head, access, SubmissionDraft(query)) : await change(route, head, access, query)
             }
         } catch {
-            return .refused(stranger(access.problem(error), head))
+            return .refused(stranger(access.problem(error), head, access))
         }
     }
 
@@ -196,7 +199,9 @@ package struct CoordinatorPages: PageService {
     private func logIn(_ head: RequestHead, _ access: PageAccess, _ query: PageQuery) async -> HTTPAnswer {
         let next = PageTarget(query.text("next")).text
         let token = query.text("token").map { String(Substring($0).trimmingSpaces) } ?? ""
-        guard !token.isEmpty else { return finished(loginPage(head, said: "Paste a token.", next: next), .badRequest) }
+        guard !token.isEmpty else {
+            return finished(loginPage(head, access, said: "Paste a token.", next: next), .badRequest)
+        }
         do {
             _ = try await access.visitor(head, session: token)
             var answer = finished(nil, .seeOther)
@@ -208,11 +213,34 @@ package struct CoordinatorPages: PageService {
                 return finished(problemPage(problem, head, nil), problem.status)
             }
             let said = "The token is not valid" + (problem.detail.map { ": \($0)." } ?? ".")
-            return unauthorized(loginPage(head, said: said, next: next))
+            return unauthorized(loginPage(head, access, said: said, next: next))
         }
     }
 
-    private func loggedOut(_ head: RequestHead) -> HTTPAnswer {
+    /// Begins a session with a one-time link, and leads on: the address of the page has nothing of the link.
+    private func follow(_ link: String, _ head: RequestHead, _ access: PageAccess) -> HTTPAnswer {
+        do throws(Problem) {
+            // A browser that only expects the page to be opened must not use the link up.
+            let isAhead = ["sec-purpose", "purpose"].contains { head.field($0)?.contains("prefetch") == true }
+            guard !isAhead else { throw Problem(.overloaded, "the link is for when the page is opened") }
+            let token = try access.begin(withLink: link, head)
+            var answer = finished(nil, .seeOther)
+            answer.fields.removeAll { $0.name == "Referrer-Policy" }
+            answer.fields += [
+                ("Location", "/"), SessionCookie(head).beginning(token), ("Referrer-Policy", "no-referrer"),
+            ]
+            return answer
+        } catch {
+            guard error.status == .unauthorized else {
+                return finished(problemPage(error, head, nil), error.status)
+            }
+            let said = "This link does not work any more: it works once, and for five minutes."
+            return unauthorized(loginPage(head, access, said: said, next: nil))
+        }
+    }
+
+    private func loggedOut(_ head: RequestHead, _ access: PageAccess) -> HTTPAnswer {
+        if let token = SessionCookie(head).token(in: head) { access.end(session: token) }
         var answer = finished(nil, .seeOther)
         answer.fields += [("Location", "/login"), SessionCookie(head).end]
         return answer
@@ -270,7 +298,7 @@ package struct CoordinatorPages: PageService {
     ) async -> HTTPAnswer {
         let visitor: PageAccess.Visitor
         do { visitor = try await self.visitor(head, access) } catch {
-            return stranger(access.problem(error), head)
+            return stranger(access.problem(error), head, access)
         }
         let frame = PageFrame(
             name: name ?? PageFrame.name(of: head),
@@ -292,7 +320,7 @@ package struct CoordinatorPages: PageService {
     }
 
     /// What a browser gets that has shown no valid token.
-    private func stranger(_ problem: Problem, _ head: RequestHead) -> HTTPAnswer {
+    private func stranger(_ problem: Problem, _ head: RequestHead, _ access: PageAccess) -> HTTPAnswer {
         guard problem.status == .unauthorized else {
             return finished(problemPage(problem, head, nil), problem.status)
         }
@@ -303,9 +331,9 @@ package struct CoordinatorPages: PageService {
             ? "The form was not taken. Log in in another tab, then reload this page to send the form again." : nil
         let here = PageLink(head.path.first == "" ? [] : head.path, query: head.query)
         guard cookie.token(in: head) == nil else {
-            let ended = "Your session has ended: its token was revoked, or has expired."
+            let ended = "Your session has ended" + (access.hasLinks ? "." : ": its token was revoked, or has expired.")
             let said = [ended, lost].compactMap(\.self).joined(separator: " ")
-            var answer = unauthorized(loginPage(head, said: said, next: here.text))
+            var answer = unauthorized(loginPage(head, access, said: said, next: here.text))
             answer.fields.append(cookie.end)
             return answer
         }
@@ -313,7 +341,7 @@ package struct CoordinatorPages: PageService {
         if head.field("sec-fetch-site") == "cross-site" {
             return finished(outside(head).passage(to: here), .ok)
         }
-        return unauthorized(loginPage(head, said: lost, next: here.text))
+        return unauthorized(loginPage(head, access, said: lost, next: here.text))
     }
 
     // MARK: - Events
@@ -372,8 +400,9 @@ package struct CoordinatorPages: PageService {
 
     // MARK: - Answers
 
-    private func loginPage(_ head: RequestHead, said: String?, next: String?) -> HTML {
-        outside(head).document(LoginView(said: said, next: PageTarget(next).text).content)
+    private func loginPage(_ head: RequestHead, _ access: PageAccess, said: String?, next: String?) -> HTML {
+        let view = LoginView(said: said, next: PageTarget(next).text, hasLinks: access.hasLinks)
+        return outside(head).document(view.content)
     }
 
     private func problemPage(_ problem: Problem, _ head: RequestHead, _ frame: PageFrame?) -> HTML {

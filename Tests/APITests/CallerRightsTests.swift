@@ -18,6 +18,20 @@ import Testing
         }
     }
 
+    @Test func `an owner has what either role has`() throws {
+        let operations = try APIServer.operations(version: "1")
+        func caller(_ role: AccessRole) -> Caller { Caller(name: "a", role: role, tenant: nil) }
+        let owner = CallerRights(caller(.operator), and: caller(.submitter), among: operations)
+        #expect(owner.isOwner && owner.may("submitBatch") && owner.may("changeQueue"))
+        // Also what commands have submitted.
+        #expect(owner.may("changeJobs", of: "token:b") && owner.may("changeJobs", of: nil))
+        for operation in operations {
+            let either = try rights(.operator).may(operation.name) || rights(.submitter).may(operation.name)
+            #expect(owner.may(operation.name) == either, "\(operation.name)")
+        }
+        #expect(try !rights(.operator).isOwner && !rights(.operator).may("submitBatch"))
+    }
+
     @Test func `a tenant has none that tells of the whole installation`() throws {
         let tenant = try rights(.submitter, tenant: "acme")
         for operation in try APIServer.operations(version: "1") where operation.access != .open {

@@ -59,6 +59,22 @@ import Testing
         }
     }
 
+    @Test func `the owner of a private cluster is told how to log in, and needs no role`() throws {
+        func words(_ hasLinks: Bool) -> String { LoginView(said: nil, next: "/", hasLinks: hasLinks).content.main.text }
+        #expect(words(true).contains("<code>sluice open</code>") && !words(true).contains("sluice tokens"))
+        #expect(words(false).contains("sluice tokens create") && !words(false).contains("sluice open"))
+        let operations = try APIServer.operations(version: "1")
+        let rights = CallerRights(
+            Caller(name: "page@local", role: .operator, tenant: nil),
+            and: Caller(name: "page@local", role: .submitter, tenant: nil),
+            among: operations
+        )
+        let frame = PageFrame(name: "a", version: "1", rights: rights, hasSession: true)
+        let document = frame.document(try Material.overview("a").content).text
+        #expect(document.contains("Your private cluster") && !document.contains("page@local"))
+        #expect(document.contains("href=\"/submit\"") && document.contains("href=\"/audit\""))
+    }
+
     @Test func `what may change is kept up to date`() throws {
         let frame = try Material.frame()
         for content in try Material.contents("in:a.wav") + Material.others("in:a.wav") {

@@ -13,7 +13,11 @@ struct OriginCheck: Sendable {
     /// For a request without a token: its `Host` must be a name of this machine, or one of `names`.
     func checkHost(_ head: RequestHead) throws(Problem) {
         // No browser reaches a socket in the file system.
-        guard !head.network.isEmpty else { return }
+        if !head.network.isEmpty { try checkName(head) }
+    }
+
+    /// The same also at a socket in the file system, which a tunnel of ssh may offer to browsers.
+    func checkName(_ head: RequestHead) throws(Problem) {
         let host = RequestHead.hostName(head.field("host") ?? "").lowercased()
         let isOfMachine = host == "localhost" || host == "[::1]" || Self.isLoopback(host)
         guard isOfMachine || names.contains(host) else { throw Problem(.wrongHost) }

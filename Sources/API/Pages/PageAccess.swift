@@ -7,6 +7,7 @@ package import Ledger
 package struct PageAccess: Sendable {
     private let authenticator: TokenAuthenticator
     private let origins: OriginCheck
+    private let links: LinkSessions?
     private let operations: [Operation]
     private let turns: BodyTurns
     private let told: @Sendable (any Error) -> Problem
@@ -14,12 +15,13 @@ package struct PageAccess: Sendable {
     init(
         authenticator: TokenAuthenticator,
         origins: OriginCheck,
+        links: LinkSessions? = nil,
         operations: [Operation],
         turns: BodyTurns,
         told: @escaping @Sendable (any Error) -> Problem
     ) {
-        (self.authenticator, self.origins, self.operations) = (authenticator, origins, operations)
-        (self.turns, self.told) = (turns, told)
+        (self.authenticator, self.origins, self.links) = (authenticator, origins, links)
+        (self.operations, self.turns, self.told) = (operations, turns, told)
     }
 
     /// Who looks at a page.
@@ -31,21 +33,45 @@ package struct PageAccess: Sendable {
         package let hasSession: Bool
         /// With the token of the session.
         fileprivate let found: AuthenticatedCaller
+        /// The same person in another role, for what `found` may not ask for.
+        fileprivate var other: AuthenticatedCaller?
     }
 
     /// Refuses a request that may change something, if a page of another site has a browser send it.
     package func checkOrigin(_ head: RequestHead) throws(Problem) { try origins.checkOrigin(head) }
 
+    /// Whether sessions begin with one-time links, which the owner of the cluster makes.
+    package var hasLinks: Bool { links != nil }
+
+    /// Begins a session with the secret of a one-time link, and returns its token. Throws a `Problem` if the link is not
+    /// valid, or not any more.
+    package func begin(withLink secret: String, _ head: RequestHead) throws(Problem) -> String {
+        try origins.checkName(head)
+        guard let token = links?.begin(with: secret) else { throw Problem(.badToken) }
+        return token.text
+    }
+
+    /// Ends a session that has begun with a link. That of a token ends in the browser alone.
+    package func end(session: String) { links?.end(session) }
+
     /// The caller to whom the token of a session belongs; without one, the caller of requests without a token. Throws a
     /// `Problem`: `noToken` if a session is needed, `badToken` if the token is not valid any more.
     package func visitor(_ head: RequestHead, session: String?) async throws -> Visitor {
         guard let session else { return visitor(try await authenticator.callerWithoutToken(head), hasSession: false) }
+        if let links, links.isValid(session) {
+            try origins.checkName(head)
+            return visitor(links.steering, links.submitting, hasSession: true)
+        }
         return visitor(try await authenticator.caller(of: session, from: head.network), hasSession: true)
     }
 
-    private func visitor(_ found: AuthenticatedCaller, hasSession: Bool) -> Visitor {
-        let rights = CallerRights(found.caller, among: operations)
-        return Visitor(rights: rights, ledger: found.ledger, hasSession: hasSession, found: found)
+    private func visitor(
+        _ found: AuthenticatedCaller,
+        _ other: AuthenticatedCaller? = nil,
+        hasSession: Bool
+    ) -> Visitor {
+        let rights = CallerRights(found.caller, and: other?.caller, among: operations)
+        return Visitor(rights: rights, ledger: found.ledger, hasSession: hasSession, found: found, other: other)
     }
 
     /// Throws what the API tells a caller who may not ask for the operation of this name.
@@ -61,11 +87,11 @@ package struct PageAccess: Sendable {
         body: [String: JSONValue] = [:],
         fields: [RequestHead.Field] = []
     ) async throws -> JSONValue? {
-        let operation = try permitted(name, visitor)
+        let (operation, caller) = try permitted(name, visitor)
         guard let head = RequestHead(method: operation.method.rawValue, target: "/", fields: fields) else {
             throw Problem(.unexpected)
         }
-        let answer = try await self.answer(operation, for: visitor, head, path: path, body: body)
+        let answer = try await self.answer(operation, for: caller, head, path: path, body: body)
         guard case .bytes(let bytes) = answer.body else { return nil }
         return JSONValue(json: bytes)
     }
@@ -77,9 +103,9 @@ package struct PageAccess: Sendable {
         _ head: RequestHead,
         path: [String: String] = [:]
     ) async throws -> HTTPAnswer {
-        let operation = try permitted(name, visitor)
-        let answer = try await self.answer(operation, for: visitor, head, path: path, body: [:])
-        return await authenticator.watched(answer, visitor.found)
+        let (operation, caller) = try permitted(name, visitor)
+        let answer = try await self.answer(operation, for: caller, head, path: path, body: [:])
+        return await authenticator.watched(answer, caller)
     }
 
     /// What an operation answers that takes a file, while the file arrives and the session is valid.
@@ -90,9 +116,9 @@ package struct PageAccess: Sendable {
         path: [String: String],
         reading body: BodyStream
     ) async throws -> HTTPAnswer {
-        let operation = try permitted(name, visitor)
-        return try await authenticator.whileValid(visitor.found) {
-            try await self.answer(operation, for: visitor, head, path: path, body: [:], stream: body)
+        let (operation, caller) = try permitted(name, visitor)
+        return try await authenticator.whileValid(caller) {
+            try await self.answer(operation, for: caller, head, path: path, body: [:], stream: body)
         }
     }
 
@@ -106,17 +132,19 @@ package struct PageAccess: Sendable {
         try await turns.answer(bytes, of: account, parse: parse, run: run)
     }
 
-    private func permitted(_ name: String, _ visitor: Visitor) throws(Problem) -> Operation {
+    /// The operation of this name, and as whom the visitor may ask for it.
+    private func permitted(_ name: String, _ visitor: Visitor) throws(Problem) -> (Operation, AuthenticatedCaller) {
         guard let operation = operations.first(where: { $0.name == name }) else {
             throw Problem(.unexpected, "the API has no operation \(name)")
         }
-        if let refusal = operation.refusal(of: visitor.rights.caller) { throw refusal }
-        return operation
+        guard let refusal = operation.refusal(of: visitor.found.caller) else { return (operation, visitor.found) }
+        guard let other = visitor.other, operation.refusal(of: other.caller) == nil else { throw refusal }
+        return (operation, other)
     }
 
     private func answer(
         _ operation: Operation,
-        for visitor: Visitor,
+        for caller: AuthenticatedCaller,
         _ head: RequestHead,
         path: [String: String],
         body: [String: JSONValue],
@@ -134,8 +162,8 @@ package struct PageAccess: Sendable {
         return try await operation.run(
             Call(
                 head: head,
-                ledger: visitor.ledger,
-                caller: visitor.rights.caller,
+                ledger: caller.ledger,
+                caller: caller.caller,
                 parameters: try Router.parameters(of: operation, head, path: path),
                 body: value,
                 stream: stream
@@ -150,11 +178,16 @@ package struct PageAccess: Sendable {
 /// What a caller may ask of the API.
 package struct CallerRights: Sendable, Hashable {
     package let caller: Caller
+    /// Whether it is the owner of the cluster, who has two roles.
+    package let isOwner: Bool
     private let names: Set<String>
 
-    package init(_ caller: Caller, among operations: [Operation]) {
+    /// `other` is the same person in another role.
+    package init(_ caller: Caller, and other: Caller? = nil, among operations: [Operation]) {
         self.caller = caller
-        names = Set(operations.filter { $0.refusal(of: caller) == nil }.map(\.name))
+        isOwner = other != nil
+        let roles = [caller, other].compactMap(\.self)
+        names = Set(operations.filter { operation in roles.contains { operation.refusal(of: $0) == nil } }.map(\.name))
     }
 
     /// Whether the API would answer the operation of this name.

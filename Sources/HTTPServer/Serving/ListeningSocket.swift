@@ -9,10 +9,15 @@ struct ListeningSocket: Sendable {
     /// Removed when the server ends.
     private let path: String?
 
-    /// Opens what `address` names. The service manager may hand over several sockets.
-    static func open(_ address: ListenAddress, environment: [String: String]) throws(ListenError) -> [ListeningSocket] {
+    /// Opens what `address` names; a socket in the file system gets this mode. The service manager may hand over several
+    /// sockets.
+    static func open(
+        _ address: ListenAddress,
+        mode: mode_t,
+        environment: [String: String]
+    ) throws(ListenError) -> [ListeningSocket] {
         switch address {
-        case .local(let path): [try local(path)]
+        case .local(let path): [try local(path, mode)]
         case .network(let host, let port): [try network(host, port)]
         case .inherited: try inherited(environment)
         }
@@ -24,7 +29,7 @@ struct ListeningSocket: Sendable {
 
     // MARK: - Kinds
 
-    private static func local(_ path: String) throws(ListenError) -> ListeningSocket {
+    private static func local(_ path: String, _ mode: mode_t) throws(ListenError) -> ListeningSocket {
         guard let address = LocalSocketAddress(path: path) else {
             throw ListenError("the path of the socket is longer than \(LocalSocketAddress.longestPath) bytes: \(path)")
         }
@@ -41,8 +46,7 @@ struct ListeningSocket: Sendable {
                 throw ListenError("listen on \(path)", errno)
             }
         }
-        // The owner and the group; the folder can restrict it further.
-        guard chmod(path, 0o660) == 0 else { throw ListenError("set the mode of \(path)", errno) }
+        guard chmod(path, mode) == 0 else { throw ListenError("set the mode of \(path)", errno) }
         try listen(descriptor)
         return ListeningSocket(descriptor: descriptor, address: .local(path: path), path: path)
     }

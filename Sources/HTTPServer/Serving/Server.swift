@@ -29,15 +29,20 @@ package final class Server: Sendable {
     /// Where it listens, with the ports that the system chose.
     package let addresses: [ListenAddress]
 
-    /// Listens and starts the thread.
+    /// Listens and starts the thread. Sockets in the file system are for their owner, and with `isForGroup` for the group;
+    /// their folders can restrict it further.
     package init(
         _ wanted: [ListenAddress],
+        isForGroup: Bool = true,
         environment: [String: String],
         limits: ServerLimits = ServerLimits(),
         service: any RequestService
     ) throws(ListenError) {
         var sockets: [ListeningSocket] = []
-        for address in wanted { sockets += try ListeningSocket.open(address, environment: environment) }
+        let mode: mode_t = isForGroup ? 0o660 : 0o600
+        for address in wanted {
+            sockets += try ListeningSocket.open(address, mode: mode, environment: environment)
+        }
         self.sockets = sockets
         addresses = sockets.map(\.address)
         guard let bell = ServerLoop.openBell() else { throw ListenError("open an event descriptor", errno) }

@@ -125,11 +125,14 @@ struct PageFrame: Sendable {
         guard let rights else { return "" }
         let caller = rights.caller
         let tenant: HTML = caller.tenant.map { ", tenant <bdi>\($0)</bdi>" } ?? ""
+        let person: HTML =
+            rights.isOwner
+            ? "<b>Your private cluster</b>" : "<b><bdi>\(caller.name)</bdi></b>, \(caller.role.rawValue)\(tenant)"
         let end: HTML =
             hasSession
             ? "<form class=\"live\" method=\"post\" action=\"/logout\"><button class=\"b\">Log out</button></form>" : ""
         return """
-            <div class="who"><p><b><bdi>\(caller.name)</bdi></b>, \(caller.role.rawValue)\(tenant)</p>\
+            <div class="who"><p>\(person)</p>\
             <p class="soft">Times are in UTC</p>\(end)</div>
             """
     }
