@@ -123,7 +123,7 @@ let package = Package(
         ),
         .target(
             name: "LocalCluster",
-            dependencies: ["Storage", "Ledger", "Conversion", "System"],
+            dependencies: ["Storage", "Ledger", "Hashing", "Conversion", "System"],
             swiftSettings: shipped
         ),
         .target(name: "Console", dependencies: ["Conversion", "System"], swiftSettings: shipped),

@@ -37,7 +37,7 @@ struct PageTour {
         return true
     }
 
-    /// The database of the private cluster, whose own coordinator serves no page.
+    /// The database of the private cluster, whose own coordinator serves its page to the owner alone, and takes no uploads.
     private func address(_ shell: Shell) throws -> String {
         struct Cluster: Decodable { let socket: String }
         let line = try shell.output(of: "sluice up --json")

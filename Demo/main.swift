@@ -23,6 +23,9 @@ do {
         let others = Tour.allCases.filter { $0 != tour }.map { "make demo ARGS=\($0.rawValue)" }
         page.remark("That took \(seconds) s, and all files were removed. More tours:")
         page.remark("    " + others.joined(separator: "\n    "))
+        if tour == .cluster {
+            page.remark("A cluster has a page for browsers: make demo ARGS=page, or \"sluice open\" for your own.")
+        }
         exit(isWell ? 0 : 1)
     case .failure(let error): throw error
     }

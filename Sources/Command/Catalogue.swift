@@ -29,8 +29,8 @@ enum Catalogue {
         ExplainCommand.value, AcceptCommand.value, CancelCommand.value, PrioritizeCommand.value, ChangesCommand.value,
     ]
     private static let cluster: [Subcommand] = [
-        WorkerCommand.value, CoordinatorCommand.value, WorkersCommand.value, QueuesCommand.value, DownCommand.value,
-        ConfigCommand.value { root }, MigrateCommand.value, MetricsCommand.value,
+        WorkerCommand.value, CoordinatorCommand.value, WorkersCommand.value, QueuesCommand.value, OpenCommand.value,
+        DownCommand.value, ConfigCommand.value { root }, MigrateCommand.value, MetricsCommand.value,
     ]
     private static let administration: [Subcommand] = [
         LoginsCommand.value, TokensCommand.value, TenantsCommand.value, WebhooksCommand.value, AuditCommand.value,

@@ -60,6 +60,7 @@ extension Habits {
         case "encode", "transcode": "convert"
         case "start": "up"
         case "stop": "down"
+        case "page", "ui", "dashboard": "open"
         default: nil
         }
     }

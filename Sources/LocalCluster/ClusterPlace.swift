@@ -24,6 +24,10 @@ package struct ClusterPlace: Sendable {
     var workerLog: PartLog { PartLog(path: logs + "/worker.log", limit: logLimit) }
     /// Where a part that is being started says that it is ready.
     func readySocket(of part: String) -> String { "\(sockets)/\(part).ready" }
+    /// Where the coordinator serves the page of the cluster, besides an address of this machine.
+    package var pageSocket: String { sockets + "/page.sock" }
+    /// The one-time links to the page.
+    package var links: PageLinks { PageLinks(folder: folder + "/page") }
     /// Locked by the supervisor of the cluster.
     var lock: String { folder + "/lock" }
     /// The parts that run, with their process identities.
@@ -121,6 +125,7 @@ package struct ClusterPlace: Sendable {
         try Self.makeFolders(folder, mode: account == nil ? 0o700 : 0o711)
         try Self.makeFolder(logs, mode: 0o700)
         try Self.makeFolder(serverLogs, mode: 0o700)
+        try Self.makeFolder(links.folder, mode: 0o700)
         if account != nil {
             // PostgreSQL's account must pass through here to reach its logs. An earlier release created the folder
             // closed.

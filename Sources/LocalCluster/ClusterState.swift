@@ -11,6 +11,8 @@ package struct ClusterState: Sendable, Codable, Equatable {
     package var slots: Int?
     /// The roots of the worker and the coordinator, as in their options; `nil` before the first start.
     package var roots: [String]?
+    /// The page of the coordinator; `nil` before the first start, and with the supervisor of an earlier release.
+    package var page: ClusterPage?
     /// Whether all parts have been started and the ledger is up to date.
     var isReady = false
     /// Why the start failed, if it did.
@@ -25,11 +27,21 @@ package struct ClusterState: Sendable, Codable, Equatable {
 
     func write(_ place: ClusterPlace) throws(ClusterError) { try JSONFile.write(self, to: place.state) }
 
-    /// Whether the worker runs with so many slots and these roots; `nil` stands for any.
-    func has(_ slots: Int?, _ roots: [String]?) -> Bool {
+    /// Whether the worker runs with so many slots and these roots, and the coordinator with this page; `nil` stands for any.
+    func has(_ slots: Int?, _ roots: [String]?, _ page: ClusterPage? = nil) -> Bool {
         guard let running = self.slots else { return false }
-        return slots ?? running == running && roots ?? self.roots == self.roots
+        guard slots ?? running == running, roots ?? self.roots == self.roots else { return false }
+        return page ?? self.page == self.page
     }
+}
+
+/// Whether the coordinator serves a page, and where.
+package struct ClusterPage: Sendable, Codable, Hashable {
+    package var isServed: Bool
+    /// The port on this machine; `nil`: the system chooses one at each start.
+    package var port: UInt16?
+
+    package init(isServed: Bool = true, port: UInt16? = nil) { (self.isServed, self.port) = (isServed, port) }
 }
 
 /// The settings that the user asked for, kept for the next start.
@@ -38,6 +50,8 @@ struct ClusterWishes: Sendable, Codable, Equatable {
     var slots: Int?
     /// The roots, as in options of the worker; `nil` means those of the last start, and at first the user's home.
     var roots: [String]?
+    /// `nil`: it is served, at a port that the system chooses.
+    var page: ClusterPage?
 
     static func read(_ place: ClusterPlace) -> ClusterWishes {
         JSONFile.read(ClusterWishes.self, place.wishes) ?? ClusterWishes()

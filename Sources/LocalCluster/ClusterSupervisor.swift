@@ -139,6 +139,25 @@ package final class ClusterSupervisor {
     /// The roots that the next worker and coordinator get.
     private var roots: [String] { wishes.roots ?? state.roots ?? [] }
 
+    /// The page that the next coordinator serves.
+    private var page: ClusterPage { wishes.page ?? ClusterPage() }
+
+    /// The options with which the coordinator serves its page; empty without one.
+    private var pageOptions: [String] {
+        guard page.isServed else { return [] }
+        var port = page.port ?? 0
+        if port != 0, !LocalPort.isFree(port) {
+            // Without its port, the coordinator would not start. Each link has the port that it got.
+            say("port \(port) is in use: the page gets another one")
+            port = 0
+        }
+        // A machine may lack the address, as a container without any network does.
+        let isReachable = LocalPort.isFree(port)
+        // As `--context` names the cluster.
+        let options = ["--page-name", "private", "--listen", place.pageSocket]
+        return options + (isReachable ? ["--listen", "127.0.0.1:\(port)"] : [])
+    }
+
     /// How many the next worker gets.
     private var slots: Int { wishes.slots ?? max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
@@ -156,12 +175,14 @@ package final class ClusterSupervisor {
             )
             state.postgres = started
         case .coordinator:
+            place.links.withdraw()
+            var variables = ["SLUICE_DATABASE_URL": address, PartLog.variable: place.coordinatorLog.path]
+            if page.isServed { variables[PageLinks.variable] = place.links.folder }
             // The private cluster does not use the settings of the machine's services.
             started = try Daemon.start(
-                [program, "coordinator", "--config", "/dev/null"] + roots.flatMap { ["--root", $0] },
+                [program, "coordinator", "--config", "/dev/null"] + roots.flatMap { ["--root", $0] } + pageOptions,
                 log: place.coordinatorLog.path,
-                variables: ["SLUICE_DATABASE_URL": address, PartLog.variable: place.coordinatorLog.path]
-                    .merging(manager) { $1 }
+                variables: variables.merging(manager) { $1 }
             )
             state.coordinator = started
         case .worker:
@@ -237,13 +258,14 @@ package final class ClusterSupervisor {
         server.removeOldLogs()
     }
 
-    /// Starts the worker and the coordinator: those that are not running, and those that were started with other slots or
-    /// roots than the user wants.
+    /// Starts the worker and the coordinator: those that are not running, and those that were started with other slots,
+    /// other roots or another page than the user wants.
     private func fulfilWishes() throws(ClusterError) {
         let isMoved = roots != state.roots
+        let isServedElse = page != state.page
         let isResized = wishes.slots.map { $0 != state.slots } ?? false
         let parts = [Part.coordinator, .worker].filter { part in
-            isMoved || (isResized && part == .worker) || !isAlive(part)
+            isMoved || (part == .worker ? isResized : isServedElse) || !isAlive(part)
         }
         let outdated = parts.filter { isAlive($0) }
         if !outdated.isEmpty {
@@ -256,6 +278,9 @@ package final class ClusterSupervisor {
         if parts.contains(.worker) { state.slots = nil }
         state.roots = roots
         try startUntilReady(parts)
+        // For a command that waits for the page: it is there now.
+        state.page = page
+        try state.write(place)
     }
 
     /// Writes a line to the log.

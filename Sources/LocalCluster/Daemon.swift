@@ -5,7 +5,7 @@ import System
 
 /// Starts programs in the background: in a new session, without a terminal, with their output in a log and no other open
 /// file.
-enum Daemon {
+package enum Daemon {
     /// Starts the program that `words` name. `variables` are its whole environment.
     static func start(
         _ words: [String],
@@ -54,6 +54,21 @@ enum Daemon {
         let problem = posix_spawnp(&id, words[0], &actions, &attributes, &arguments, &environment)
         guard problem == 0 else { throw ClusterError(problem, "start \(words[0])") }
         return id
+    }
+
+    /// Starts a program of the user's desktop, whose output nobody reads. Returns whether it could be started and has not
+    /// failed within a second; most have then handed their order to another process, or go on.
+    package static func launch(_ words: [String], variables: [String: String]) -> Bool {
+        // `try?`: why it cannot be started is of no use to the caller, who goes on without it.
+        guard let id = try? spawn(words, "/dev/null", variables) else { return false }
+        let deadline = ContinuousClock.now + .seconds(1)
+        var status: Int32 = 0
+        while ContinuousClock.now < deadline {
+            if waitpid(id, &status, WNOHANG) == id { return status == 0 }
+            // Poll: the process is a child, but the caller waits for it no longer than this.
+            usleep(20_000)
+        }
+        return true
     }
 
     /// Runs `words` to the end, with the output in the log.

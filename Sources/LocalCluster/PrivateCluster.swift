@@ -21,17 +21,18 @@ package struct PrivateCluster: Sendable {
         ClusterWishes.read(place).roots ?? ClusterState.read(place).roots ?? place.usualRoots
     }
 
-    /// Starts what is not running, and waits until the ledger can be used. `slots` and `roots` hold from now on, unless they
-    /// are `nil`. Calls `onWait` about every 20 ms meanwhile.
+    /// Starts what is not running, and waits until the ledger can be used. `slots`, `roots` and `page` hold from now on,
+    /// unless they are `nil`. Calls `onWait` about every 20 ms meanwhile.
     package func ensureRunning(
         slots: Int? = nil,
         roots: [String]? = nil,
+        page: ClusterPage? = nil,
         onWait: () -> Void = {}
     ) throws(ClusterError) -> ClusterState {
-        let isChange = slots != nil || roots != nil
+        let isChange = slots != nil || roots != nil || page != nil
         if !isChange, let state = runningState() { return state }
         try place.prepare()
-        if isChange { try wish(slots, roots) }
+        if isChange { try wish(slots, roots, page) }
         // Earlier starts have failed for other reasons, or for the same.
         let begin = LogTail.length(of: place.supervisorLog.path)
         var supervisor: ProcessIdentity?
@@ -41,7 +42,7 @@ package struct PrivateCluster: Sendable {
         }
         let deadline = ContinuousClock.now + Self.patience
         while ContinuousClock.now < deadline {
-            if let state = runningState(), !isChange || state.has(slots, roots) { return state }
+            if let state = runningState(), !isChange || state.has(slots, roots, page) { return state }
             let state = ClusterState.read(place)
             if let started = supervisor, !started.isAlive {
                 // Another supervisor may have taken the lock first; it now runs the cluster.
@@ -69,15 +70,17 @@ package struct PrivateCluster: Sendable {
     }
 
     /// Records what the user asks for, and has the supervisor read it.
-    private func wish(_ slots: Int?, _ roots: [String]?) throws(ClusterError) {
+    private func wish(_ slots: Int?, _ roots: [String]?, _ page: ClusterPage?) throws(ClusterError) {
         var wishes = ClusterWishes.read(place)
         wishes.slots = slots ?? wishes.slots
         wishes.roots = roots ?? wishes.roots
+        wishes.page = page ?? wishes.page
         let isSupervised = SupervisorLock.isHeld(place)
         let state = ClusterState.read(place)
-        if isSupervised, roots != nil, state.isReady, state.roots == nil {
+        if isSupervised, roots != nil || page != nil, state.isReady, state.roots == nil {
+            let what = roots == nil ? "serves no page" : "cannot change its roots"
             throw ClusterError(
-                "the private cluster was started by an earlier release, which cannot change its roots",
+                "the private cluster was started by an earlier release, which \(what)",
                 hint: "run \"sluice down\" first"
             )
         }

@@ -16,7 +16,7 @@ enum HousePlan {
         "WorkerRules": ["Ledger", "Conversion"],
         "Worker": ["WorkerRules", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
         "Coordinator": ["Publishing", "WebClient", "Ledger", "Storage", "Conversion", "System"],
-        "LocalCluster": ["Storage", "Ledger", "Conversion", "System"],
+        "LocalCluster": ["Storage", "Ledger", "Hashing", "Conversion", "System"],
         "Console": ["Conversion", "System"],
         "HTTPServer": ["System"],
         "API": ["HTTPServer", "Storage", "Ledger", "Conversion", "System"],

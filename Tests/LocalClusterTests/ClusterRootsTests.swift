@@ -39,5 +39,9 @@ struct ClusterRootsTests {
         state.slots = 2
         #expect(state.has(nil, nil) && state.has(2, nil) && state.has(2, ["local=/home/ada"]))
         #expect(!state.has(3, nil) && !state.has(nil, ["local=/"]))
+        // The supervisor of an earlier release serves no page.
+        #expect(state.has(2, nil, nil) && !state.has(nil, nil, ClusterPage()))
+        state.page = ClusterPage(port: 8080)
+        #expect(state.has(2, nil, ClusterPage(port: 8080)) && !state.has(2, nil, ClusterPage(isServed: false)))
     }
 }

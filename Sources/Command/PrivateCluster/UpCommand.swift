@@ -21,6 +21,13 @@ enum UpCommand {
         isRepeatable: true,
         in: .general
     )
+    private static let port = Option<Int>(
+        "port",
+        .whole(in: 0...65_535),
+        "serve its page at this port (default: as last time, at first a free one: 0)",
+        in: .general
+    )
+    private static let noPage = Switch("no-page", "serve no page from now on; --port serves it again", in: .general)
     private static let json = Switch("json", "print the running cluster as one JSON line", in: .output)
 
     static let value: Subcommand = Subcommand(
@@ -33,10 +40,12 @@ enum UpCommand {
             "It reads and writes files in your home, which is the root \"local\". With --root it uses the given folders "
                 + "instead, also after a restart; RULES restrict their use, as with \"sluice worker\". To keep your home, "
                 + "name it as well. Jobs with other roots wait.",
+            "The coordinator serves a page for browsers to you alone, at a port of this machine and at a socket beside that "
+                + "of the database. \"sluice open\" opens it.",
             "Its files are in XDG_DATA_HOME/sluice (for root, whose PostgreSQL runs as the account postgres: "
                 + "/var/lib/sluice). Accepted jobs survive a power cut.",
         ],
-        options: [slots.form, root.form, json.form],
+        options: [slots.form, root.form, port.form, noPage.form, json.form],
         examples: [
             Example(line: "sluice up --slots 4", purpose: "with four conversions at once"),
             Example(line: "sluice up --root local=~ --root srv=/srv", purpose: "your home, and files in /srv"),
@@ -61,7 +70,11 @@ enum UpCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let cluster = try PrivateCluster(environment: invocation.environment)
-        var state = try cluster.ensureRunning(slots: invocation[slots], roots: roots(invocation))
+        var state = try cluster.ensureRunning(
+            slots: invocation[slots],
+            roots: roots(invocation),
+            page: page(invocation, of: cluster)
+        )
         // A supervisor of an earlier release records none.
         state.roots = state.roots ?? cluster.roots
         try show(state, of: cluster.place, as: invocation[json], on: console)
@@ -88,6 +101,26 @@ enum UpCommand {
         return words
     }
 
+    /// The page that `--port` and `--no-page` ask for; `nil` without them.
+    private static func page(_ invocation: Invocation, of cluster: PrivateCluster) throws -> ClusterPage? {
+        guard !invocation[noPage] else {
+            guard invocation[port] == nil else { throw UsageError("--port and --no-page cannot be combined") }
+            return ClusterPage(isServed: false)
+        }
+        // The option takes no other numbers.
+        guard let port = invocation[port].flatMap({ UInt16(exactly: $0) }) else { return nil }
+        guard port != 0 else { return ClusterPage() }
+        let isOurs = cluster.place.links.url?.hasSuffix(":\(port)") ?? false
+        guard isOurs || LocalPort.isFree(port) else {
+            throw Refusal(
+                message: "the page cannot have port \(port): another program listens at it, or it is reserved",
+                hint: "\"--port 0\" takes a free one",
+                exitCode: .configuration
+            )
+        }
+        return ClusterPage(port: port)
+    }
+
     /// The command that gives the private cluster these roots; others can follow.
     static func line(roots: [String]) -> String {
         "sluice up" + roots.map { " --root \(ShellWord.quoted($0).printable)" }.joined()
@@ -96,6 +129,7 @@ enum UpCommand {
     private struct Record: Encodable {
         let folder: String
         let socket: String
+        let page: String?
         let slots: Int?
         let roots: [String]
         let processes: [String: Int32]
@@ -115,6 +149,7 @@ enum UpCommand {
             let record = Record(
                 folder: place.folder,
                 socket: place.sockets,
+                page: place.links.url,
                 slots: state.slots,
                 roots: state.roots ?? [],
                 processes: processes
@@ -124,6 +159,7 @@ enum UpCommand {
             let slots = Figures.count(state.slots ?? 0, "slot")
             try console.print("the private cluster is running with \(slots): \(place.folder.printable)")
             try console.print("its roots are \((state.roots ?? []).joined(separator: ", ").printable)")
+            if let url = place.links.url { try console.print("its page is at \(url); \"sluice open\" opens it") }
         }
     }
 }

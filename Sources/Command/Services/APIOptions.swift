@@ -3,6 +3,7 @@ import Console
 import Conversion
 import HTTPServer
 import Ledger
+import LocalCluster
 import Page
 import Storage
 import Worker
@@ -107,14 +108,26 @@ enum APIOptions {
         )
         configuration.uploads = try named(by: uploads, invocation, among: places)
         configuration.downloads = try named(by: downloads, invocation, among: places)
+        let links = PageLinks(environment: invocation.environment)
+        if let links {
+            configuration.redeemsLink = { links.redeem($0) }
+            // Its owner may read them anyway.
+            configuration.downloads = places.filter(\.rules.mayRead).map { place in
+                APIServer.RootPlace(name: place.name, path: place.path, rules: place.rules)
+            }
+        }
         if let size = invocation[mostUpload] { configuration.mostUploadBytes = size.bytes }
         do {
-            return try APIServer(
+            let server = try APIServer(
                 LedgerOptions.configuration(invocation),
                 configuration,
                 environment: invocation.environment,
                 complain: complain
             )
+            if let links, let address = server.addresses.first(where: { $0.hasPrefix("127.") }) {
+                try links.announce("http://\(address)")
+            }
+            return server
         } catch let error as ListenError {
             throw Refusal(message: error.description.printable, exitCode: .configuration)
         }

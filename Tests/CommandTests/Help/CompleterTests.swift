@@ -14,8 +14,8 @@ struct CompleterTests {
             "convert", "probe", "up", "submit", "status", "watch", "errors", "retry", "doctor", "help", "join", "mix",
             "split", "waveform", "formats", "presets", "recipe", "wait", "jobs", "job", "batches", "export", "report",
             "check", "scan", "explain", "accept", "cancel", "prioritize", "changes", "worker", "coordinator", "workers",
-            "queues", "down", "config", "migrate", "metrics", "logins", "tokens", "tenants", "webhooks", "audit",
-            "completion",
+            "queues", "open", "down", "config", "migrate", "metrics", "logins", "tokens", "tenants", "webhooks",
+            "audit", "completion",
         ]
         #expect(words(offer("")) == all)
         #expect(words(offer("pr")) == ["probe", "presets", "prioritize"])
