@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build install deb tarball image test-packages test-reproducible test-image lint format docs bench bench-scale bench-fleet
+.PHONY: help demo check test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build install deb tarball image test-packages test-reproducible test-image lint format docs pictures bench bench-scale bench-fleet
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +128,11 @@ docs: ## build the documentation of the Media library and of the value types in 
 	$(DOCC) convert $(wildcard Sources/Media/Media.docc) --additional-symbol-graph-dir $(docs_folder)/symbols \
 		--warnings-as-errors --fallback-display-name Media --output-path $(docs_folder)/Media.doccarchive
 	@echo "the documentation is in $(docs_folder)/Media.doccarchive"
+
+pictures: ## make the pictures of README anew, from the page of the demonstration
+	@scripts/prepare build test demo python
+	scripts/build --build-tests
+	SLUICE_REWRITE_DOCS=1 .build/python/bin/python -m pytest -p no:cacheprovider Tests/HTTP/test_demo_page.py
 
 bench: ## run the benchmarks, with a release build
 	@scripts/prepare build bench

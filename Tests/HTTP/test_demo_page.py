@@ -1,5 +1,6 @@
 """The page of `make demo ARGS=page`: it has something to show at every width, and its outputs are heard. With
-`SLUICE_PICTURES=docs/pictures` its views are kept as pictures, to be looked at."""
+`SLUICE_PICTURES=FOLDER` its views are kept as pictures, to be looked at. With `SLUICE_REWRITE_DOCS=1` those of README are made
+anew, in docs/pictures."""
 
 import base64
 import os
@@ -10,7 +11,7 @@ import types
 import pytest
 
 from browsers import Browser
-from terminal import SLUICE, Terminal
+from terminal import HOUSE, SLUICE, Terminal
 from test_page_browser import ROWS, WATCH, log_in, show, until
 
 pytestmark = pytest.mark.process
@@ -33,6 +34,19 @@ def keep(browser, name):
     pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
     image = browser.ask("Page.captureScreenshot", format="webp", quality=70)["data"]
     pathlib.Path(folder, f"{name}.webp").write_bytes(base64.b64decode(image))
+
+
+def keep_for_readers(browser, name, height):
+    """Makes a picture of README: the upper part of a view, at the width at which README shows it."""
+    if not os.environ.get("SLUICE_REWRITE_DOCS"):
+        return
+    clip = {"x": 0, "y": 0, "width": 1000, "height": height, "scale": 1}
+    image = base64.b64decode(browser.ask("Page.captureScreenshot", format="png", clip=clip, optimizeForSpeed=False)["data"])
+    # Everyone who clones the repository gets it.
+    assert len(image) < 200_000, len(image)
+    folder = HOUSE / "docs/pictures"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.png").write_bytes(image)
 
 
 def processes_of(folder):
@@ -73,6 +87,12 @@ def look(browser, api):
     browser.run("""document.querySelector('canvas').dispatchEvent(new PointerEvent('pointerdown',
         { clientX: document.querySelector('canvas').getBoundingClientRect().left + 300 }))""")
     until(browser, "document.querySelector('audio').currentTime > 0")
+    # The pictures of README show the same at the width of a column.
+    for name, path in [("overview", views["overview"]), ("job", views["damaged"])]:
+        show(browser, api, path, 1000)
+        if name == "job":
+            until(browser, "document.querySelector('canvas').clientWidth > 400")
+        keep_for_readers(browser, name, 640)
     # What waits begins when its queue is resumed, and the list shows it.
     show(browser, api, "/queues")
     browser.run("document.querySelector('[name=resume]').click()")
