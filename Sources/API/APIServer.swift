@@ -46,6 +46,8 @@ public final class APIServer: Sendable {
         public var mostUploadBytes: Int64 = 4 << 30
         /// Where programs may get the outputs of jobs.
         public var downloads: [RootPlace] = []
+        /// Where submitters may look for sources.
+        public var sources: [RootPlace] = []
         /// Begins sessions of the owner of a private cluster: whether the secret of a one-time link is valid, which it is
         /// once. `nil`: no links are made, and each session needs a token.
         package var redeemsLink: (@Sendable (String) -> Bool)?
@@ -83,6 +85,8 @@ public final class APIServer: Sendable {
         }
         let offer = FileShare.Offer(configuration, complain)
         for roots in [offer.uploads, offer.downloads] { try roots.wait() }
+        // The coordinator has opened the same ones, and has told which do not answer.
+        try offer.sources.wait(for: .seconds(1))
         share = FileShare(offer)
         let ledger = try JobLedger(ledgerConfiguration)
         self.ledger = ledger
@@ -154,7 +158,7 @@ public final class APIServer: Sendable {
             + BulkChangeOperations.all(hurry) + WebhookOperations.all + PresetOperations.all
         operations += FilterOperations.all + AdministeringOperations.all
         operations.append(CompatibilityOperation.value)
-        operations += UploadedFileOperations.all(share)
+        operations += UploadedFileOperations.all(share) + [PlaceOperation.value(share)]
         operations += [
             UploadOperation.value(share), DownloadOperation.value(share),
             EventOperation.value(hub), MetricsOperation.value(version: version, libavcodec: libavcodec),
@@ -180,5 +184,6 @@ extension FileShare.Offer {
             configuration.downloads.map { .init(name: $0.name, path: $0.path, rules: $0.rules) },
             complain: complain
         )
+        sources = OpeningRoots(configuration.sources.map { .init(name: $0.name, path: $0.path, rules: $0.rules) })
     }
 }

@@ -42,7 +42,8 @@ package struct CoordinatorPages: PageService {
             let link = PageQuery(head).text("link")
             if head.method == "GET", let link, access.hasLinks { return .run { follow(link, head, access) } }
             return .answer(finished(loginPage(head, access, said: nil, next: nil), .ok))
-        case .live: return .run { await events(head, access) }
+        case .live: return .run { await answer(of: "listenToEvents", head, access) }
+        case .places: return .run { await answer(of: "listPlaces", head, access) }
         case .output(let output, let job): return .run { await file(output, of: job, head, access) }
         case .submit where head.method == "POST":
             return form(head, access, limit: 1 << 20) { await permission(for: route, head, access) }
@@ -285,6 +286,10 @@ package struct CoordinatorPages: PageService {
             func roots(_ name: String) -> Set<String> { Set(offer[name]?.items?.compactMap(\.text) ?? []) }
             if visitor.rights.may("downloadOutput") { reader.downloads = roots("downloads") }
             if visitor.rights.may("uploadFile") { reader.uploads = roots("uploads") }
+            if route == .submit, visitor.rights.may("listPlaces") {
+                let found = try await access.run("listPlaces", for: visitor)?.members?["places"]?.items
+                reader.listedRoots = found?.compactMap(\.text) ?? []
+            }
         default: break
         }
         return reader
@@ -344,16 +349,16 @@ package struct CoordinatorPages: PageService {
         return unauthorized(loginPage(head, access, said: lost, next: here.text))
     }
 
-    // MARK: - Events
+    // MARK: - Scripts
 
-    /// The events of the API, for the script of a page. It needs no page about what does not work.
-    private func events(_ head: RequestHead, _ access: PageAccess) async -> HTTPAnswer {
+    /// What an operation of the API answers, for the script of a page. It needs no page about what does not work.
+    private func answer(of operation: String, _ head: RequestHead, _ access: PageAccess) async -> HTTPAnswer {
         do {
-            // Where no session is needed, a page of another site could have a browser keep connections open.
+            // Where no session is needed, a page of another site could have a browser ask, and keep connections open.
             guard ["same-origin", "none", nil].contains(head.field("sec-fetch-site")) else {
                 throw Problem(.foreignOrigin)
             }
-            var answer = try await access.answer(of: "listenToEvents", for: try await visitor(head, access), head)
+            var answer = try await access.answer(of: operation, for: try await visitor(head, access), head)
             answer.fields += [("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff")]
             return answer
         } catch {

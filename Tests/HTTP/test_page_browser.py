@@ -335,6 +335,46 @@ def test_files_are_sent_and_submitted(browser, ledger, tmp_path):
             .then(answer => answer.json()).then(problem => problem.code)""") == "not_served"
 
 
+def test_files_are_found_while_they_are_typed(browser, ledger):
+    (ledger.folder / "in/2026").mkdir(parents=True)
+    for name in ["in/2026/a #1.wav", "in/2026/b.wav", "in/2026/<i>.wav", "in/c.wav"]:
+        (ledger.folder / name).touch()
+    with Coordinator(ledger, "--root", f"in={ledger.folder}/in") as api:
+        log_in(browser, api, text_of(ledger, "submitter"), "/submit")
+
+        def offered(*places):
+            until(browser, f"[...document.querySelectorAll('#places option')].map(o => o.value).join('|') == '{'|'.join(places)}'")
+
+        def press(key):
+            for kind in ["keyDown", "keyUp"]:
+                browser.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=13)
+
+        sources = "document.querySelector('[name=sources]').value"
+        browser.run("document.querySelector('#find input').focus()")
+        offered("in:")
+        browser.ask("Input.insertText", text="in:")
+        offered("in:2026/", "in:c.wav")
+        browser.ask("Input.insertText", text="c.wav")
+        offered("in:c.wav")
+        press("Enter")
+        until(browser, f"{sources} == 'in:c.wav\\n'")
+        # The next one is looked for in the same folder, and the form was not sent.
+        assert browser.run("document.querySelector('#find input').value") == "in:" and browser.run("location.pathname") == "/submit"
+        browser.ask("Input.insertText", text="2026/")
+        offered("in:2026/<i>.wav", "in:2026/a #1.wav", "in:2026/b.wav")
+        browser.run("document.querySelector('#find button').click()")
+        until(browser, f"{sources} == 'in:c.wav\\nin:2026/<i>.wav\\nin:2026/a #1.wav\\nin:2026/b.wav\\n'")
+        assert browser.run("document.querySelector('[role=status]').textContent") == "3 files are added"
+        # No file is named twice.
+        browser.run("document.querySelector('#find button').click()")
+        until(browser, "document.querySelector('[role=status]').textContent == '0 files are added'")
+        browser.run("document.querySelector('[name=destination]').value = 'in:{dir}/{stem}.flac';"
+                    "document.querySelector('form.form').requestSubmit()")
+        until(browser, "document.querySelector('[name=step]') != null")
+        assert "4 files would become 4 jobs" in browser.run("document.body.innerText")
+        assert browser.run("bad") == []
+
+
 def test_no_other_site_sends_files(ledger):
     (ledger.folder / "in").mkdir()
     with Coordinator(ledger, "--root", f"in={ledger.folder}/in", "--uploads", "in", "--open-role", "submitter") as api:

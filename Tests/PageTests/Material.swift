@@ -96,6 +96,7 @@ enum Material {
         )
         var view = SubmitView(draft: draft, presets: try Preset.all.map { try NamedPreset($0) })
         (view.queues, view.base, view.roots) = ([queue(name)], "in:\(name)/", [short(name), "out"])
+        view.listedRoots = [short(name) + ":"]
         if isWrong {
             view.problem = Problem(.badBody, name, mistakes: [.init(pointer: name, detail: name)])
         } else {

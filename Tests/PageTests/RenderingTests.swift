@@ -42,7 +42,7 @@ import Testing
         let routes: [PageRoute] = [
             .overview, .jobs, .job("1"), .batches, .batch("1"), .failures, .workers, .queues, .changes, .preview,
             .change("1"), .webhooks, .output("1", job: "1"), .live, .submit,
-            .tokens, .tenants, .audit, .file("a", root: "in"),
+            .tokens, .tenants, .audit, .file("a", root: "in"), .places,
         ]
         for route in routes { #expect(names.contains(route.operation ?? ""), "\(route)") }
     }

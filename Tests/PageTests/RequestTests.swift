@@ -144,6 +144,7 @@ import Testing
         #expect(PageRoute(["jobs", "17", "inputs", "2"]) == nil)
         #expect(PageRoute(["files", "in", "a", "b.wav"]) == .file("a/b.wav", root: "in"))
         #expect(PageRoute(["files", "in"]) == nil)
+        #expect(PageRoute(["places"]) == .places && PageRoute(["places"])?.methods == ["GET", "HEAD"])
         #expect(PageRoute(["changes", "preview"]) == .preview && PageRoute(["changes", "29"]) == .change("29"))
     }
 }

@@ -84,6 +84,14 @@ import Testing
         #expect(!text(.ledgerAway, nil).contains("name=\"key\""))
     }
 
+    @Test func `a field that finds files is for coordinators that have roots`() {
+        var view = SubmitView(draft: draft(""), presets: presets)
+        #expect(!view.content.main.text.contains("id=\"find\"") && view.content.script == nil)
+        view.listedRoots = ["in:", "out:"]
+        #expect(view.content.main.text.contains("<div id=\"find\" class=\"form\" hidden>"))
+        #expect(view.content.main.text.contains("placeholder=\"in:\"") && view.content.script == "submit")
+    }
+
     @Test func `roots that workers have are named, and offered for the destination`() {
         var view = SubmitView(draft: draft(""), presets: presets)
         #expect(!view.content.main.text.contains("Workers have"))

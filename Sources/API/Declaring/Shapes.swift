@@ -41,6 +41,7 @@ enum Shapes {
     static let count = Schema.record("Count", CountRecord.self)
     static let fileOffer = Schema.record("FileOffer", FileOffer.self)
     static let upload = Schema.record("Upload", UploadedFile.self)
+    static let places = Schema.record("Places", PlaceList.self)
 
     /// A page of a list.
     static func page(_ name: String, _ item: Schema) -> Schema {

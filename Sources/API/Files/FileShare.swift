@@ -14,6 +14,8 @@ final class FileShare: Sendable {
     struct Offer: Sendable {
         var uploads = OpeningRoots([])
         var downloads = OpeningRoots([])
+        /// Where submitters look for sources.
+        var sources = OpeningRoots([])
         /// Bytes of one upload.
         var mostBytes: Int64 = 0
     }
@@ -23,6 +25,8 @@ final class FileShare: Sendable {
         var uploads: [String: Int] = [:]
         /// Downloads under way, by caller.
         var downloads: [String: Int] = [:]
+        /// Folders that are being listed.
+        var listings = 0
         /// Calls under way, by root.
         var calls: [String: Int] = [:]
         /// Since when a root has been asked whether it answers.
@@ -41,6 +45,7 @@ final class FileShare: Sendable {
     let mostBytes: Int64
     private let uploads: OpeningRoots
     private let downloads: OpeningRoots
+    private let sources: OpeningRoots
     private let calls = FileCalls()
     private let questions = BlockingThreads("roots")
     private let state = Mutex(State())
@@ -54,6 +59,8 @@ final class FileShare: Sendable {
     static let mostDownloads = 256
     /// As of uploads.
     static let mostDownloadsEach = 64
+    /// Folders that are listed at once. Most take a millisecond.
+    static let mostListings = 8
     private static let mostDigesting = 2
     private static let mostKnown = 10_000
     /// How long a root may take for an answer.
@@ -61,7 +68,7 @@ final class FileShare: Sendable {
 
     init(_ offer: Offer) {
         mostBytes = offer.mostBytes
-        (uploads, downloads) = (offer.uploads, offer.downloads)
+        (uploads, downloads, sources) = (offer.uploads, offer.downloads, offer.sources)
         let task = Task { [weak self, begins] in
             while !Task.isCancelled {
                 let seen = begins.count
@@ -102,6 +109,13 @@ final class FileShare: Sendable {
 
     func root(forDownloads name: String) throws(Problem) -> StorageRoot {
         try Self.root(name, of: downloads, or: "serves no files")
+    }
+
+    /// The roots in which submitters may look, sorted.
+    var sourceRoots: [String] { sources.names }
+
+    func root(forSources name: String) throws(Problem) -> StorageRoot {
+        try Self.root(name, of: sources, or: "cannot be looked into")
     }
 
     private static func root(_ name: String, of roots: OpeningRoots, or lack: String) throws(Problem) -> StorageRoot {
@@ -162,7 +176,7 @@ final class FileShare: Sendable {
         }
         for name in lost { calls.silence(name) }
         for name in asked {
-            guard let root = uploads.root(name) ?? downloads.root(name) else { continue }
+            guard let root = uploads.root(name) ?? downloads.root(name) ?? sources.root(name) else { continue }
             questions.run { [self] in
                 root.awaitAnswer()
                 let wasSilent = state.withLock { state in
@@ -192,6 +206,23 @@ final class FileShare: Sendable {
             let left = state.uploads[caller, default: 1] - 1
             state.uploads[caller] = left > 0 ? left : nil
         }
+    }
+
+    // MARK: - Listings
+
+    /// Has a folder of the root listed.
+    func list(
+        in root: StorageRoot,
+        _ body: @escaping @Sendable (StorageRoot) throws(StorageError) -> FolderNames
+    ) async throws -> FolderNames {
+        let isTaken = state.withLock { state in
+            guard state.listings < Self.mostListings else { return false }
+            state.listings += 1
+            return true
+        }
+        guard isTaken else { throw Problem(.overloaded, "too many folders are being listed at once") }
+        defer { state.withLock { $0.listings -= 1 } }
+        return try await run(in: root.name) { () throws(StorageError) in try body(root) }
     }
 
     // MARK: - Downloads

@@ -37,3 +37,24 @@ package struct UploadedFile: LedgerRecord, Hashable {
         .always("digest", \.digest, .text(64...64), "its SHA-256"),
     ]
 }
+
+/// Files and folders that someone may choose from.
+package struct PlaceList: LedgerRecord, Hashable {
+    /// Locations; those of folders end with a slash, and roots with a colon.
+    package var places: [String] = []
+    /// Whether there are others, or may be.
+    package var hasMore = false
+
+    package init(places: [String] = [], hasMore: Bool = false) { (self.places, self.hasMore) = (places, hasMore) }
+
+    package static var blank: PlaceList { PlaceList() }
+    package static let fields: [RecordField<PlaceList>] = [
+        .always(
+            "places",
+            \.places,
+            .texts,
+            "locations in their order; those of folders end with a slash, and roots with a colon"
+        ),
+        .always("hasMore", \.hasMore, .truth, "whether there are others, or may be: a more exact beginning finds them"),
+    ]
+}

@@ -108,13 +108,14 @@ enum APIOptions {
         )
         configuration.uploads = try named(by: uploads, invocation, among: places)
         configuration.downloads = try named(by: downloads, invocation, among: places)
+        configuration.sources = places.filter(\.rules.mayRead).map { place in
+            APIServer.RootPlace(name: place.name, path: place.path, rules: place.rules)
+        }
         let links = PageLinks(environment: invocation.environment)
         if let links {
             configuration.redeemsLink = { links.redeem($0) }
             // Its owner may read them anyway.
-            configuration.downloads = places.filter(\.rules.mayRead).map { place in
-                APIServer.RootPlace(name: place.name, path: place.path, rules: place.rules)
-            }
+            configuration.downloads = configuration.sources
         }
         if let size = invocation[mostUpload] { configuration.mostUploadBytes = size.bytes }
         do {

@@ -77,8 +77,7 @@ struct PageForm: Sendable {
                 body["query"] = .text(String(list.drop { $0 != "?" }.dropFirst()))
             }
         case .overview, .output, .batches, .batch, .failures, .preview, .submit, .tokens, .tenants, .audit, .login,
-            .logout, .live, .asset,
-            .file:
+            .logout, .live, .asset, .file, .places:
             throw Problem(.wrongMethod)
         }
     }

@@ -25,6 +25,8 @@ enum PageRoute: Sendable, Hashable {
     case asset(String)
     /// Where a file goes that a browser sends.
     case file(String, root: String)
+    /// Files and folders for those who name sources.
+    case places
 
     /// `nil` if there is nothing at the path.
     init?(_ path: [String]) {
@@ -54,6 +56,7 @@ enum PageRoute: Sendable, Hashable {
         case ("tenants", 1): self = .tenants
         case ("audit", 1): self = .audit
         case ("live", 1): self = .live
+        case ("places", 1): self = .places
         case ("assets", 2): self = .asset(path[1])
         default: return nil
         }
@@ -62,7 +65,8 @@ enum PageRoute: Sendable, Hashable {
     /// The methods that it takes.
     var methods: [String] {
         switch self {
-        case .overview, .output, .batches, .batch, .failures, .preview, .tokens, .tenants, .audit, .live, .asset:
+        case .overview, .output, .batches, .batch, .failures, .preview, .tokens, .tenants, .audit, .live, .asset,
+            .places:
             ["GET", "HEAD"]
         case .login, .jobs, .job, .workers, .queues, .changes, .change, .webhooks, .submit: ["GET", "HEAD", "POST"]
         case .logout: ["POST"]
@@ -92,6 +96,7 @@ enum PageRoute: Sendable, Hashable {
         case .audit: "listAudit"
         case .file: "uploadFile"
         case .live: "listenToEvents"
+        case .places: "listPlaces"
         case .login, .logout, .asset: nil
         }
     }

@@ -17,6 +17,8 @@ struct PageReader: Sendable {
     var uploads: Set<String> = []
     /// A form of the view that was not taken.
     var refused: RefusedForm?
+    /// The roots in which the visitor may look for sources, with their colons.
+    var listedRoots: [String] = []
 
     init(_ ledger: JobLedger, _ rights: CallerRights, _ query: PageQuery) {
         (self.ledger, self.rights, self.query) = (ledger, rights, query)
@@ -40,7 +42,7 @@ struct PageReader: Sendable {
         case .tokens: return TokensView(tokens: try await ledger.tokens(), now: try await ledger.time()).content
         case .tenants: return TenantsView(tenants: try await ledger.tenants(), now: try await ledger.time()).content
         case .audit: return try await audit()
-        case .output, .login, .logout, .live, .asset, .file: throw Problem(.noSuchThing)
+        case .output, .login, .logout, .live, .asset, .file, .places: throw Problem(.noSuchThing)
         }
     }
 
@@ -201,6 +203,7 @@ struct PageReader: Sendable {
             draft: draft,
             presets: try Preset.all.map { try NamedPreset($0) } + (try await ledger.presets())
         )
+        view.listedRoots = listedRoots
         if rights.may("listQueues") { view.queues = try await ledger.queues() }
         if rights.may("listWorkers") {
             let abilities = try await ledger.workers().lazy.flatMap(\.abilities).filter { $0.hasPrefix("root:") }

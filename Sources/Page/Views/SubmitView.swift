@@ -12,6 +12,8 @@ struct SubmitView {
     var queues: [QueueSummary] = []
     /// The roots of the workers, as far as the caller may know them.
     var roots: [String] = []
+    /// The roots in which a script can look for sources, with their colons.
+    var listedRoots: [String] = []
     /// The template of the caller's tenant.
     var template: String?
     /// What the locations of files begin with that the browser sends; `nil`: it cannot send any.
@@ -43,7 +45,7 @@ struct SubmitView {
                 <p class="do"><button class="b\(plan == nil ? " go" : "")">Show what would happen</button></p></form>
 
                 """,
-            script: base == nil ? nil : "submit",
+            script: base == nil && listedRoots.isEmpty ? nil : "submit",
             terminal: draft.command,
             status: problem?.status ?? .ok
         )
@@ -113,7 +115,7 @@ struct SubmitView {
         let rest = roots.count > names.count ? " and \(roots.count - names.count) more" : ""
         let known: HTML = names.isEmpty ? "" : "<p class=\"soft\">Workers have \(.joined(names, by: ", "))\(rest)</p>"
         return """
-            <fieldset class="form"><legend><h2>1. Which files</h2></legend>\(drop)<label class="f">Files of the cluster, as ROOT:PATH, one in each line \
+            <fieldset class="form"><legend><h2>1. Which files</h2></legend>\(drop)\(finder)<label class="f">Files of the cluster, as ROOT:PATH, one in each line \
             <textarea name="sources" rows="6" required spellcheck="false" placeholder="podcasts:2026/ep-228-the-quay.flac">
             \(lines)</textarea></label>\(known)</fieldset>
             """
@@ -126,6 +128,18 @@ struct SubmitView {
             <div id="uploads" data-base="\(value: base)" hidden><label class="drop"><b>Drop files here, or choose them\
             </b><span class="soft">They are sent to <bdi>\(base.cutInside(to: 200))</bdi></span>\
             <input class="vh" type="file" multiple></label><ul class="list" hidden></ul></div>
+            """
+    }
+
+    /// Where files of the cluster are found, which needs the script.
+    private var finder: HTML {
+        guard let first = listedRoots.first else { return "" }
+        return """
+            <div id="find" class="form" hidden><label class="f">Find files of the cluster <input list="places" autocomplete="off" \
+            spellcheck="false" placeholder="\(value: first)" aria-describedby="finding"></label>\
+            <datalist id="places"></datalist><p class="soft" id="finding">Names are offered while you type. A file is added to the \
+            list below, and a folder adds the files in it.</p>\
+            <p class="do"><button class="b" type="button">Add to the list</button></p></div>
             """
     }
 

@@ -152,6 +152,14 @@ public final class StorageRoot: Sendable {
         throw cannotOpen(number, location)
     }
 
+    /// What is at a path below the root; `nil` if nothing can be opened there.
+    func kind(of path: String) -> FileKind? {
+        let opened = beneath.open(path, in: descriptor, SystemFlag.placeOnly)
+        guard opened >= 0 else { return nil }
+        let place = Descriptor(adopting: opened)
+        return FileFacts.of(place.number)?.kind
+    }
+
     private func cannotOpen(_ number: Int32, _ location: Location) -> StorageError {
         number == EXDEV
             ? leadsOut("open the source", "\(location)")

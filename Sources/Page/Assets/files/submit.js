@@ -1,6 +1,8 @@
-// Sends files to the coordinator before jobs are submitted that convert them. Each gets a place of its own: uploads replace
-// nothing. Its location then stands with the others, and the form is sent as ever.
+// Helps to name sources: it sends files to the coordinator, and finds those of the cluster. Their locations then stand with the
+// others, and the form is sent as ever.
 "use strict";
+
+// Sends files before jobs are submitted that convert them. Each gets a place of its own: uploads replace nothing.
 (() => {
 const part = document.getElementById("uploads");
 if (!part) return;
@@ -91,5 +93,67 @@ drop.addEventListener("drop", event => {
 });
 // Leaving would cut off what is being sent.
 addEventListener("beforeunload", event => { if (busy) event.preventDefault(); });
+part.hidden = false;
+})();
+
+// Offers names of files and folders of the cluster while one is typed.
+(() => {
+const part = document.getElementById("find");
+if (!part) return;
+const input = part.querySelector("input"), list = part.querySelector("datalist"), button = part.querySelector("button");
+const sources = document.querySelector("[name=sources]"), status = document.querySelector("[role=status]");
+// What was asked for last, the answer that is under way, and what was found.
+let asked = null, looking = null, offered = [], timer = 0;
+
+function look() {
+  if (input.value != asked) looking = find(asked = input.value);
+  return looking;
+}
+
+async function find(begin) {
+  let found = { places: [], hasMore: false };
+  try {
+    const answer = await fetch(`/places?begin=${encodeURIComponent(begin)}`);
+    if (answer.ok) found = await answer.json();
+  } catch { /* Without the coordinator nothing is offered. */ }
+  // More was typed meanwhile.
+  if (asked != begin) return;
+  offered = found.places;
+  list.replaceChildren(...offered.map(place => {
+    const option = document.createElement("option");
+    option.value = place;
+    return option;
+  }));
+  const count = offered.length == 1 ? "1 name" : `${offered.length} names`;
+  if (begin) status.textContent = found.hasMore ? `The first ${count}; type more to see others` : count;
+}
+
+async function add() {
+  const wanted = input.value.trim(), isFolder = /[:/]$/.test(wanted);
+  if (!wanted.includes(":")) return;
+  clearTimeout(timer);
+  await look();
+  const files = isFolder ? offered.filter(place => place.startsWith(wanted) && !/[:/]$/.test(place)) : [wanted];
+  const known = new Set(sources.value.split("\n"));
+  const added = files.filter(file => !known.has(file));
+  if (added.length) sources.value = [sources.value.trimEnd(), ...added].filter(line => line).join("\n") + "\n";
+  status.textContent = added.length == 1 ? "1 file is added" : `${added.length} files are added`;
+  // The next one is often beside it.
+  if (!isFolder) input.value = wanted.slice(0, wanted.search(/[^:/]*$/));
+  input.focus();
+}
+
+input.addEventListener("focus", look);
+input.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(look, 120);
+});
+input.addEventListener("keydown", event => {
+  if (event.key != "Enter") return;
+  // It sends no form that is not complete yet.
+  event.preventDefault();
+  add();
+});
+button.addEventListener("click", add);
 part.hidden = false;
 })();
