@@ -156,4 +156,26 @@ struct SteeringTests {
         #expect(try await lab.truth() == ["cancelled": 10])
         #expect(try await lab.ledger.counts()["default"]?.cancelled == 10)
     }
+
+    @Test func theQueueOfExcerptsBeginsWithAShareOfTheSlots() async throws {
+        let lab = try await LedgerLab()
+        func limit(of name: String) async throws -> Int?? {
+            try await lab.ledger.queues().first { $0.name == name }.map(\.runningLimit)
+        }
+        // Two workers of four slots.
+        let workers = [try await lab.worker("a"), try await lab.worker("b")]
+        try await lab.submit(5, Submission(queue: "excerpts"))
+        #expect(try await limit(of: "excerpts") == .some(2))
+        #expect(try await lab.claim(5, for: workers[0]).count == 2)
+        // What an operator has set stays.
+        try await lab.ledger.setRunningLimit(3, queue: "excerpts")
+        try await lab.submit(1, Submission(queue: "excerpts"))
+        #expect(try await limit(of: "excerpts") == .some(3))
+        // Without workers it is one, and other queues have none.
+        let empty = try await LedgerLab()
+        try await empty.submit(1, Submission(queue: "excerpts"))
+        try await empty.submit(1, Submission(queue: "other"))
+        let limits = try await empty.ledger.queues().reduce(into: [String: Int]()) { $0[$1.name] = $1.runningLimit }
+        #expect(limits == ["excerpts": 1])
+    }
 }

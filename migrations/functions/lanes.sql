@@ -41,7 +41,9 @@ begin
             raise exception 'there is no queue "%", and there are as many as the ledger makes', left(queue_name, 100)
                 using errcode = 'invalid_parameter_value', hint = 'submit to a queue that exists';
         end if;
-        insert into queue (name) values (queue_name) on conflict do nothing;
+        -- Excerpts are made for people who wait for them, and may take a share of the slots only. An operator changes the limit.
+        insert into queue (name, running_limit) values (queue_name, case queue_name when 'excerpts' then
+            greatest(1, (select sum(w.slots) / 4 from worker w where w.ended_at is null)) end) on conflict do nothing;
     end loop;
     return found_id;
 end $$;
