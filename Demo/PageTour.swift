@@ -32,7 +32,7 @@ struct PageTour {
         environment["SLUICE_DATABASE_URL"] = try address(shell)
         try Shell(folder: place.folder, environment: environment, page: page).type(
             "sluice coordinator --config /dev/null --listen \(port) --page-name demo --page-color magenta",
-            "--root local=\(place.folder) --uploads local --downloads local"
+            "--root local=\(place.folder) --uploads local --downloads local --excerpts local"
         )
         return true
     }

@@ -13,9 +13,16 @@ package struct CoordinatorPages: PageService {
     /// Of the cluster; without a name, pages have that of the host.
     private let name: String?
     private let colour: ClusterColour?
+    /// The root of excerpts, whose outputs the coordinator serves; `nil`: there are none.
+    private let excerptRoot: String?
 
-    package init(version: String, name: String? = nil, colour: ClusterColour? = nil) {
-        (self.version, self.name, self.colour) = (version, name, colour)
+    package init(
+        version: String,
+        name: String? = nil,
+        colour: ClusterColour? = nil,
+        excerptRoot: String? = nil
+    ) {
+        (self.version, self.name, self.colour, self.excerptRoot) = (version, name, colour, excerptRoot)
     }
 
     package func receive(_ head: RequestHead, _ access: PageAccess) -> Reception? {
@@ -111,8 +118,11 @@ package struct CoordinatorPages: PageService {
         do {
             let visitor = try await self.visitor(head, access)
             return granted(head, access, account: visitor.rights.caller.account) { query in
-                route == .submit
-                    ? await submit(head, access, SubmissionDraft(query)) : await change(route, head, access, query)
+                switch route {
+                case .submit: await submit(head, access, SubmissionDraft(query))
+                case .excerpts(let job): await prepare(job, head, access, query)
+                default: await change(route, head, access, query)
+                }
             }
         } catch {
             return .refused(stranger(access.problem(error), head, access))
@@ -152,6 +162,25 @@ package struct CoordinatorPages: PageService {
             }
             var answer = finished(nil, .seeOther)
             answer.fields.append(("Location", form.target(after: done)))
+            return answer
+        }
+    }
+
+    /// Has the API take the jobs that make excerpts of a job.
+    private func prepare(
+        _ job: String,
+        _ head: RequestHead,
+        _ access: PageAccess,
+        _ query: PageQuery
+    ) async -> HTTPAnswer {
+        await answer(head, access) { visitor, _ in
+            try access.checkRight(to: "submitBatch", of: visitor)
+            let reader = try await self.reader(head, access, visitor, .excerpts(job: job), query)
+            let (body, part) = try await reader.request(forExcerptsOf: job)
+            if !body.isEmpty { try await access.run("submitBatch", for: visitor, body: body) }
+            var answer = finished(nil, .seeOther)
+            let target = PageLink(["jobs", job], query: [("part", part > 0 ? "\(part + 1)" : "")])
+            answer.fields.append(("Location", "\(target.text)#listen"))
             return answer
         }
     }
@@ -277,11 +306,12 @@ package struct CoordinatorPages: PageService {
         _ head: RequestHead,
         _ access: PageAccess,
         _ visitor: PageAccess.Visitor,
-        _ route: PageRoute
+        _ route: PageRoute,
+        _ form: PageQuery? = nil
     ) async throws -> PageReader {
-        var reader = PageReader(visitor.ledger, visitor.rights, PageQuery(head))
+        var reader = PageReader(visitor.ledger, visitor.rights, form ?? PageQuery(head))
         switch route {
-        case .job, .submit:
+        case .job, .submit, .excerpts:
             let offer = try await access.run("getFileOffer", for: visitor)?.members ?? [:]
             func roots(_ name: String) -> Set<String> { Set(offer[name]?.items?.compactMap(\.text) ?? []) }
             if visitor.rights.may("downloadOutput") { reader.downloads = roots("downloads") }
@@ -290,6 +320,7 @@ package struct CoordinatorPages: PageService {
                 let found = try await access.run("listPlaces", for: visitor)?.members?["places"]?.items
                 reader.listedRoots = found?.compactMap(\.text) ?? []
             }
+            reader.excerptRoot = excerptRoot.flatMap { reader.downloads.contains($0) ? $0 : nil }
         default: break
         }
         return reader

@@ -41,7 +41,7 @@ import Testing
         let names = Set(try APIServer.operations(version: "1").map(\.name))
         let routes: [PageRoute] = [
             .overview, .jobs, .job("1"), .batches, .batch("1"), .failures, .workers, .queues, .changes, .preview,
-            .change("1"), .webhooks, .output("1", job: "1"), .live, .submit,
+            .change("1"), .webhooks, .output("1", job: "1"), .excerpts(job: "1"), .live, .submit,
             .tokens, .tenants, .audit, .file("a", root: "in"), .places,
         ]
         for route in routes { #expect(names.contains(route.operation ?? ""), "\(route)") }

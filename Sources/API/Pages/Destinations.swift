@@ -1,4 +1,5 @@
 package import Conversion
+package import Ledger
 import Storage
 
 /// Where the outputs of sources go that a person has listed.
@@ -33,6 +34,15 @@ package enum Destinations {
             }
         }
         return made
+    }
+
+    /// What the locations of a tenant's outputs begin with; `nil`: anything. The ledger's `output_places()` computes the same.
+    package static func places(of tenant: Tenant) -> [String]? {
+        let writes = tenant.limits.writes
+        // `try?`: with a template that cannot be used, each submission says so.
+        guard let text = tenant.limits.destination, let template = try? TenantDestination(text) else { return writes }
+        let folder = template.folder(of: tenant.name)
+        return writes?.compactMap { $0.hasPrefix(folder) ? $0 : folder.hasPrefix($0) ? folder : nil } ?? [folder]
     }
 }
 

@@ -57,6 +57,13 @@ enum APIOptions {
         in: .work
     )
 
+    private static let excerpts = Option<String>(
+        "excerpts",
+        .text.named("NAME"),
+        "people hear sources and outputs by excerpts that workers make in this root",
+        in: .work
+    )
+
     private static let pageName = Option<String>(
         "page-name",
         .text.named("NAME"),
@@ -72,7 +79,7 @@ enum APIOptions {
 
     static let forms = [
         listen.form, openRole.form, host.form, insecure.form, uploads.form, mostUpload.form, downloads.form,
-        pageName.form, pageColour.form,
+        excerpts.form, pageName.form, pageColour.form,
     ]
 
     /// Listens where --listen says; `nil` without it. `places` are the roots of this coordinator; `complain` gets what goes
@@ -87,7 +94,7 @@ enum APIOptions {
             guard invocation[openRole] == nil else {
                 throw UsageError("--open-role needs --listen", hint: "as in --listen 8080")
             }
-            for option in [host, uploads, downloads, pageName] where invocation[option] != nil {
+            for option in [host, uploads, downloads, excerpts, pageName] where invocation[option] != nil {
                 throw UsageError("--\(option.form.name) needs --listen", hint: "as in --listen 8080")
             }
             guard invocation[pageColour] == nil else {
@@ -104,7 +111,8 @@ enum APIOptions {
         configuration.pages = try CoordinatorPages(
             version: Version.number,
             name: shownName(invocation),
-            colour: invocation[pageColour]
+            colour: invocation[pageColour],
+            excerptRoot: invocation[excerpts]
         )
         configuration.uploads = try named(by: uploads, invocation, among: places)
         configuration.downloads = try named(by: downloads, invocation, among: places)
@@ -117,6 +125,10 @@ enum APIOptions {
             // Its owner may read them anyway.
             configuration.downloads = configuration.sources
         }
+        // Excerpts are outputs like others.
+        let served = Set(configuration.downloads.map(\.name))
+        let further = try named(by: excerpts, invocation, among: places)
+        configuration.downloads += further.filter { !served.contains($0.name) }
         if let size = invocation[mostUpload] { configuration.mostUploadBytes = size.bytes }
         do {
             let server = try APIServer(

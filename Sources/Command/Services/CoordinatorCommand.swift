@@ -13,7 +13,8 @@ enum CoordinatorCommand {
                 + "if it has their roots. You can run several. Without a coordinator, the workers run the "
                 + "housekeeping.",
             "With --listen it serves the HTTP API, which needs tokens: \"sluice tokens create\" makes them. With --uploads "
-                + "and --downloads programs send sources and get outputs by it, and need no share.",
+                + "and --downloads programs send sources and get outputs by it, and need no share. With --excerpts "
+                + "people hear sources and outputs on its page.",
             "It sends what is due to webhooks, to addresses of the public internet only. --webhooks-to permits others. "
                 + "Its login needs the role sluice_face for that.",
             "It reads the same --config file as the worker. Ctrl-C or SIGTERM stops it.",

@@ -76,8 +76,8 @@ struct PageForm: Sendable {
                 // Relative times stay what they are.
                 body["query"] = .text(String(list.drop { $0 != "?" }.dropFirst()))
             }
-        case .overview, .output, .batches, .batch, .failures, .preview, .submit, .tokens, .tenants, .audit, .login,
-            .logout, .live, .asset, .file, .places:
+        case .overview, .output, .excerpts, .batches, .batch, .failures, .preview, .submit, .tokens, .tenants, .audit,
+            .login, .logout, .live, .asset, .file, .places:
             throw Problem(.wrongMethod)
         }
     }

@@ -4,6 +4,8 @@ enum PageRoute: Sendable, Hashable {
     case jobs
     case job(String)
     case output(String, job: String)
+    /// Where excerpts of a job are asked for.
+    case excerpts(job: String)
     case batches
     case batch(String)
     case failures
@@ -38,6 +40,9 @@ enum PageRoute: Sendable, Hashable {
         case ("", 1): self = .overview
         case ("jobs", 1): self = .jobs
         case ("jobs", 2): self = .job(path[1])
+        case ("jobs", 3):
+            guard path[2] == "excerpts" else { return nil }
+            self = .excerpts(job: path[1])
         case ("jobs", 4):
             guard path[2] == "outputs" else { return nil }
             self = .output(path[3], job: path[1])
@@ -69,7 +74,7 @@ enum PageRoute: Sendable, Hashable {
             .places:
             ["GET", "HEAD"]
         case .login, .jobs, .job, .workers, .queues, .changes, .change, .webhooks, .submit: ["GET", "HEAD", "POST"]
-        case .logout: ["POST"]
+        case .logout, .excerpts: ["POST"]
         case .file: ["PUT"]
         }
     }
@@ -90,7 +95,7 @@ enum PageRoute: Sendable, Hashable {
         case .preview: "beginBulkChange"
         case .change: "getBulkChange"
         case .webhooks: "listWebhooks"
-        case .submit: "submitBatch"
+        case .submit, .excerpts: "submitBatch"
         case .tokens: "listTokens"
         case .tenants: "listTenants"
         case .audit: "listAudit"

@@ -13,9 +13,14 @@ struct JobView {
     var withoutEffect: WantedChange?
     /// The roots whose outputs a browser may get.
     var downloads: Set<String> = []
+    /// Excerpts of its sound, if the coordinator offers them.
+    var excerpts: JobExcerpts?
+    /// Whether the visitor may have excerpts made.
+    var mayPrepare = false
     /// Scalars of a recipe that are shown, and attempts.
     private static let mostRecipe = 6_000
     private static let mostAttempts = 20
+    private static let mostChapters = 50
 
     private var job: JobSummary { story.summary }
     private var report: ConversionReport? { story.attempts.last { $0.outcome == .completed }?.facts.reportOnAll }
@@ -24,6 +29,15 @@ struct JobView {
         let batch = story.batchName.map { "\(job.batch) \($0)" } ?? "\(job.batch)"
         // A recipe may be long: it is read once.
         let outputs = self.outputs
+        let sound = SoundView(
+            job: job,
+            outputs: outputs,
+            excerpts: excerpts,
+            loudness: report?.loudness,
+            downloads: downloads,
+            mayPrepare: mayPrepare
+        )
+        let jobs = [job.job] + (excerpts?.jobs ?? [])
         return PageContent(
             title: "Job \(job.job)",
             section: .jobs,
@@ -31,16 +45,16 @@ struct JobView {
                 <div class="head"><div><p class="soft"><a class="quiet" href="/jobs">Jobs</a> / \
                 <a class="quiet" href="\(PageLink.batch(job.batch))"><bdi>\(batch.cutInside(to: 120))</bdi></a> / \(job.job)</p>\
                 <h1><bdi>\(LocationText.name(job.source))</bdi></h1><p>\(line)</p></div>\(ways(outputs))</div>
-                \(nothingChanged)\(outputs?.section ?? "")\(damage(outputs))\
+                \(nothingChanged)\(sound.section)\(damage(sound))\(chapters(outputs?.recipe, sound))\
                 <div class="cols half"><section aria-labelledby="attempts"><h2 id="attempts">What happened</h2>\
                 <ol class="steps">\(steps)</ol></section>
                 <section aria-labelledby="lack">\(lack)\(files(outputs))</section></div>
                 \(recipe(outputs?.recipe))
                 """,
             // What was told must stay until it has been read.
-            live: withoutEffect == nil ? [("job", "\(job.job)")] : [],
+            live: withoutEffect == nil ? [("job", jobs.map { "\($0)" }.joined(separator: ","))] : [],
             moves: job.state == .running,
-            script: outputs?.peaks == nil ? nil : "sound",
+            script: outputs?.peaks == nil && excerpts == nil ? nil : "sound",
             terminal: "sluice job \(job.job)",
             status: withoutEffect == nil ? .ok : .conflict
         )
@@ -145,12 +159,12 @@ struct JobView {
 
     // MARK: - Damage
 
-    private func damage(_ outputs: PublishedOutputs?) -> HTML {
+    private func damage(_ sound: SoundView) -> HTML {
         let scan = story.attempts.last?.facts.scan
         guard let found = report?.damage ?? scan?.damage, !found.isEmpty else { return "" }
         let frames = report?.source.frames ?? scan?.frames ?? 0
         let rate = report?.source.sampleRateHz ?? scan?.sound?.sampleRateHz ?? 0
-        let canSeek = rate > 0 && outputs?.keepsTimes == true
+        let canSeek = rate > 0 && sound.keepsTimes
         let rows: [HTML] = found.stretches.prefix(20).map { stretch in
             let time = rate > 0 ? MediaTime(value: stretch.start, timescale: Int32(clamping: rate)).short : "-"
             let length = stretch.frames > 0 ? Figures.count(stretch.frames, "frame") : "no frames are missing"
@@ -168,6 +182,28 @@ struct JobView {
             \(Figures.count(found.frames, "frame")) lost at \(count). \(more)</span></div>\
             \(Picture.damage(found, frames: frames))<table><thead class="vh"><tr><th scope="col">Time</th>\
             <th scope="col">What</th><th scope="col">Details</th></tr></thead><tbody>\(.all(rows))</tbody></table></section>
+
+            """
+    }
+
+    // MARK: - Chapters
+
+    /// Those that the recipe gives to the output: the ledger knows no others.
+    private func chapters(_ recipe: Recipe?, _ sound: SoundView) -> HTML {
+        guard let chapters = recipe?.chapters, !chapters.isEmpty else { return "" }
+        let rows: [HTML] = chapters.prefix(Self.mostChapters).map { chapter in
+            let seconds = Figures.decimals(chapter.at.seconds, 3)
+            let seek: HTML = sound.keepsOutputTimes ? " data-seek=\"\(seconds)\" data-kind=\"chapter\"" : ""
+            return """
+                <tr><td class="n t"\(seek)>\(chapter.at.short)</td><td class="t">chapter</td>\
+                <td class="full"><bdi>\((chapter.title ?? "").cutInside(to: 200))</bdi></td></tr>
+                """
+        }
+        let more = chapters.count > rows.count ? "The first \(rows.count) of \(Figures.grouped(chapters.count))." : ""
+        return """
+            <section aria-labelledby="chapters"><div class="bar"><h2 id="chapters">Chapters</h2> \
+            <span class="soft near">\(more)</span></div><table><thead class="vh"><tr><th scope="col">Time</th>\
+            <th scope="col">What</th><th scope="col">Title</th></tr></thead><tbody>\(.all(rows))</tbody></table></section>
 
             """
     }

@@ -19,6 +19,8 @@ struct PageReader: Sendable {
     var refused: RefusedForm?
     /// The roots in which the visitor may look for sources, with their colons.
     var listedRoots: [String] = []
+    /// The root of excerpts; `nil`: the coordinator offers none.
+    var excerptRoot: String?
 
     init(_ ledger: JobLedger, _ rights: CallerRights, _ query: PageQuery) {
         (self.ledger, self.rights, self.query) = (ledger, rights, query)
@@ -42,7 +44,7 @@ struct PageReader: Sendable {
         case .tokens: return TokensView(tokens: try await ledger.tokens(), now: try await ledger.time()).content
         case .tenants: return TenantsView(tenants: try await ledger.tenants(), now: try await ledger.time()).content
         case .audit: return try await audit()
-        case .output, .login, .logout, .live, .asset, .file, .places: throw Problem(.noSuchThing)
+        case .output, .excerpts, .login, .logout, .live, .asset, .file, .places: throw Problem(.noSuchThing)
         }
     }
 
@@ -105,7 +107,62 @@ struct PageReader: Sendable {
         let mayChange = rights.may("changeJobs", of: story.submitter)
         var view = JobView(story: story, mayChange: mayChange, now: try await ledger.time(), withoutEffect: change)
         view.downloads = downloads
+        if let plan = try await plan(of: story) {
+            view.excerpts = try await excerpts(plan)
+            view.mayPrepare = rights.may("submitBatch")
+        }
         return view.content
+    }
+
+    // MARK: - Excerpts
+
+    /// The excerpts of a job that a form asks for, and the part of its sound that they have.
+    func request(forExcerptsOf text: String) async throws -> (body: [String: JSONValue], part: Int) {
+        guard let number = Int64(text), number > 0, let story = try await ledger.story(of: number) else {
+            throw Problem(.noSuchThing, "there is no job \(text)")
+        }
+        guard let plan = try await plan(of: story) else {
+            throw Problem(.notServed, "this coordinator offers no excerpts of this job")
+        }
+        let excerpts = try await self.excerpts(plan)
+        let wanted =
+            query.text("again") == nil
+            ? excerpts.missing(downloads) : plan.sides.filter { excerpts.found[$0]?.isAwaited != true }
+        if !wanted.isEmpty, let queue = try await ledger.queues().first(where: { $0.name == ExcerptPlan.queue }) {
+            guard queue.runningLimit != nil else {
+                let way = "an operator sets one: sluice queues limit \(ExcerptPlan.queue) 2"
+                throw Problem(.notServed, "the queue \(ExcerptPlan.queue) has no limit of running jobs; \(way)")
+            }
+            guard queue.jobs.waiting + wanted.count <= ExcerptPlan.mostWaiting else {
+                throw Problem(.overloaded, "\(Figures.subject(queue.jobs.waiting, "excerpt")) waiting to be made")
+            }
+        }
+        let body: [String: JSONValue] = [
+            "queue": .text(ExcerptPlan.queue), "name": .text("excerpts of job \(number)"),
+            "jobs": .list(try wanted.map(plan.request)),
+        ]
+        return (wanted.isEmpty ? [:] : body, plan.part)
+    }
+
+    private func excerpts(_ plan: ExcerptPlan) async throws -> JobExcerpts {
+        try await JobExcerpts.read(plan, from: ledger, mayFindEarlier: rights.may("findEarlierJobs"))
+    }
+
+    private func plan(of story: JobStory) async throws -> ExcerptPlan? {
+        guard let root = excerptRoot else { return nil }
+        // Numbers for people begin with 1, and may be any in a URL.
+        let part = max(1, query.text("part").flatMap { Int($0) } ?? 1)
+        guard rights.caller.tenant != nil else {
+            return ExcerptPlan(story, base: "\(root):\(ExcerptFile.folder)/", part: part - 1)
+        }
+        guard let tenant = try await ledger.ownTenant() else { return nil }
+        var base = "\(root):\(ExcerptFile.folder)/\(tenant.name)/"
+        if let places = Destinations.places(of: tenant) {
+            guard let place = places.first(where: { $0.hasPrefix("\(root):") }) else { return nil }
+            let isFolder = place.hasSuffix(":") || place.hasSuffix("/")
+            base = "\(isFolder ? place : "\(place)/")\(ExcerptFile.folder)/"
+        }
+        return ExcerptPlan(story, base: base, reads: tenant.limits.reads, part: part - 1)
     }
 
     private func batches() async throws -> PageContent {

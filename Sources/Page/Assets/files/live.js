@@ -40,7 +40,8 @@ function update(old, fresh) {
   // What a person fills in is left alone, and what this script has made of the same.
   if (old.isEqualNode(fresh) || old.matches("search, .filter, .panel")) return;
   if (old.matches("[data-own]")) {
-    if (old.dataset.seek != fresh.dataset?.seek) old.replaceWith(document.importNode(fresh, true));
+    // Another place, or another sound.
+    if (["seek", "key"].some(name => old.dataset[name] != fresh.dataset?.[name])) old.replaceWith(document.importNode(fresh, true));
     return;
   }
   const isChanged = old.matches("td:has(.s)") && old.textContent != fresh.textContent;
@@ -225,10 +226,10 @@ function makeSeekable() {
     button.type = "button";
     button.textContent = cell.textContent;
     button.addEventListener("click", () => {
-      const sound = main.querySelector("audio");
-      if (!sound) return;
-      // A little before it, so that it is heard.
-      sound.currentTime = Math.max(0, cell.dataset.seek - 1);
+      // A little before damage, so that it is heard.
+      const place = Math.max(0, cell.dataset.seek - ("kind" in cell.dataset ? 0 : 1)), sound = main.querySelector("audio");
+      if (!main.dispatchEvent(new CustomEvent("seek", { detail: place, cancelable: true })) || !sound) return;
+      sound.currentTime = place;
       // A browser may want a person to have pressed something else before.
       sound.play().catch(() => {});
     });
@@ -252,8 +253,8 @@ if (boxes().length) {
   });
 }
 
-// Within a list, as in `sluice watch`: j and k go down and up, x selects, and the buttons that say so have a letter. Elsewhere
-// no letter does anything: people who speak to their machine would not know what they had done.
+// Within a list, as in `sluice watch`: j and k go down and up, x selects, and the buttons that say so have a letter. Elsewhere,
+// except in the player, no letter does anything: people who speak to their machine would not know what they had done.
 main.addEventListener("keydown", event => {
   const row = event.target.closest("tbody tr, .groups > li"), letter = event.key;
   if (event.ctrlKey || event.altKey || event.metaKey || !row || !/^[a-z]$/.test(letter)) return;

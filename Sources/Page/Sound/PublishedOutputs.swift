@@ -33,7 +33,7 @@ struct PublishedOutputs {
     }
 
     /// The outputs that a browser plays, and pictures of sound.
-    var section: HTML {
+    var players: HTML {
         var parts: [HTML] = []
         let peaks = self.peaks
         for (place, output) in recipe.outputs.enumerated() where parts.count < Self.most {
@@ -58,11 +58,7 @@ struct PublishedOutputs {
                 )
             }
         }
-        guard !parts.isEmpty else { return "" }
-        return """
-            <section id="listen" aria-labelledby="sound"><h2 id="sound">Sound</h2>\(.all(parts))</section>
-
-            """
+        return .all(parts)
     }
 
     /// The place of the output whose peaks a script draws; `nil` if there is none.
@@ -80,10 +76,14 @@ struct PublishedOutputs {
         return Self.played.contains(name[name.index(after: dot)...].lowercased())
     }
 
+    /// Whether the first output is played.
+    var playsFirst: Bool { recipe.outputs.first.map(isPlayed) == true && file(0) != nil }
+
     /// Whether a place in the source is at the same time in the output that is played first.
     var keepsTimes: Bool {
-        guard let output = recipe.outputs.first, isPlayed(output), file(0) != nil else { return false }
-        guard recipe.timeline == nil, recipe.sources.count == 1, output.range == nil else { return false }
+        guard playsFirst, recipe.timeline == nil, recipe.sources.count == 1, recipe.outputs[0].range == nil else {
+            return false
+        }
         return recipe.sources[0].ranges.isEmpty && !recipe.damage.movesSound
     }
 }
