@@ -13,6 +13,7 @@ public final class APIServer: Sendable {
     private let runner: BulkChangeRunner
     private let authenticator: TokenAuthenticator
     private let share: FileShare
+    private let sweeper: ExcerptSweeper?
 
     /// A folder with files that programs may send or get.
     public struct RootPlace: Sendable {
@@ -46,6 +47,8 @@ public final class APIServer: Sendable {
         public var mostUploadBytes: Int64 = 4 << 30
         /// Where programs may get the outputs of jobs.
         public var downloads: [RootPlace] = []
+        /// The root of `downloads` in which old excerpts are removed.
+        public var excerptRoot: String?
         /// Where submitters may look for sources.
         public var sources: [RootPlace] = []
         /// Begins sessions of the owner of a private cluster: whether the secret of a one-time link is valid, which it is
@@ -87,7 +90,9 @@ public final class APIServer: Sendable {
         for roots in [offer.uploads, offer.downloads] { try roots.wait() }
         // The coordinator has opened the same ones, and has told which do not answer.
         try offer.sources.wait(for: .seconds(1))
-        share = FileShare(offer)
+        let share = FileShare(offer)
+        self.share = share
+        sweeper = configuration.excerptRoot.map { ExcerptSweeper(share, root: $0, complain: complain) }
         let ledger = try JobLedger(ledgerConfiguration)
         self.ledger = ledger
         var reserveConfiguration = ledgerConfiguration
@@ -129,6 +134,7 @@ public final class APIServer: Sendable {
             )
         )
         runner.start()
+        sweeper?.start()
     }
 
     /// Where it listens.
@@ -140,6 +146,7 @@ public final class APIServer: Sendable {
         await runner.stop()
         await server.stop()
         await authenticator.stop()
+        await sweeper?.stop()
         share.stop()
         await ledger.close()
         await reserve.close()

@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import math
+import os
 import pathlib
 import re
 import struct
@@ -198,6 +199,27 @@ def test_a_tenant_hears_what_its_jobs_may_read(ledger, heard):
     own = submit(ledger, heard, other, {"source": "in:acme/talk.wav", "output": "out:zenith/a.flac"})
     assert "Prepare" not in get(heard, f"/jobs/{own['firstJob']}", there)
     assert form(heard, f"/jobs/{own['firstJob']}/excerpts", {}, origin=heard.url, **there).status_code == 404
+
+
+def test_old_excerpts_are_removed(ledger):
+    folder = ledger.folder / "excerpts"
+    names = ["excerpts/" + 32 * "a" + ".wav", "excerpts/acme/" + 32 * "b" + ".dat", "excerpts/talk.wav", 32 * "c" + ".wav"]
+    names += ["excerpts/" + 32 * "d" + ".wav"]
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(b"RIFF")
+    old = time.time() - 9 * 86_400
+    for name in names[:4]:
+        os.utime(folder / name, (old, old))
+    with Coordinator(ledger, "--root", f"x={folder}:ro", "--excerpts", "x", "--open-role", "viewer") as api:
+        # Who may not write there removes nothing.
+        assert api.client.get("/").status_code == 200 and all((folder / name).exists() for name in names)
+    with Coordinator(ledger, "--root", f"x={folder}", "--excerpts", "x"):
+        end = time.monotonic() + PATIENCE
+        while [(folder / name).exists() for name in names] != [False, False, True, True, True]:
+            assert time.monotonic() < end, list(folder.rglob("*"))
+            # Nothing tells that they are gone.
+            time.sleep(0.05)
 
 
 def test_excerpts_need_a_root(ledger):

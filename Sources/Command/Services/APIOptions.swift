@@ -129,6 +129,8 @@ enum APIOptions {
         let served = Set(configuration.downloads.map(\.name))
         let further = try named(by: excerpts, invocation, among: places)
         configuration.downloads += further.filter { !served.contains($0.name) }
+        // Who may only read them leaves their removal to others.
+        configuration.excerptRoot = further.first { $0.rules.mayWrite }?.name
         if let size = invocation[mostUpload] { configuration.mostUploadBytes = size.bytes }
         do {
             let server = try APIServer(

@@ -69,6 +69,11 @@ extension StorageRoot {
 extension Folder {
     /// The names in this folder that start with a dot and contain `.sluice-`; of very many, some.
     fileprivate func hiddenNames() throws(StorageError) -> [String] {
+        try names { $0.utf8.first == UInt8(ascii: ".") && $0.contains(".sluice-") }
+    }
+
+    /// The names in this folder that `isWanted` takes, in order; of very many, some.
+    func names(_ isWanted: (String) -> Bool) throws(StorageError) -> [String] {
         // A separate descriptor, whose position in the listing no other code moves.
         let opened = retryingInterrupts { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
         guard opened >= 0, let stream = fdopendir(opened) else {
@@ -78,13 +83,13 @@ extension Folder {
         }
         defer { closedir(stream) }
         var names: [String] = []
-        while names.count < Self.mostHiddenNames {
+        while names.count < Self.mostNames {
             errno = 0
             guard let entry = readdir(stream) else { break }
             let name = withUnsafePointer(to: &entry.pointee.d_name) { letters in
                 letters.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            if name.utf8.first == UInt8(ascii: "."), name.contains(".sluice-") { names.append(name) }
+            if isWanted(name) { names.append(name) }
         }
         guard errno == 0 else {
             throw StorageError(errno: errno, .destination, at: .open, "list the folder", place: path)
@@ -93,5 +98,5 @@ extension Folder {
     }
 
     /// Workers leave a few. Others who may write to the folder, or its file server, can show names without end.
-    private static let mostHiddenNames = 100_000
+    private static let mostNames = 100_000
 }

@@ -1,0 +1,49 @@
+import Conversion
+import FoundationEssentials
+import Storage
+import Synchronization
+
+/// Removes the excerpts of a root that the page serves no more.
+final class ExcerptSweeper: Sendable {
+    private let share: FileShare
+    private let root: String
+    private let complain: @Sendable (Failure) -> Void
+    private let work = Mutex<Task<Void, Never>?>(nil)
+    private static let interval: Duration = .seconds(3_600)
+
+    init(_ share: FileShare, root: String, complain: @escaping @Sendable (Failure) -> Void) {
+        (self.share, self.root, self.complain) = (share, root, complain)
+    }
+
+    func start() {
+        let task = Task {
+            while !Task.isCancelled {
+                await sweep()
+                // The only error is that this task is cancelled.
+                guard (try? await Task.sleep(for: Self.interval, clock: .continuous)) != nil else { return }
+            }
+        }
+        work.withLock { $0 = task }
+    }
+
+    func stop() async {
+        let task = work.withLock { $0 }
+        task?.cancel()
+        await task?.value
+    }
+
+    private func sweep() async {
+        do {
+            // One that does not answer is told of already.
+            guard let root = try? share.root(forDownloads: self.root) else { return }
+            let oldest = Date.now.timeIntervalSince1970 - Double(ExcerptFile.kept.components.seconds)
+            _ = try await share.run(in: root.name) { () throws(StorageError) in
+                try root.removeFiles(changedBefore: Int64(oldest), ExcerptFile.isOne)
+            }
+        } catch let error as StorageError {
+            complain(error.failure)
+        } catch {
+            // The root was given up meanwhile. The next round tries again.
+        }
+    }
+}
