@@ -144,6 +144,34 @@ def test_an_excerpt_that_is_gone_is_made_again(ledger, heard):
     assert [job["state"] for job in made].count("failed") == 1
 
 
+def test_a_long_sound_is_heard_in_parts(ledger, heard):
+    with wave.open(str(ledger.folder / "in/long.wav"), "wb") as file:
+        file.setparams((1, 2, 8_000, 0, "NONE", ""))
+        file.writeframes(bytes(2 * 8_000 * 1_300))
+    headers = token(ledger, "submitter")
+    session = log_in(heard, headers["authorization"].removeprefix("Bearer "))
+    with worker(ledger):
+        batch = submit(ledger, heard, headers, {"source": "in:long.wav", "output": "out:long.flac"})
+        ledger.run("wait", str(batch["batch"]), "--timeout", "60s")
+        path = f"/jobs/{batch['firstJob']}"
+        for part, count in [("2", 3), ("3", 5)]:
+            answer = form(heard, f"{path}/excerpts", {"part": part}, origin=heard.url, **session)
+            assert answer.headers["location"] == f"{path}?part={part}#listen"
+            # The waveform of the whole is made once.
+            assert len(excerpts(heard, headers, "completed")) == count
+    page = get(heard, f"{path}?part=3", session)
+    assert len(links(page)) == 2 and 'data-side="whole"' in page and "Part 3 of 3, 20:00" in page
+    sizes = []
+    for part in ["2", "3"]:
+        link = links(get(heard, f"{path}?part={part}", session))[1][0]
+        content = heard.client.get(link, headers=session).content
+        sizes.append(struct.unpack_from("<I", content, content.index(b"data") + 4)[0])
+    assert sizes == [600 * 8_000 * 3, 100 * 8_000 * 3]
+    assert "Prepare the sound" in get(heard, path, session)
+    for part, shown in [("-9223372036854775808", 1), ("9223372036854775807", 3), ("x", 1)]:
+        assert f"Part {shown} of 3" in get(heard, f"{path}?part={part}", session)
+
+
 def test_there_is_no_excerpt_of_a_source_that_is_gone(ledger, heard):
     headers = token(ledger, "submitter")
     session = log_in(heard, headers["authorization"].removeprefix("Bearer "))
@@ -153,7 +181,7 @@ def test_there_is_no_excerpt_of_a_source_that_is_gone(ledger, heard):
         form(heard, f"{path}/excerpts", {}, origin=heard.url, **session)
         excerpts(heard, headers, "failed")
     page = get(heard, path, session)
-    assert "The source cannot be heard" in page and "Prepare the sound" in page
+    assert "The source cannot be had" in page and "Prepare the sound" in page
 
 
 def test_only_so_many_excerpts_wait(ledger, heard):

@@ -188,8 +188,8 @@ import Testing
         )
         let plan = try #require(ExcerptPlan(story, base: "x:excerpts/"))
         var excerpts = JobExcerpts(plan)
-        excerpts.take(.source, from: [try made(plan, .source, 57)])
-        excerpts.take(.output, from: [try made(plan, .output, 58), try made(plan, .source, 59)])
+        // Another one was made before.
+        excerpts.take(from: [try made(plan, .source, 57), try made(plan, .output, 58), try made(plan, .source, 55)])
         let content = view(story, excerpts)
         let text = content.main.text
         for part in [
@@ -216,7 +216,7 @@ import Testing
                 + #""outputs": [{"location": "out:a.mp3"}]}"#
             let plan = try #require(ExcerptPlan(story, base: "x:excerpts/"))
             var excerpts = JobExcerpts(plan)
-            if let side { excerpts.take(side, from: [try made(plan, side, 57)]) }
+            if let side { excerpts.take(from: [try made(plan, side, 57)]) }
             return view(story, excerpts).main.text
         }
         let time = MediaTime(value: 125, timescale: 2).short
@@ -240,21 +240,37 @@ import Testing
         attempt.failure = Failure(code: "x", kind: .permanent, stage: "open", message: "<b>it</b> is gone")
         failed.attempts = [attempt]
         var excerpts = JobExcerpts(plan)
-        excerpts.take(.source, from: [waiting, failed])
-        excerpts.take(.output, from: [waiting, failed])
+        excerpts.take(from: [waiting, failed])
         #expect(excerpts.missing(["x"]) == [.output] && excerpts.jobs == [57, 58])
+        #expect(excerpts.wanted(["x"], again: false) == [plan.recipe(of: .output)])
         let text = view(story(), excerpts).main.text
-        #expect(text.contains("being made by <a href=\"/jobs/57\">job 57</a>"))
+        #expect(text.contains("The source is being prepared by <a href=\"/jobs/57\">job 57</a>"))
         #expect(text.contains("It waits: no running worker has root:in, root:x."))
-        #expect(text.contains("The output cannot be heard: &lt;b&gt;it&lt;/b&gt; is gone."))
+        #expect(text.contains("The output cannot be had: &lt;b&gt;it&lt;/b&gt; is gone."))
         #expect(text.contains("A worker makes a copy of the output that") && !text.contains("data-seek"))
     }
 
     @Test func `a long sound has a way to its other parts`() throws {
         let plan = try #require(ExcerptPlan(story(seconds: 3_600), base: "x:excerpts/", part: 1))
         var excerpts = JobExcerpts(plan)
-        excerpts.take(.source, from: [try made(plan, .source, 57)])
+        #expect(excerpts.wanted(["x"], again: false).count == 3)
+        var whole = JobStory.blank
+        whole.summary = Material.job(60, "in:a.aiff", .completed)
+        let recipe = try #require(plan.wholeRecipe)
+        try recipe.validate()
+        #expect(recipe.outputs.count == 1 && recipe.outputs[0].waveform?.samplesPerPixel == 172_800)
+        (whole.recipe, whole.summary.digest, whole.summary.bytes) = (try recipe.json(), "00", 4_000)
+        excerpts.take(from: [try made(plan, .source, 57), whole])
+        // The whole is made once, and not with each part.
+        let next = try #require(ExcerptPlan(story(seconds: 3_600), base: "x:excerpts/", part: 2))
+        #expect(next.wholeLocation == plan.wholeLocation && next.location(of: .source) != plan.location(of: .source))
+        #expect(ExcerptPlan(story(), base: "x:")?.wholeLocation == nil)
+        #expect(excerpts.wanted(["x"], again: false) == [plan.recipe(of: .output)])
+        #expect(excerpts.wanted(["x"], again: true).count == 2)
         let text = view(story(seconds: 3_600), excerpts).main.text
+        #expect(text.contains("data-peaks=\"/jobs/60/outputs/1\" data-side=\"whole\"") && text.contains("\"57.60\""))
+        let sheet = try #require(PageAsset.all.first { $0.name == "page" }).text
+        #expect(text.contains("class=\"ruler\"") && sheet.contains(".ruler{"))
         #expect(text.contains("href=\"/jobs/12?part=1#listen\"") && text.contains("href=\"/jobs/12?part=3#listen\""))
         #expect(text.contains("Part 2 of 6, 10:00 to 20:00") && text.contains("data-start=\"600\" data-part=\"1\""))
         #expect(text.contains("name=\"part\" value=\"2\""))

@@ -4,7 +4,6 @@ import Ledger
 
 /// What the ledger knows of an excerpt: the latest job that makes it.
 struct Excerpt: Sendable {
-    let side: ExcerptPlan.Side
     let summary: JobSummary
     let recipe: Recipe
     /// Why it could not be made.
@@ -13,10 +12,10 @@ struct Excerpt: Sendable {
     let lacking: [String]
 
     /// `nil` if this build cannot read the recipe.
-    init?(_ side: ExcerptPlan.Side, _ story: JobStory) {
+    init?(_ story: JobStory) {
         // `try?`: a coordinator of a newer version has asked for it.
         guard let recipe = try? Recipe(json: story.recipe) else { return nil }
-        (self.side, self.recipe, summary) = (side, recipe, story.summary)
+        (self.recipe, summary) = (recipe, story.summary)
         failure = summary.state == .failed ? story.attempts.last?.failure : nil
         lacking = story.waitingFor == .unable ? story.missing.isEmpty ? story.needs : story.missing : []
     }
@@ -29,11 +28,11 @@ struct Excerpt: Sendable {
         }
     }
 
-    /// The sound and its peaks; `nil` if they cannot be had.
-    func files(_ downloads: Set<String>) -> (sound: PageLink, peaks: PageLink?)? {
+    /// The first file, which is the sound or the peaks of all of it, and the peaks; `nil` if they cannot be had.
+    func files(_ downloads: Set<String>) -> (first: PageLink, peaks: PageLink?)? {
         let outputs = PublishedOutputs(job: summary, recipe: recipe, downloads: downloads)
-        guard let sound = outputs.file(0)?.link else { return nil }
-        return (sound, outputs.peaks.flatMap { outputs.file($0)?.link })
+        guard let first = outputs.file(0)?.link else { return nil }
+        return (first, outputs.peaks.flatMap { outputs.file($0)?.link })
     }
 }
 
@@ -41,6 +40,8 @@ struct Excerpt: Sendable {
 struct JobExcerpts: Sendable {
     let plan: ExcerptPlan
     private(set) var found: [ExcerptPlan.Side: Excerpt] = [:]
+    /// The peaks of the whole sound.
+    private(set) var whole: Excerpt?
 
     init(_ plan: ExcerptPlan) { self.plan = plan }
 
@@ -51,7 +52,7 @@ struct JobExcerpts: Sendable {
         mayFindEarlier: Bool
     ) async throws -> JobExcerpts {
         var excerpts = JobExcerpts(plan)
-        let locations = plan.sides.map(plan.location)
+        let locations = plan.sides.map(plan.location) + [plan.wholeLocation].compactMap { $0 }
         let oldest = try await ledger.time().addingTimeInterval(-ExcerptPlan.kept)
         let makers = try await ledger.makers(
             of: locations.map {
@@ -67,21 +68,36 @@ struct JobExcerpts: Sendable {
             let earlier = try await ledger.earlierJobs(at: unmade.map { locations[$0] })
             stories += try await ledger.stories(of: earlier.compactMap { $0?.state == .failed ? $0?.job : nil })
         }
-        for side in plan.sides { excerpts.take(side, from: stories) }
+        excerpts.take(from: stories)
         return excerpts
     }
 
-    /// Takes the latest of the jobs that make the excerpt of a side.
-    mutating func take(_ side: ExcerptPlan.Side, from stories: [JobStory]) {
-        let location = plan.location(of: side)
-        found[side] = stories.compactMap { Excerpt(side, $0) }.filter { $0.recipe.outputs.first?.location == location }
-            .max { $0.summary.job < $1.summary.job }
+    /// Takes the latest of the jobs for each excerpt.
+    mutating func take(from stories: [JobStory]) {
+        let made = stories.compactMap(Excerpt.init)
+        func latest(_ location: String?) -> Excerpt? {
+            made.filter { $0.recipe.outputs.first?.location == location }.max { $0.summary.job < $1.summary.job }
+        }
+        for side in plan.sides { found[side] = latest(plan.location(of: side)) }
+        whole = plan.wholeLocation.flatMap(latest)
     }
 
     /// The sides that are neither there nor being made.
     func missing(_ downloads: Set<String>) -> [ExcerptPlan.Side] {
-        plan.sides.filter { side in found[side].map { !$0.isAwaited && $0.files(downloads) == nil } ?? true }
+        plan.sides.filter { lacks(found[$0], downloads) }
     }
 
-    var jobs: [Int64] { plan.sides.compactMap { found[$0]?.summary.job } }
+    private func lacks(_ excerpt: Excerpt?, _ downloads: Set<String>) -> Bool {
+        excerpt.map { !$0.isAwaited && $0.files(downloads) == nil } ?? true
+    }
+
+    /// The recipes of what is missing; of all that is not being made if they are to be made `again`.
+    func wanted(_ downloads: Set<String>, again: Bool) -> [Recipe] {
+        let sides = again ? plan.sides.filter { found[$0]?.isAwaited != true } : missing(downloads)
+        return sides.map { plan.recipe(of: $0) } + (lacks(whole, downloads) ? [plan.wholeRecipe].compactMap { $0 } : [])
+    }
+
+    var jobs: [Int64] {
+        (plan.sides.map { found[$0] } + [whole]).compactMap { $0?.summary.job }
+    }
 }

@@ -33,6 +33,8 @@ struct ExcerptPlan: Sendable {
     private let recipe: Recipe
     /// The length of what is heard; `nil` if it is not known.
     private let length: MediaTime?
+    /// The same in frames of the file, if the job has read all of it.
+    private let frames: Int64?
     /// Whether the sound beyond that length may be damaged.
     private let endsThere: Bool
     /// The sample rate of all sides; `nil`: that of the file, if browsers play it.
@@ -71,12 +73,13 @@ struct ExcerptPlan: Sendable {
         if !isAligned, identities[.source] != nil { identities[.output] = nil }
         guard !identities.isEmpty else { return nil }
 
-        var length: MediaTime?
+        var (length, count): (MediaTime?, Int64?) = (nil, nil)
         var endsThere = false
         var rate: Int?
         func take(_ frames: Int64, _ found: Int) {
             guard found > 0 else { return }
             (length, rate) = (MediaTime(value: frames, timescale: Int32(clamping: found)), min(found, Self.highestRate))
+            count = frames
         }
         let scan = story.attempts.last?.facts.scan
         if identities[.source] == nil {
@@ -93,7 +96,7 @@ struct ExcerptPlan: Sendable {
         sides = Side.allCases.filter { identities[$0] != nil }
         (self.parts, self.part, self.isAligned) = (parts, min(max(0, part), parts - 1), isAligned)
         (self.job, self.recipe, self.base, self.identities) = (story.summary.job, recipe, base, identities)
-        (self.length, self.endsThere, self.rate) = (length, endsThere, rate)
+        (self.length, self.frames, self.endsThere, self.rate) = (length, count, endsThere, rate)
     }
 
     private static func parts(of seconds: Double) -> Int {
@@ -124,6 +127,8 @@ extension ExcerptPlan {
     private static let zoom = 512
     /// Of one excerpt. The longest part of the highest rate has 181 MB.
     private static let mostBytes: Int64 = 256 << 20
+    /// Pairs of peaks for the whole of a longer sound.
+    private static let wholePairs: Int64 = 2_000
     /// Of a sound of unknown length, in seconds.
     private static let mostSeconds = 900
     /// Of a slot, in seconds.
@@ -142,16 +147,43 @@ extension ExcerptPlan {
     func location(of side: Side) -> String { "\(name(of: side)).wav" }
 
     private func name(of side: Side) -> String {
+        base + name(of: side, ["\(part)/\(parts)", rate.map { "\($0)" } ?? "", end.map(\.description) ?? ""])
+    }
+
+    private func name(of side: Side, _ more: [String]) -> String {
         let file = file(of: side)
         let raw = file.raw.map { raw in
             "\(raw.codec.rawValue) \(raw.sampleRateHz) \(raw.channelCount) \(raw.bitDepth) \(raw.sampleKind.rawValue) "
                 + raw.endianness.rawValue
         }
         let words: [String] = [
-            "1", file.location, file.track.map { "\($0)" } ?? "", raw ?? "", identities[side] ?? "", "\(part)/\(parts)",
-            rate.map { "\($0)" } ?? "", end.map(\.description) ?? "",
+            "1", file.location, file.track.map { "\($0)" } ?? "", raw ?? "", identities[side] ?? "",
         ]
-        return base + ExcerptFile.name(SHA256Hash.digest(of: Array(words.joined(separator: "\n").utf8)))
+        return ExcerptFile.name(SHA256Hash.digest(of: Array((words + more).joined(separator: "\n").utf8)))
+    }
+
+    /// Where the peaks of the whole sound are published; `nil`: the excerpt shows all of it, or the length is not known.
+    var wholeLocation: String? {
+        guard parts > 1, frames != nil, let side = sides.first else { return nil }
+        return "\(base)\(name(of: side, ["whole"])).dat"
+    }
+
+    /// The recipe of these peaks; `nil` if there are none.
+    var wholeRecipe: Recipe? {
+        guard let location = wholeLocation, let frames, let side = sides.first else { return nil }
+        let zoom = min(max(Self.zoom, Int(frames / Self.wholePairs)), Recipe.Waveform.zooms.upperBound)
+        return Recipe(
+            sources: [file(of: side)],
+            outputs: [
+                Recipe.Output(
+                    location: location,
+                    waveform: Recipe.Waveform(samplesPerPixel: zoom),
+                    onConflict: .replace
+                )
+            ],
+            damage: .conceal,
+            limits: Recipe.Limits(wallSeconds: Self.mostTime)
+        )
     }
 
     /// The recipe of an excerpt: integers of 24 bits, of which a browser can read any part, and its peaks.
@@ -200,10 +232,10 @@ extension ExcerptPlan {
         )
     }
 
-    /// The job that makes the excerpt of a side, as the API takes it.
-    func request(for side: Side) throws -> JSONValue {
+    /// The job of a recipe, as the API takes it.
+    func request(_ recipe: Recipe) throws -> JSONValue {
         .object([
-            "recipe": JSONValue(text: try recipe(of: side).json()),
+            "recipe": JSONValue(text: try recipe.json()),
             "labels": .object(["excerptOf": .text("\(job)")]),
         ])
     }

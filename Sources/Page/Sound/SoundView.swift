@@ -66,7 +66,7 @@ struct SoundView {
             excerpts.found[side].flatMap { excerpt in excerpt.files(downloads).map { (side, excerpt, $0) } }
         }
         guard !heard.isEmpty else { return "" }
-        let waves: [HTML] = heard.compactMap { side, _, files in
+        var waves: [HTML] = heard.compactMap { side, _, files in
             files.peaks.map { peaks in
                 """
                 <p class="lab">\(side.rawValue.capitalised)\(level(side))</p><canvas role="img" \
@@ -74,13 +74,24 @@ struct SoundView {
                 """
             }
         }
+        let whole = excerpts.whole.flatMap { excerpt in
+            excerpt.files(downloads).map { (job: excerpt.summary.job, peaks: $0.first) }
+        }
+        if let whole {
+            let canvas: HTML = """
+                <p class="lab">Whole</p><canvas class="ruler" role="img" aria-label="Waveform of the whole sound" \
+                data-peaks="\(whole.peaks)" data-side="whole"></canvas>
+                """
+            waves.insert(canvas, at: 0)
+        }
         let players: [HTML] = heard.map { side, _, files in
             """
-            <p class="soft">\(side.rawValue.capitalised)</p><audio controls preload="none" src="\(files.sound)" \
+            <p class="soft">\(side.rawValue.capitalised)</p><audio controls preload="none" src="\(files.first)" \
             aria-label="\(side.rawValue.capitalised)" data-side="\(side.rawValue)"></audio>
             """
         }
-        let key = heard.map { "\($0.1.summary.job)" }.joined(separator: ".")
+        let jobs = heard.map { $0.1.summary.job } + [whole?.job].compactMap { $0 }
+        let key = jobs.map { "\($0)" }.joined(separator: ".")
         let gain: HTML = gain.map { " data-gain=\"\(Figures.decimals($0, 2))\"" } ?? ""
         return """
             <div id="heard" data-key="\(key)" data-start="\(plan.start)" data-part="\(plan.part)" \
@@ -122,20 +133,22 @@ struct SoundView {
 
     /// What is being made, and what could not be made.
     private func states(_ excerpts: JobExcerpts) -> HTML {
-        let lines: [HTML] = excerpts.plan.sides.compactMap { side in
-            guard let excerpt = excerpts.found[side] else { return nil }
+        var parts = excerpts.plan.sides.map { (excerpts.found[$0], "the \($0.rawValue)") }
+        parts.append((excerpts.whole, "the waveform of the whole sound"))
+        let lines: [HTML] = parts.compactMap { excerpt, what in
+            guard let excerpt else { return nil }
             let job = excerpt.summary.job
             if excerpt.isAwaited {
                 let lacking = excerpt.lacking.joined(separator: ", ").cutInside(to: 200)
                 let why: HTML = lacking.isEmpty ? "" : " It waits: no running worker has \(lacking)."
                 return """
-                    <p>\(Mark.state(excerpt.summary)) The excerpt of the \(side.rawValue) is being made by \
+                    <p>\(Mark.state(excerpt.summary)) \(what.capitalised) is being prepared by \
                     <a href="\(PageLink.job(job))">job \(job)</a>.\(why)</p>
                     """
             }
             guard let failure = excerpt.failure else { return nil }
             return """
-                <p>\(Mark.of(JobState.failed)) The \(side.rawValue) cannot be heard: \(failure.message.cutInside(to: 400).sentence) \
+                <p>\(Mark.of(JobState.failed)) \(what.capitalised) cannot be had: \(failure.message.cutInside(to: 400).sentence) \
                 <a href="\(PageLink.job(job))">Job \(job)</a></p>
                 """
         }

@@ -125,9 +125,7 @@ struct PageReader: Sendable {
             throw Problem(.notServed, "this coordinator offers no excerpts of this job")
         }
         let excerpts = try await self.excerpts(plan)
-        let wanted =
-            query.text("again") == nil
-            ? excerpts.missing(downloads) : plan.sides.filter { excerpts.found[$0]?.isAwaited != true }
+        let wanted = excerpts.wanted(downloads, again: query.text("again") != nil)
         if !wanted.isEmpty, let queue = try await ledger.queues().first(where: { $0.name == ExcerptPlan.queue }) {
             guard queue.runningLimit != nil else {
                 let way = "an operator sets one: sluice queues limit \(ExcerptPlan.queue) 2"

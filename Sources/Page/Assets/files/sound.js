@@ -56,8 +56,8 @@ function colours(place) {
   return all;
 }
 
-// `start` is when the peaks begin, and `now` the place after that.
-function draw(canvas, peaks, start, now, isHeard) {
+// `start` is when the peaks begin, and `now` the place after that. Silences are shaded, or what is given instead.
+function draw(canvas, peaks, start, now, isHeard, shades = peaks?.silences) {
   const width = canvas.clientWidth, height = canvas.clientHeight, scale = devicePixelRatio || 1;
   if (!peaks || !width) return;
   [canvas.width, canvas.height] = [width * scale, height * scale];
@@ -65,7 +65,7 @@ function draw(canvas, peaks, start, now, isHeard) {
   const count = Math.max(1, Math.floor(width / bar)), x = seconds => seconds / peaks.seconds * width;
   pen.scale(scale, scale);
   pen.fillStyle = colour.line;
-  for (const [from, to] of peaks.silences) pen.fillRect(x(from), 0, Math.max(2, x(to - from)), height);
+  for (const [from, to] of shades) pen.fillRect(x(from), 0, Math.max(2, x(to - from)), height);
   for (let place = 0; place < count; place++) {
     const from = Math.floor(place * peaks.levels.length / count), to = Math.floor((place + 1) * peaks.levels.length / count);
     const level = Math.max(...peaks.levels.subarray(from, Math.max(from + 1, to)));
@@ -185,13 +185,15 @@ function compare(box) {
   time.setAttribute("aria-live", "off");
   const note = make("span", "soft", "", bar), keys = make("span", "keys soft", "", null);
   const lead = () => players.get(heard) ?? players.get("source");
-  const length = () => Math.max(...[...peaks.values()].map(found => found.seconds), lead().duration || 0, 0);
+  const length = () => Math.max(...[...players.keys()].map(side => peaks.get(side)?.seconds ?? 0), lead().duration || 0, 0);
   const now = () => heard == "difference" ? node ? place + context.currentTime - since : place : lead().currentTime;
 
   function drawAll() {
     const at = now(), words = `${clock(start + at)} of ${clock(start + length())}`;
     for (const canvas of canvases) {
-      draw(canvas, peaks.get(canvas.dataset.side), start, at, heard == canvas.dataset.side || heard == "difference");
+      const side = canvas.dataset.side;
+      if (side == "whole") draw(canvas, peaks.get(side), 0, start + at, true, [[start, start + length()]]);
+      else draw(canvas, peaks.get(side), start, at, heard == side || heard == "difference");
     }
     if (time.textContent != words) time.textContent = words;
     wave.setAttribute("aria-valuemax", Math.round(length()));
@@ -389,7 +391,9 @@ function compare(box) {
   for (const canvas of canvases) {
     redraw(canvas, drawAll);
     canvas.addEventListener("pointerdown", event => {
-      seek(event.offsetX / canvas.clientWidth * (peaks.get(canvas.dataset.side)?.seconds ?? length()));
+      const side = canvas.dataset.side, at = event.offsetX / canvas.clientWidth * (peaks.get(side)?.seconds ?? length());
+      if (side == "whole") go(at);
+      else seek(at);
     });
   }
   for (const [side, player] of players) {
