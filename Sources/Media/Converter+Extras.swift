@@ -112,7 +112,9 @@ extension Converter {
         let named = Set(tags.keys.compactMap { TagTable.row(key: $0)?.name })
         // A timeline may change the level, and mixes or joins what no tag of one source describes.
         let isStale = request.loudness != nil || request.replayGain != nil || request.timeline != nil
-        let known = request.dropsTags ? [] : description.tags
+        // A CUE sheet counts from the start of the source. The chapters of the output say the same in its own time.
+        let movesSheet = request.timeline != nil || !request.chapters.isEmpty || !ranges(ofOutput: index).isEmpty
+        let known = request.dropsTags ? [] : description.tags.filter { !movesSheet || !CueSheetTag.isSheet($0) }
         let kept = (known.filter { !isStale || !$0.statesLoudness } + measured)
             .filter { !wished.contains($0.key.lowercased()) && !named.contains($0.name ?? "") }
         let set = tags.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }

@@ -44,7 +44,7 @@ import Testing
     /// The ticks of a second in which each container counts; 0 for frames.
     @Test(arguments: [
         ("a.wav", 0), ("a.aiff", 0), ("a.aifc", 0), ("a.caf", 0), ("a.mka", 1_000_000_000), ("a.m4a", 0),
-        ("a.mp3", 1_000), ("a.flac", 1_000), ("a.ogg", 1_000), ("a.opus", 1_000),
+        ("a.mp3", 1_000), ("a.flac", 1_000), ("a.ogg", 1_000), ("a.opus", 1_000), ("a.wv", 75),
     ])
     func chaptersArrive(name: String, ticks: Int) throws {
         let path = folder.path(name)
@@ -61,8 +61,8 @@ import Testing
             let wanted = MediaTime(frames: mark.frame, rate: rate).frames(atRate: clock)?.frames
             #expect(chapter.startTicks(clock) == wanted, "\(chapter)")
         }
-        // libav does not read the marks of AIFF and CAF.
-        guard ![.aiff, .aifc, .caf].contains(container) else { return }
+        // libav does not read the marks of AIFF and CAF, and no CUE sheets.
+        guard ![.aiff, .aifc, .caf, .wavpack].contains(container) else { return }
         let probed = try FFmpeg.probe(path).chapters
         #expect(probed.map { $0.tags["title"] } == ["One", "Žwei", "Three"])
     }
@@ -238,6 +238,88 @@ import Testing
         #expect(try own(path).map(\.title) == ["One", nil, "Three"])
     }
 
+    /// Two seconds of sound in FLAC with this CUE sheet in a tag.
+    private func tagged(_ sheet: String) throws -> String {
+        let (sound, path) = (folder.path("t.wav"), folder.path("tagged.flac"))
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 88_200).pcm(.s16), to: sound)
+        try Bytes.write(Array(sheet.utf8), to: folder.path("t.cue"))
+        try Run.program("flac", ["-s", "-f", sound, "-o", path]).checked()
+        try Run.program("metaflac", ["--set-tag-from-file=CUESHEET=" + folder.path("t.cue"), path]).checked()
+        return path
+    }
+
+    private static let sheet = """
+        PERFORMER "Ada"
+        FILE "t.wav" WAVE
+          TRACK 01 AUDIO
+            TITLE "One"
+            INDEX 01 00:00:00
+          TRACK 02 AUDIO
+            TITLE "Žwei"
+            INDEX 00 00:00:60
+            INDEX 01 00:01:01
+
+        """
+
+    @Test func tracksOfASheetInATagAreChapters() throws {
+        let (path, out) = (try tagged(Self.sheet), folder.path("out.mka"))
+        #expect(try own(path).map { $0.startTicks(44_100) } == [0, 44_688])
+        #expect(try own(path).map { $0.endTicks(44_100) } == [44_688, 88_200])
+        #expect(try own(path).map(\.title) == ["One", "Žwei"])
+        try Converted.file(path, to: out, as: AudioFormat(container: .mka))
+        let probed = try FFmpeg.probe(out).chapters
+        #expect(probed.map { $0.tags["title"] } == ["One", "Žwei"])
+        // The points of the file have each track once.
+        let input = try OpenFile.reading(path)
+        let points = try Reader(descriptor: input.descriptor, options: .init(nameHint: path)).points().points
+        #expect(points.filter { $0.kind == .chapter }.isEmpty)
+        #expect(points.filter { $0.kind == .cueTrack }.map(\.frame) == [0, 44_688])
+    }
+
+    /// It counts from the start of the source. The chapters move.
+    @Test func partsDoNotHaveTheSheetOfTheWhole() throws {
+        let (path, whole, part) = (try tagged(Self.sheet), folder.path("whole.ogg"), folder.path("part.ogg"))
+        let half = MediaTime(value: 1, timescale: 2)
+        try Converted.file(path, to: whole, as: AudioFormat(container: .ogg))
+        let range = try MediaTimeRange(start: half, end: .positiveInfinity)
+        try Converted.file(path, to: part, as: AudioFormat(container: .ogg), ranges: [range])
+        func names(_ path: String) throws -> [String] {
+            try FFmpeg.probe(path).streams.flatMap { $0.tags.keys.map { $0.uppercased() } }
+        }
+        #expect(try names(whole).contains("CUESHEET"))
+        #expect(try !names(part).contains("CUESHEET"))
+        #expect(try own(part).map { $0.startTicks(1_000) } == [0, 513])
+    }
+
+    /// Of longer sound, of several files, and with times that are none.
+    @Test(arguments: [("00:01:01", "00:02:00"), ("FILE", "FILE \"u.wav\" WAVE\nFILE"), ("00:01:01", "00:01:75")])
+    func sheetsOfOtherSoundAreOnlyTags(part: String, replacement: String) throws {
+        let parts = Self.sheet.split(separator: part, omittingEmptySubsequences: false)
+        #expect(parts.count == 2)
+        #expect(try own(tagged(parts.joined(separator: replacement))).isEmpty)
+    }
+
+    /// As foobar2000 and other players of WavPack look for them.
+    @Test func wavPackHasThemInASheet() throws {
+        let (path, again) = (folder.path("a.wv"), folder.path("again.wv"))
+        let marks: [(frame: Int64, title: String?)] = [(588, "A \"word\""), (600, "as soon"), (30_001, nil)]
+        let outcome = try Converted.file(source(marks), to: path, as: AudioFormat(container: .wavpack), verifies: true)
+        #expect(outcome.remarks.allSatisfy { $0.kind != .chapters })
+        let tags = try FFmpeg.probe(path).tags
+        let sheet = try #require(tags.first { $0.key.lowercased() == "cuesheet" }?.value)
+        let lines: [String] = sheet.split(whereSeparator: \.isNewline).map(String.init)
+        let wanted: [String] = [
+            "FILE \"sound.wv\" WAVE", "  TRACK 01 AUDIO", "    TITLE \"A 'word'\"", "    INDEX 01 00:00:01",
+            "  TRACK 02 AUDIO", "    INDEX 01 00:00:51",
+        ]
+        #expect(lines == wanted)
+        // A sheet of the source stays as it is, with all that it says.
+        try Converted.file(tagged(Self.sheet), to: again, as: AudioFormat(container: .wavpack))
+        let kept = try FFmpeg.probe(again).tags.first { $0.key.lowercased() == "cuesheet" }?.value
+        #expect(kept?.contains("PERFORMER \"Ada\"") == true)
+        #expect(try own(again).map { $0.startTicks(44_100) } == [0, 44_688])
+    }
+
     /// A byte counts the chapters of MP3.
     @Test func chaptersBeyondThePlacesAreTold() throws {
         let path = folder.path("many.mp3")
@@ -285,7 +367,7 @@ import Testing
         #expect(try FFmpeg.probe(second).chapters.count == 4_000)
     }
 
-    @Test(arguments: [Container.w64, .wavpack, .au]) func otherContainersLoseThem(container: Container) throws {
+    @Test(arguments: [Container.w64, .au]) func otherContainersLoseThem(container: Container) throws {
         let path = folder.path("lost")
         let outcome = try Converted.file(source(Self.marks), to: path, as: AudioFormat(container: container))
         let told = outcome.remarks.first { $0.kind == .chapters }

@@ -53,7 +53,9 @@ extension Container {
         // Their numbers have three digits.
         case .flac, .ogg: 1_000
         case .m4a, .mp4, .mka: 65_535
-        case .w64, .au, .raw, .adts, .webm, .wavpack: 0
+        // The tracks of a CUE sheet have numbers of two digits.
+        case .wavpack: 99
+        case .w64, .au, .raw, .adts, .webm: 0
         }
     }
 

@@ -31,6 +31,13 @@ public struct ChapterList: Sendable, Hashable {
         if marks.isEmpty { throw ListMistake(line: max(1, lines.count), detail: "the file has no chapters") }
     }
 
+    /// The tracks of a text that is a CUE sheet and nothing else.
+    public init(cueSheet text: String) throws(ListMistake) {
+        let lines = ListText.lines(of: text)
+        try readSheet(lines)
+        if marks.isEmpty { throw ListMistake(line: max(1, lines.count), detail: "the sheet has no tracks") }
+    }
+
     private mutating func add(_ start: MediaTime, _ title: some StringProtocol, line: Int) throws(ListMistake) {
         guard start.isNumeric, start >= .zero else {
             throw ListMistake(line: line, detail: "a chapter begins before zero")

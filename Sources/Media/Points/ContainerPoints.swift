@@ -13,6 +13,7 @@ enum ContainerPoints {
             stated.keep { !places.contains(Place($0)) }
         }
         stated.add(sheet)
+        stated.chapterFrames.formUnion(sheet.chapterFrames)
         for chapter in reader.description.chapters {
             guard let point = point(of: chapter, rate: rate) else { continue }
             if !stated.chapterFrames.contains(point.frame) { stated.add(point) }

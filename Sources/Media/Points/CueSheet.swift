@@ -24,6 +24,7 @@ struct CueSheet {
                 performer = words.dropFirst().joined(separator: " ")
             } else if name == "INDEX", words.count > 2, let number = Int64(words[1]), let parts = Self.time(words[2]) {
                 let place = Self.frame(parts, rate)
+                if number == 1 { stated.chapterFrames.insert(place.frame) }
                 let names = [performer, title].compactMap { $0 }.joined(separator: " - ")
                 let start = "track \(track ?? 0)" + (names.isEmpty ? "" : ": \(names)")
                 let text = number == 1 ? start : "track \(track ?? 0), index \(number)"

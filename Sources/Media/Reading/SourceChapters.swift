@@ -1,6 +1,7 @@
 import Conversion
 
-/// The chapters of a source: those that libav sees, or those that marks of its container are.
+/// The chapters of a source: those that libav sees, or those that marks of its container are, or else the tracks of a CUE
+/// sheet in its tags.
 struct SourceChapters {
     private(set) var chapters: [Chapter]
     /// How many marks there are beyond those that are read.
@@ -9,6 +10,11 @@ struct SourceChapters {
     /// Without an end, a chapter ends where the next one begins, or at `last`. `tags` are those of the file.
     init(_ demuxer: Demuxer, _ track: Track?, _ tags: [Tag], upTo last: MediaTime?) {
         chapters = demuxer.chapters(upTo: last).map { Chapter(start: $0.start, end: $0.end, title: $0.title) }
+        readMarks(demuxer, track, tags, upTo: last)
+        if chapters.isEmpty { chapters = CueSheetTag.chapters(in: tags, upTo: last) }
+    }
+
+    private mutating func readMarks(_ demuxer: Demuxer, _ track: Track?, _ tags: [Tag], upTo last: MediaTime?) {
         guard let kind = demuxer.rules.chapterMarks, let track, demuxer.source.isSeekable else { return }
         // libav begins the tracks of a CUE sheet with the pauses before them, and has their ISRCs for titles. Where comments
         // state chapters as well, it mixes both.
@@ -35,9 +41,7 @@ struct SourceChapters {
 
     /// The titles in the CUE sheet that a tag holds, by the frames at which the tracks begin. FLAC's own has none.
     private static func titles(_ tags: [Tag], _ rate: Int) -> [Int64: String] {
-        guard let sheet = tags.first(where: { $0.key.lowercased() == "cuesheet" }),
-            let list = try? ChapterList(sheet.value)
-        else { return [:] }
+        guard let list = CueSheetTag.list(in: tags) else { return [:] }
         var titles: [Int64: String] = [:]
         for mark in list.marks {
             if let frame = mark.start.frames(atRate: rate)?.frames, let title = mark.title { titles[frame] = title }

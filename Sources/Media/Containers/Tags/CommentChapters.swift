@@ -20,7 +20,7 @@ enum CommentChapters {
         return "\(hours):\(minutes):\(padded(seconds % 60, 2)).\(padded(milliseconds % 1_000, 3))"
     }
 
-    private static func padded(_ number: Int64, _ digits: Int) -> String {
+    static func padded(_ number: Int64, _ digits: Int) -> String {
         let text = "\(number)"
         return String(repeating: "0", count: max(0, digits - text.count)) + text
     }

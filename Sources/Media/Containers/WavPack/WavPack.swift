@@ -45,17 +45,20 @@ extension WavPack {
 
     func keepsValues(of name: String) -> Bool { true }
 
-    /// `patch` writes all of them.
+    /// `patch` writes all of them, and the chapters as a CUE sheet, unless the source has one.
     func prepared(_ tags: [Tag]) -> [Tag] { [] }
 
     func takes(name: String) -> Bool { APETag.takes(name: name) }
 
+    /// Beside them are also the chapters, which take less than the longest sheet.
     func pictureRoom(beside tags: [Tag]) -> PictureRoom {
-        PictureRoom(all: APETag.mostBytes - APETag.bytes(tags, pictures: []).count)
+        PictureRoom(all: APETag.mostBytes - CueSheetTag.mostBytes - APETag.bytes(tags, pictures: []).count)
     }
 
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
-        let tag = APETag.bytes(facts.tags.filter { !$0.isTechnical }, pictures: facts.pictures)
+        var tags = facts.tags.filter { !$0.isTechnical }
+        if !tags.contains(where: CueSheetTag.isSheet) { tags += CueSheetTag.tag(facts.chapters).map { [$0] } ?? [] }
+        let tag = APETag.bytes(tags, pictures: facts.pictures)
         if !tag.isEmpty { try sink.patch(tag, at: sink.size) }
     }
 }
