@@ -17,7 +17,7 @@ enum ChapterOption {
     /// Reads the file that the option names, and sets the chapters of `recipe`.
     static func add(to recipe: inout Recipe, _ invocation: Invocation) throws {
         guard let word = invocation[option] else { return }
-        let text = String(decoding: try SourceFile.contents(word: word, limit: mostBytes), as: UTF8.self)
+        let text = ListBytes.text(of: try SourceFile.contents(word: word, limit: mostBytes))
         do throws(ListMistake) {
             recipe.chapters = try ChapterList(text).marks.map { Recipe.Chapter(at: $0.start, title: $0.title) }
         } catch {

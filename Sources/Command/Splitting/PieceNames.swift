@@ -33,7 +33,7 @@ struct PieceNames: Sendable, Hashable {
                 switch part {
                 case .text(let text): text
                 case .field(.stem): stem
-                case .field(.n): Self.number(index + 1, of: pieces.count)
+                case .field(.n): Self.number(pieces.number(index), of: pieces.lastNumber)
                 case .field(.title): Self.nameable(piece.title ?? "") ?? stem
                 }
             }.joined()

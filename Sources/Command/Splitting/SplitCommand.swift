@@ -8,7 +8,7 @@ enum SplitCommand {
     private static let at = Option<SplitPoints>(
         "at",
         .splitPoints,
-        "where to cut: chapters, silence, every 10min, or times, as in 1:00,2:30",
+        "where to cut: chapters, cue, silence, every 10min, or times, as in 1:00,2:30",
         in: .edit
     )
     private static let to = Option<PieceNames>(
@@ -26,6 +26,8 @@ enum SplitCommand {
                 + "tags and a track number; a chapter also has its title.",
             "--at silence cuts in the middle of each silence between sounds: half a second or more in which no sample "
                 + "exceeds -60 dB. --at 'silence -50dB/1s' takes another level and length.",
+            "--at cue takes the tracks of the CUE sheet beside the file, as disc.cue beside disc.flac, or of one in it. Pieces "
+                + "have the titles, performers and ISRCs of the sheet.",
             "One decode makes up to 200 pieces, which appear together once all are complete. If some exist, the same "
                 + "command with --on-conflict skip makes the others.",
         ],
@@ -36,6 +38,7 @@ enum SplitCommand {
         ] + ConvertCommand.destinationForms + [ProgressStyle.option.form, ConvertCommand.json.form],
         examples: [
             Example(line: "sluice split book.m4b --at chapters --to '{n} {title}.mp3'", purpose: "a file a chapter"),
+            Example(line: "sluice split disc.flac --at cue --to '{n} {title}.flac'", purpose: "a file a track"),
             Example(line: "sluice split side.flac --at 3:21,7:02 --to 'side-{n}.flac'", purpose: "at these times"),
             Example(line: "sluice split tape.wav --at silence --to '{stem}-{n}.flac'", purpose: "between songs"),
             Example(line: "sluice split day.wav --at 'every 1h' --to '{stem}-{n}.flac'", purpose: "hour by hour"),
@@ -132,7 +135,8 @@ enum SplitCommand {
             }
             do throws(SplitProblem) {
                 let track = invocation[SourceOptions.track]
-                if let pieces = try points.pieces(of: report, track: track, hasScanned: scans) { return .found(pieces) }
+                let pieces = try points.pieces(of: report, at: input, track: track, hasScanned: scans)
+                if let pieces { return .found(pieces) }
             } catch {
                 throw Refusal(message: "\(input): \(error.detail)", hint: error.hint)
             }
@@ -166,7 +170,8 @@ enum SplitCommand {
         try FormatOptions.settlePreset(of: &recipe, invocation)
         try ConvertCommand.settle(&recipe, invocation)
         for (place, index) in group.enumerated() {
-            recipe.outputs[place].tags = pieces[index].tags(index + 1, of: pieces.count, besides: recipe.tags)
+            recipe.outputs[place].tags = pieces[index]
+                .tags(pieces.number(index), of: pieces.lastNumber, besides: recipe.tags)
         }
         return recipe
     }

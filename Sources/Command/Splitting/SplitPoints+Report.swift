@@ -1,17 +1,24 @@
 import Conversion
+import Storage
 
 extension SplitPoints {
     /// The pieces of the source that `report` describes; `nil` if it must be decoded to find its length, where the report
-    /// was made without that (`hasScanned`). `number` is the track that is cut, the main one if `nil`.
+    /// was made without that (`hasScanned`). `number` is the track that is cut, the main one if `nil`. `path` is where the
+    /// source is.
     func pieces(
         of report: SourceReport,
+        at path: String,
         track number: Int?,
         hasScanned: Bool
     ) throws(SplitProblem) -> [Piece]? {
-        if case .chapters = self, report.unlistedChapters != nil { throw .tooManyChapters }
+        let sheet = try self == .cue ? SheetBeside.sheet(of: path) : nil
+        let takesChapters = self == .chapters || (self == .cue && sheet == nil)
+        if takesChapters, report.unlistedChapters != nil { throw .tooManyChapters }
         let silences = try Self.silences(in: report, number)
         let length = try Self.length(of: report, number)
         if case .every = self, length == nil, !hasScanned { return nil }
+        if let sheet { return try Self.pieces(of: sheet, inFile: path.lastPathName ?? path, within: length) }
+        if self == .cue, report.chapters.isEmpty { throw .noSheet }
         return try pieces(length: length, chapters: report.chapters, silences: silences)
     }
 
@@ -37,7 +44,7 @@ extension SplitPoints.Piece {
     /// The tags that tell piece `number` of `count` apart, without those that `wished` sets.
     func tags(_ number: Int, of count: Int, besides wished: [String: String]) -> [String: String] {
         let names = Set(wished.keys.map { $0.lowercased() })
-        var tags: [String: String] = [:]
+        var tags = self.tags.filter { !names.contains($0.key) }
         if !names.contains("track") { tags["track"] = "\(number)/\(count)" }
         if let title, !title.isEmpty, !names.contains("title") { tags["title"] = title }
         return tags

@@ -5,6 +5,8 @@ import Conversion
 enum SplitPoints: Sendable, Hashable {
     /// At the start of each of its chapters.
     case chapters
+    /// At the tracks of the CUE sheet beside it, or else at those in it, which are chapters.
+    case cue
     /// After each of these lengths.
     case every(MediaTime)
     /// At these times, which increase.
@@ -20,6 +22,10 @@ enum SplitPoints: Sendable, Hashable {
         let range: MediaTimeRange
         /// The title of its chapter.
         var title: String?
+        /// The number of its track in a CUE sheet, 0 in front of the first one; `nil` for its place among the pieces.
+        var number: Int?
+        /// What a CUE sheet says about it besides.
+        var tags: [String: String] = [:]
     }
 
     /// More are probably a mistake, as in milliseconds for minutes.
@@ -37,7 +43,7 @@ enum SplitPoints: Sendable, Hashable {
         silences: [MediaTime]
     ) throws(SplitProblem) -> [Piece] {
         switch self {
-        case .chapters: return try Self.pieces(at: chapters, within: length)
+        case .chapters, .cue: return try Self.pieces(at: chapters, within: length)
         case .every(let step): return try Self.pieces(at: Self.multiples(of: step, below: length ?? .zero))
         case .times(let times):
             if let length, let late = times.first(where: { $0 >= length }) { throw .beyondEnd(late, length) }
@@ -70,7 +76,8 @@ enum SplitPoints: Sendable, Hashable {
         return times
     }
 
-    private static func pieces(at cuts: [MediaTime]) throws(SplitProblem) -> [Piece] {
+    /// The pieces between `cuts`, which increase.
+    static func pieces(at cuts: [MediaTime]) throws(SplitProblem) -> [Piece] {
         guard cuts.count < mostPieces else { throw .tooMany }
         return zip([.zero] + cuts, cuts + [.positiveInfinity]).compactMap { start, end in
             // `try?`: the cuts increase, and ordered times always make a range.
@@ -82,6 +89,10 @@ enum SplitPoints: Sendable, Hashable {
 /// Why a source cannot be split as the user wishes.
 enum SplitProblem: Error, Hashable {
     case noChapters
+    /// Neither a CUE sheet beside the file nor chapters in it.
+    case noSheet
+    /// The CUE sheet has no tracks of this file.
+    case noTracks
     case beyondEnd(MediaTime, MediaTime)
     case tooMany
     case noSilence(SilenceTrim)
@@ -100,6 +111,8 @@ enum SplitProblem: Error, Hashable {
     var detail: String {
         switch self {
         case .noChapters: "the file has no chapters"
+        case .noSheet: "no CUE sheet beside the file or in it"
+        case .noTracks: "the CUE sheet has no tracks of this file"
         case .beyondEnd(let time, let length): "\(time.short) is beyond the end: the file ends at \(length.short)"
         case .tooMany: "more than \(Figures.count(SplitPoints.mostPieces, "piece"))"
         case .noSilence(let silence):
@@ -119,26 +132,29 @@ enum SplitProblem: Error, Hashable {
         switch self {
         case .noChapters: "give times, as in 1:00,2:30, or a length, as in 'every 10min'"
         case .noSilence: "allow a higher level or a shorter silence, as in 'silence -50dB/0.3s'"
+        case .noSheet: "name it as the file, as in disc.cue beside disc.flac"
         case .tooManySilences: "ask for longer silence, as in 'silence -60dB/2s'"
         case .tooManyChapters: "give times, as in 1:00,2:30"
         case .unknownLength: "give times"
         case .otherTrack: "give times, as in 1:00,2:30"
         case .elsewhere: "name its root with --root NAME=PATH, or give times, as in --split-at 1:00,2:30"
         case .tooManyForAJob: "\"sluice split\" makes more, one after another"
+        case .noTracks: "a sheet of several files names them in its lines FILE"
         case .beyondEnd, .tooMany, .unreadable: nil
         }
     }
 }
 
 extension ValueType where Value == SplitPoints {
-    /// `chapters`, `silence -60dB/0.5s`, `every 10min`, `1:00,2:30`
+    /// `chapters`, `cue`, `silence -60dB/0.5s`, `every 10min`, `1:00,2:30`
     static let splitPoints = ValueType(
         placeholder: "WHERE",
         completion: .suggestions(
-            ["chapters", "silence", "silence -50dB/1s", "every 10min", "1:00,2:30"].map { .init(word: $0) }
+            ["chapters", "cue", "silence", "silence -50dB/1s", "every 10min", "1:00,2:30"].map { .init(word: $0) }
         )
     ) { text throws(Misfit) in
         if text == "chapters" { return .chapters }
+        if text == "cue" { return .cue }
         if text == "silence" { return .silence(SplitPoints.usualSilence) }
         if text.hasPrefix("silence ") {
             let words = text.dropFirst("silence ".count)
@@ -169,7 +185,8 @@ extension ValueType where Value == SplitPoints {
         for word in text.split(separator: ",", omittingEmptySubsequences: false) {
             // `try?`: the message names all that may be said here, not only times.
             guard let time = try? ValueType<MediaTime>.time.read(String(word)) else {
-                throw Misfit(why: "is not a place to cut", hint: "as in chapters, silence, 'every 10min', or 1:00,2:30")
+                let hint = "as in chapters, cue, silence, 'every 10min', or 1:00,2:30"
+                throw Misfit(why: "is not a place to cut", hint: hint)
             }
             guard time > times.last ?? .zero else { throw Misfit(why: "must be times after the start that increase") }
             times.append(time)

@@ -17,7 +17,7 @@ enum SourceCuts {
     static let option = Option<SplitPoints>(
         "split-at",
         .splitPoints,
-        "cut each source here: chapters, silence, every 10min, or times",
+        "cut each source here: chapters, cue, silence, every 10min, or times",
         in: .edit
     )
 
@@ -100,7 +100,7 @@ enum SourceCuts {
             var hasScanned = false
             while true {
                 let report = try described(path, raw, scans: hasScanned, points.wantedSilence, in: room)
-                if let pieces = try points.pieces(of: report, track: track, hasScanned: hasScanned) {
+                if let pieces = try points.pieces(of: report, at: path, track: track, hasScanned: hasScanned) {
                     return try bounded(pieces)
                 }
                 hasScanned = true

@@ -133,7 +133,11 @@ struct SubmitPlan: Sendable {
             recipe.outputs = item.pieces.enumerated().map { index, piece in
                 var output = base.outputs[0]
                 output.range = piece.range
-                output.tags = piece.tags(index + 1, of: item.pieces.count, besides: base.tags)
+                output.tags = piece.tags(
+                    item.pieces.number(index),
+                    of: item.pieces.lastNumber,
+                    besides: recipe.tags
+                )
                 return output
             }
         }
@@ -397,7 +401,10 @@ extension RunningFingerprint {
     fileprivate mutating func add(_ item: SubmitPlan.Item) {
         add(item.source.description)
         for place in item.destinations { add(place.description) }
-        for piece in item.pieces { add("\(piece.range) \(piece.title ?? "")") }
+        for piece in item.pieces {
+            add("\(piece.range) \(piece.title ?? "")")
+            for (name, value) in piece.tags.sorted(by: { $0.key < $1.key }) { add("\(name)=\(value)") }
+        }
         for (name, value) in item.tags.sorted(by: { $0.key < $1.key }) { add("\(name)=\(value)") }
     }
 }
@@ -406,7 +413,7 @@ extension [SplitPoints.Piece] {
     /// What the piece at `index` gives to the name of its output.
     fileprivate func field(_ index: Int) -> DestinationTemplate.Piece {
         .init(
-            number: PieceNames.number(index + 1, of: count),
+            number: PieceNames.number(number(index), of: lastNumber),
             title: self[index].title.flatMap(PieceNames.nameable)
         )
     }

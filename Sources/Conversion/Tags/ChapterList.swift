@@ -135,31 +135,11 @@ public struct ChapterList: Sendable, Hashable {
 
     /// Index 1 of each track is where its chapter begins, in 75ths of a second.
     private mutating func readSheet(_ lines: [Substring]) throws(ListMistake) {
-        var (title, isTrack, files): (Substring, Bool, Int) = ("", false, 0)
-        for (index, line) in lines.enumerated() {
-            let words = Self.words(line)
-            switch words.first?.uppercased() {
-            case "FILE":
-                files += 1
-                if files > 1 { throw ListMistake(line: index + 1, detail: "the sheet has a second FILE") }
-            case "TRACK": (title, isTrack) = ("", true)
-            case "TITLE" where isTrack:
-                let rest = ListText.trimmed(line).dropFirst("TITLE".count)
-                title = ListText.trimmed(rest)
-                let isQuoted = title.hasPrefix("\"") && title.hasSuffix("\"") && title.count > 1
-                if isQuoted { title = title.dropFirst().dropLast() }
-            case "INDEX" where words.count > 2 && Int(words[1]) == 1:
-                let parts = words[2].split(separator: ":").compactMap { Int64($0) }
-                let areNumbers = parts.count == 3 && parts.allSatisfy { (0..<1_000_000).contains($0) }
-                guard areNumbers, parts[1] < 60, parts[2] < 75 else {
-                    let detail = "\(words[2]) is not minutes, seconds and 75ths, as in 01:02:74"
-                    throw ListMistake(line: index + 1, detail: detail)
-                }
-                let ticks = (parts[0] * 60 + parts[1]) * 75 + parts[2]
-                try add(MediaTime(value: ticks, timescale: 75), title, line: index + 1)
-            default: break
-            }
+        let sheet = try CueList(lines: lines)
+        if sheet.files.count > 1 {
+            throw ListMistake(line: sheet.files[1].line, detail: "the sheet has a second FILE")
         }
+        for track in sheet.tracks { try add(track.start, track.title ?? "", line: track.line) }
     }
 
     // MARK: Words

@@ -81,6 +81,85 @@ struct SplitTests {
         #expect(!names.contains { $0.hasSuffix(".w64") }, "a failure makes no file")
     }
 
+    /// A 75th of a second has 640 frames here.
+    private static let sheet = """
+        REM DATE 1999
+        PERFORMER "Ada"
+        TITLE "The record"
+        FILE "elsewhere.wav" WAVE
+          TRACK 01 AUDIO
+            TITLE "One/Two"
+            ISRC DEA061200001
+            INDEX 01 00:00:02
+          TRACK 02 AUDIO
+            TITLE "Caf\u{E9}"
+            PERFORMER "Eve"
+            INDEX 00 00:00:10
+            INDEX 01 00:00:15
+        """
+
+    /// In the code page of Windows, as old sheets are.
+    @Test func tracksOfASheetBesideTheFileBecomeFilesWithItsTags() throws {
+        try Bytes.write(Self.sheet.unicodeScalars.map { UInt8($0.value) }, to: material.path("talk.cue"))
+        let run = try sluice("split", "talk.wav", "--at", "cue", "--to", "{n} {title}.flac", "--tag", "Artist=Eva")
+        #expect(run.succeeded && run.errorText.isEmpty, "\(run.errorText)")
+        let (one, two) = ("1 One-Two.flac", "2 Caf\u{E9}.flac")
+        // The little before the first track belongs to it.
+        #expect(try decoded(one) == talk.cut(0..<9_600))
+        #expect(try decoded(two) == talk.cut(9_600..<24_000))
+        func tags(_ name: String) throws -> [String] {
+            let path = material.path(name)
+            let listed = try Run.program("metaflac", ["--export-tags-to=-", path]).checked().outputText
+            return listed.split(separator: "\n").map { line in
+                let name = line.prefix { $0 != "=" }
+                return name.uppercased() + line.dropFirst(name.count)
+            }
+        }
+        let ofDisc: [String] = ["ALBUM=The record", "ALBUMARTIST=Ada", "ARTIST=Eva", "DATE=1999", "TRACKTOTAL=2"]
+        let ofOne: [String] = ["TITLE=One/Two", "TRACKNUMBER=1", "ISRC=DEA061200001"]
+        let ofTwo: [String] = ["TITLE=Caf\u{E9}", "TRACKNUMBER=2"]
+        let (first, second) = (try tags(one), try tags(two))
+        #expect((ofDisc + ofOne).allSatisfy { first.contains($0) }, "\(first)")
+        #expect((ofDisc + ofTwo).allSatisfy { second.contains($0) }, "\(second)")
+        #expect(!second.contains { $0.hasPrefix("ISRC") }, "\(second)")
+    }
+
+    @Test func longSoundBeforeTheFirstTrackIsTrackZero() throws {
+        let sound = Signal.sweep(rate: 8_000, frames: 64_000).pcm(.s16)
+        try WAVFile.write(sound, to: material.path("disc.wav"))
+        let sheet = "FILE \"disc.wav\" WAVE\nTRACK 01 AUDIO\nINDEX 01 00:06:00\nTRACK 02 AUDIO\nINDEX 01 00:07:00\n"
+        try Bytes.write(Array(sheet.utf8), to: material.path("disc.wav.cue"))
+        let run = try sluice("split", "disc.wav", "--at", "cue", "--to", "t{n}.wav")
+        #expect(run.succeeded, "\(run.errorText)")
+        #expect(try samples("t0.wav") == sound.cut(0..<48_000))
+        #expect(try samples("t1.wav") == sound.cut(48_000..<56_000))
+        #expect(try samples("t2.wav") == sound.cut(56_000..<64_000))
+    }
+
+    /// Without one beside the file, as rippers keep it.
+    @Test func tracksOfASheetInTheFileBecomeFiles() throws {
+        try Bytes.write(Array(Self.sheet.utf8), to: material.path("in.cue"))
+        try Run.program("flac", ["-s", material.path("talk.wav"), "-o", material.path("whole.flac")]).checked()
+        let words = ["--set-tag-from-file=CUESHEET=" + material.path("in.cue"), material.path("whole.flac")]
+        try Run.program("metaflac", words).checked()
+        let run = try sluice("split", "whole.flac", "--at", "cue", "--to", "{n} {title}.wav", "--strict-loss")
+        #expect(run.succeeded, "\(run.errorText)")
+        #expect(try samples("3 Caf\u{E9}.wav") == talk.cut(9_600..<24_000))
+    }
+
+    @Test func sheetsThatCannotBeUsedAreNamed() throws {
+        let late = "FILE a WAVE\nTRACK 01 AUDIO\nINDEX 01 00:00:45"
+        for (sheet, message) in [
+            (late, "0:00.6 is beyond the end"), ("FILE a WAVE\n", "the CUE sheet has no tracks of this file"),
+            ("TRACK 01 AUDIO\nINDEX 01 1", "talk.cue: line 2: 1 is not minutes, seconds and 75ths"),
+        ] {
+            try Bytes.write(Array(sheet.utf8), to: material.path("talk.cue"))
+            let run = try sluice("split", "talk.wav", "--at", "cue", "--to", "{n}.wav")
+            #expect(run.errorText.contains(message), "\(run.errorText)")
+            #expect(run.status == .exited(1))
+        }
+    }
+
     /// Without a header that counts its frames, MP3 states no length, and the whole file is decoded first.
     @Test func aLengthThatIsNotStatedIsFound() throws {
         let noise = Signal.noise(seed: 5, rate: 48_000, frames: 60_000).pcm(.s16)
@@ -217,6 +296,7 @@ struct SplitTests {
             1
         ),
         (["--at", "chapters", "--to", "{n}.wav"], "error: talk.wav: the file has no chapters\n", 1),
+        (["--at", "cue", "--to", "{n}.wav"], "error: talk.wav: no CUE sheet beside the file or in it\n", 1),
         (
             ["--at", "0.2,0.1", "--to", "{n}.wav"],
             "error: --at 0.2,0.1: must be times after the start that increase\n", 2

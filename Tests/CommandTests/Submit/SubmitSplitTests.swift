@@ -108,6 +108,30 @@ struct SubmitSplitTests {
         withExtendedLifetime(worker) {}
     }
 
+    /// `a.cue` is beside `a.wav`. The jobs state what it says.
+    @Test func tracksOfSheetsBecomeFilesWithTheirTags() throws {
+        let sheet = """
+            TITLE "The record"
+            FILE "x.wav" WAVE
+              TRACK 01 AUDIO
+                PERFORMER "Eve"
+                TITLE "One"
+                INDEX 01 00:00:00
+              TRACK 02 AUDIO
+                TITLE "Two"
+                INDEX 01 00:01:15
+            """
+        try Bytes.write(Array(sheet.utf8), to: bench.folder.path("in/a.cue"))
+        let worker = try bench.startWorker()
+        let run = try submit("cue", "out/{n} {title}.wav", "--wait", "--tag", "artist={stem}").checked()
+        #expect(run.outputText == "batch 1  1 job\nbatch 1  1 completed\n", "\(run.outputText)")
+        try expectPieces(["out/1 One.wav", "out/2 Two.wav"], [19_200, 40_000])
+        let tags = try FFmpeg.probe(bench.folder.path("out/2 Two.wav")).tags
+        #expect(tags["title"] == "Two" && tags["album"] == "The record" && tags["track"] == "2/2", "\(tags)")
+        #expect(tags["artist"] == "a", "--tag wins: \(tags)")
+        withExtendedLifetime(worker) {}
+    }
+
     @Test func equalPiecesAndSilenceAreFoundHere() throws {
         let quiet = Signal.noise(seed: 4, rate: Self.rate, frames: 12_000, channels: 1, amplitude: 0.0005).pcm(.s16)
         let loud = try Self.sound.cut(0..<20_000)
