@@ -5,7 +5,7 @@ import Conversion
 enum JoinCommand {
     private static let sources = Argument(
         name: "IN",
-        summary: "the files, in the order in which they are heard",
+        summary: "the files, or folders of files, in the order in which they are heard",
         count: .oneOrMore
     )
     private static let gap = Option<MediaTime>("gap", .time, "silence between the files", in: .edit)
@@ -21,7 +21,9 @@ enum JoinCommand {
         discussion: [
             "Files with the same sample rate and channels keep every bit, whatever their formats are. Others are "
                 + "brought to the highest rate, and to the layout with the most channels. OUT gets the tags of the "
-                + "first file."
+                + "first file.",
+            "A folder stands for the audio files in it and below it, in the order of their names, where 2 comes before 10. "
+                + "Numbers that are missing or occur twice are noted.",
         ],
         arguments: [sources, TimelineRun.output],
         options: FormatOptions.forms + [
@@ -32,6 +34,7 @@ enum JoinCommand {
             Example(line: "sluice join one.flac two.flac three.flac all.flac", purpose: "one after another"),
             Example(line: "sluice join one.wav two.wav both.mp3 --crossfade 2s", purpose: "with a cross-fade"),
             Example(line: "sluice join 1.mp3 2.mp3 book.m4b --mark-files", purpose: "a book, a chapter a file"),
+            Example(line: "sluice join harbour harbour.m4b --mark-files", purpose: "a book of all files in a folder"),
             Example(
                 line: "sluice join one.wav two.wav both.mp3 --loudness podcast",
                 purpose: "as loud as podcasts are"
@@ -41,10 +44,15 @@ enum JoinCommand {
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let paths = invocation.words(sources)
         let crossfade = invocation[EditOptions.crossfade].map { Fade($0.length, curve: .equalPower) }
         if crossfade != nil, invocation[gap] != nil {
             throw UsageError("--crossfade and --gap exclude each other")
+        }
+        var paths: [String] = []
+        for word in invocation.words(sources) {
+            let folder = try JoinedFolder(word, besides: invocation.word(TimelineRun.output))
+            for doubt in folder?.doubts ?? [] { console.warn(doubt) }
+            paths += folder?.files ?? [word]
         }
         let names = paths.indices.map { "file \($0 + 1)" }
         var pieces: [Piece] = []

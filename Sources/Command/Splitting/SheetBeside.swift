@@ -1,3 +1,4 @@
+import Console
 import Conversion
 import Storage
 
@@ -24,7 +25,7 @@ enum SheetBeside {
         } catch let problem as SplitProblem {
             throw problem
         } catch let mistake as ListMistake {
-            throw .unreadable("\(path): \(mistake)")
+            throw .unreadable("\(path): \(mistake.description.printable)")
         } catch let refusal as Refusal {
             throw .unreadable(refusal.message)
         } catch {

@@ -96,6 +96,35 @@ struct EditTests {
         #expect(found.map(\.start) == [0, 0.6])
     }
 
+    /// Of all discs, where 2 comes before 10.
+    @Test func aFolderBecomesABook() throws {
+        var sounds: [PCM] = []
+        let names = ["CD 1/2 two.wav", "CD 1/10 ten.wav", "CD 2/1 one.wav", "CD 10/1 last.wav"]
+        for (index, name) in names.enumerated() {
+            let folder = material.path("book/" + (name.split(separator: "/").first.map(String.init) ?? ""))
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let sound = Signal.noise(seed: UInt64(index), rate: 48_000, frames: 4_800, channels: 2).pcm(.s16)
+            try WAVFile.write(sound, to: material.path("book/" + name))
+            sounds.append(sound)
+        }
+        try Bytes.write(Array("no sound".utf8), to: material.path("book/CD 1/cover.jpg"))
+        // An output in the folder is none of its files.
+        for output in ["book.wav", "book/book.wav", "book/book.wav"] {
+            let run = try sluice("join", "book/", output, "--mark-files", "--on-conflict", "replace")
+            #expect(run.succeeded, "\(run.errorText)")
+            #expect(try samples(output) == PCM.joined(sounds))
+            #expect(run.errorText.contains("book/CD 1: no file has the number 3\n"), "\(run.errorText)")
+        }
+        let titles = try FFmpeg.probe(material.path("book.wav")).chapters.map { $0.tags["title"] }
+        #expect(titles == ["2 two", "10 ten", "1 one", "1 last"])
+    }
+
+    @Test func aFolderWithoutSoundIsRefused() throws {
+        try FileManager.default.createDirectory(atPath: material.path("none"), withIntermediateDirectories: true)
+        let run = try sluice("join", "none", "out.wav")
+        #expect(run.errorText.hasPrefix("error: none has no audio files\n") && run.status == .exited(1))
+    }
+
     @Test func mixedFilesAreAdded() throws {
         let other = Signal.noise(seed: 3, rate: 48_000, frames: 1_000, channels: 2, amplitude: 0.1).pcm(.f32)
         try WAVFile.write(other, to: material.path("noise@home.wav"))
