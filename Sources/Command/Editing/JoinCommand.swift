@@ -21,7 +21,7 @@ enum JoinCommand {
         discussion: [
             "Files with the same sample rate and channels keep every bit, whatever their formats are. Others are "
                 + "brought to the highest rate, and to the layout with the most channels. OUT gets the tags of the "
-                + "first file.",
+                + "first file, or with --mark-files those that all files agree on.",
             "A folder stands for the audio files in it and below it, in the order of their names, where 2 comes before 10. "
                 + "Numbers that are missing or occur twice are noted.",
         ],

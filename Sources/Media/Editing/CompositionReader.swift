@@ -129,6 +129,31 @@ public final class CompositionReader {
     /// The first source, whose tags the output has.
     var main: (reader: Reader, track: Track) { (sources.sources[0].reader, sources.sources[0].track) }
 
+    /// What the output has beside its sound: all of the first source. If each source is a chapter of a book, the output
+    /// has only the tags that all of them agree on, and no title or number of one chapter.
+    func description(ofBook isBook: Bool) -> SourceDescription {
+        let first = main.reader.description
+        guard isBook else { return first }
+        func name(_ tag: Tag) -> String { tag.name ?? tag.key.lowercased() }
+        let others = sources.sources.dropFirst().map { source in
+            Dictionary(source.reader.description.tags.map { (name($0), $0.values) }) { first, _ in first }
+        }
+        let agreed = first.tags.filter { tag in others.allSatisfy { $0[name(tag)] == tag.values } }
+        let names = Set(agreed.map(name))
+        let tags = agreed.filter { tag in
+            // A total says nothing without its number.
+            guard let number = TagTable.row(name(tag))?.totalOf else { return true }
+            return names.contains(number)
+        }
+        return SourceDescription(
+            container: first.container,
+            tracks: first.tracks,
+            tags: tags,
+            chapters: first.chapters,
+            pictures: first.pictures
+        )
+    }
+
     /// The chapters of the sources, where they are heard. With `marking`, a source without chapters is one.
     func chapters(marking: Bool) -> TimelineChapters {
         let known = sources.sources.map { source in

@@ -152,6 +152,38 @@ import Testing
         #expect(found.map { $0.tags["title"] ?? "" } == ["01 Start", "The tide", "One", ""])
     }
 
+    /// A book is not called as its first chapter.
+    @Test(arguments: [true, false]) func booksHaveTheTagsThatAllFilesAgreeOn(isBook: Bool) throws {
+        let folder = try TemporaryFolder.create()
+        let (sound, path) = (folder.path("s.wav"), folder.path("book.flac"))
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4_410).pcm(.s16), to: sound)
+        let common = ["-T", "ALBUM=The harbour", "-T", "ARTIST=Ada", "-T", "ARTIST=Eve", "-T", "TRACKTOTAL=2"]
+        let own: [[String]] = [
+            ["-T", "TITLE=One", "-T", "TRACKNUMBER=1", "-T", "DATE=1999"], ["-T", "TITLE=Two", "-T", "TRACKNUMBER=2"],
+        ]
+        let files = [folder.path("1.flac"), folder.path("2.flac")]
+        for (file, tags) in zip(files, own) {
+            try Run.program("flac", ["-s"] + common + tags + [sound, "-o", file]).checked()
+        }
+        var request = Converter.Request(format: AudioFormat(container: .flac))
+        request.timeline = Timeline(tracks: [.init(pieces: [Piece(.source("a")), Piece(.source("b"))])])
+        request.inputs = [.init(name: "a", nameHint: files[0]), .init(name: "b", nameHint: files[1])]
+        request.marksSources = isBook
+        let one = try OpenFile.reading(files[0])
+        let two = try OpenFile.reading(files[1])
+        let output = try OpenFile.creating(path)
+        _ = try Converter(request).run(from: [one.descriptor, two.descriptor], to: output.descriptor)
+        let listed = try Run.program("metaflac", ["--export-tags-to=-", path]).checked().outputText
+        let found: [String] = listed.split(separator: "\n").map { line in
+            let name = line.prefix { $0 != "=" }
+            return name.uppercased() + line.dropFirst(name.count)
+        }
+        let wanted: [String] = ["ALBUM=The harbour", "ARTIST=Ada", "ARTIST=Eve"]
+        let ofFirst: [String] = ["DATE=1999", "TITLE=One", "TRACKNUMBER=1", "TRACKTOTAL=2"]
+        let texts = found.filter { !$0.hasPrefix("ENCODER=") && !$0.hasPrefix("CHAPTER") }
+        #expect(texts.sorted() == (isBook ? wanted : (wanted + ofFirst).sorted()))
+    }
+
     @Test func joinedBooksHaveAllChapters() throws {
         let folder = try TemporaryFolder.create()
         let (sound, first, second) = (folder.path("s.wav"), folder.path("a.mka"), folder.path("b.mka"))
