@@ -50,7 +50,11 @@ enum CueSheetTag {
     /// Nothing can stand for a quotation mark or a new line.
     private static func title(_ chapter: Chapter) -> String {
         let short = String(decoding: chapter.shortTitle(bytes: longestTitle), as: UTF8.self)
-        return String(short.map { $0 == "\"" ? "'" : $0.isNewline ? " " : $0 })
+        let plain = short.map { (letter: Character) -> Character in
+            if letter == "\"" { return "'" }
+            return letter.isNewline ? " " : letter
+        }
+        return String(plain)
     }
 
     /// `62:03:74`
