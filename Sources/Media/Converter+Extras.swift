@@ -60,6 +60,14 @@ extension Converter {
         return ChapterPlan.chapters(description.chapters, in: ranges(ofOutput: index), rate: track.sampleRateHz)
     }
 
+    /// Whether the chapters are those of a CUE sheet that the output keeps as a tag, and so are not lost without a place.
+    func keepsSheet(of reader: Reader, in container: Container, ofOutput index: Int) -> Bool {
+        let isWhole = ranges(ofOutput: index).isEmpty && request.chapters.isEmpty
+        guard reader.chaptersAreOfSheet, isWhole else { return false }
+        let isSet = tags(ofOutput: index).keys.contains { $0.lowercased() == "cuesheet" }
+        return !isSet && container.stores(tag: "cuesheet", inStream: request.streams)
+    }
+
     /// How many chapters of the request begin where such an output has ended.
     func chaptersBehindEnd(of track: Track, inOutput index: Int) -> Int {
         wishedChapters(of: track, inOutput: index).behindEnd

@@ -165,7 +165,7 @@ public struct Converter: Sendable {
             return SourceLoss.remarks(
                 reader,
                 as: formats[index],
-                chapters: chapters,
+                chapters: keepsSheet(of: reader, in: formats[index].container, ofOutput: index) ? [] : chapters,
                 lostChapters: request.chapters.isEmpty ? reader.unreadChapters : 0,
                 behindEnd: behindEnd,
                 settingTags: Set(tags(ofOutput: index).keys.map { $0.lowercased() }),

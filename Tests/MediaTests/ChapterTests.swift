@@ -291,6 +291,14 @@ import Testing
         #expect(try own(part).map { $0.startTicks(1_000) } == [0, 513])
     }
 
+    /// The sheet says the same.
+    @Test(arguments: [(Container.adts, Int64(0)), (.w64, 2)])
+    func chaptersOfASheetThatIsKeptAreNotLost(container: Container, lost: Int64) throws {
+        let (path, out) = (try tagged(Self.sheet), folder.path("out"))
+        let outcome = try Converted.file(path, to: out, as: AudioFormat(container: container))
+        #expect((outcome.remarks.first { $0.kind == .chapters }?.count ?? 0) == lost)
+    }
+
     /// Of longer sound, of several files, and with times that are none.
     @Test(arguments: [("00:01:01", "00:02:00"), ("FILE", "FILE \"u.wav\" WAVE\nFILE"), ("00:01:01", "00:01:75")])
     func sheetsOfOtherSoundAreOnlyTags(part: String, replacement: String) throws {

@@ -61,6 +61,8 @@ public final class Reader {
     let tagsAreCut: Bool
     /// How many chapters the source has beyond those that are read.
     let unreadChapters: Int
+    /// Whether the chapters are the tracks of a CUE sheet in the tags.
+    let chaptersAreOfSheet: Bool
     let options: Options
     let demuxer: Demuxer
     private var isInUse = false
@@ -93,6 +95,7 @@ public final class Reader {
         .flatMap { $0.isNumeric ? $0 : nil }
         let found = SourceChapters(demuxer, tracks.first, known.tags, upTo: end)
         unreadChapters = Int(clamping: found.unread)
+        chaptersAreOfSheet = found.areOfSheet
         description = SourceDescription(
             container: demuxer.shortName,
             tracks: tracks,

@@ -6,12 +6,16 @@ struct SourceChapters {
     private(set) var chapters: [Chapter]
     /// How many marks there are beyond those that are read.
     private(set) var unread: Int64 = 0
+    /// Whether they are the tracks of a CUE sheet in the tags.
+    private(set) var areOfSheet = false
 
     /// Without an end, a chapter ends where the next one begins, or at `last`. `tags` are those of the file.
     init(_ demuxer: Demuxer, _ track: Track?, _ tags: [Tag], upTo last: MediaTime?) {
         chapters = demuxer.chapters(upTo: last).map { Chapter(start: $0.start, end: $0.end, title: $0.title) }
         readMarks(demuxer, track, tags, upTo: last)
-        if chapters.isEmpty { chapters = CueSheetTag.chapters(in: tags, upTo: last) }
+        guard chapters.isEmpty else { return }
+        chapters = CueSheetTag.chapters(in: tags, upTo: last)
+        areOfSheet = !chapters.isEmpty
     }
 
     private mutating func readMarks(_ demuxer: Demuxer, _ track: Track?, _ tags: [Tag], upTo last: MediaTime?) {
