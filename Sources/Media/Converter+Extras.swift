@@ -125,7 +125,7 @@ extension Converter {
         let known = request.dropsTags ? [] : description.tags.filter { !movesSheet || !CueSheetTag.isSheet($0) }
         let kept = (known.filter { !isStale || !$0.statesLoudness } + measured)
             .filter { !wished.contains($0.key.lowercased()) && !named.contains($0.name ?? "") }
-        let set = tags.filter { !$0.value.isEmpty }.sorted { $0.key < $1.key }
-        return kept + set.map { Tag(key: $0.key, value: $0.value) }
+        let set = tags.filter { !$0.value.removes }.sorted { $0.key < $1.key }
+        return kept + set.map { Tag(key: $0.key, values: $0.value.all) }
     }
 }

@@ -70,7 +70,7 @@ extension Converter {
     }
 
     /// The tags that the request sets in an output. Those for this output win.
-    func tags(ofOutput index: Int) -> [String: String] {
+    func tags(ofOutput index: Int) -> [String: Recipe.TagValues] {
         guard index < request.outputTags.count, !request.outputTags[index].isEmpty else { return request.tags }
         let own = request.outputTags[index]
         let names = Set(own.keys.map { $0.lowercased() })

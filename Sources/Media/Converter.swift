@@ -16,8 +16,8 @@ public struct Converter: Sendable {
         public var concealSeconds: Int?
         /// Whether to decode the output again and compare it, and to check a FLAC source against its own MD5.
         public var verifies: Bool
-        /// Tags that override the source's, by name; an empty value removes a tag.
-        public var tags: [String: String]
+        /// Tags that override the source's, by name; one without a value removes a tag.
+        public var tags: [String: Recipe.TagValues]
         public var nameHint: String?
         public var raw: RawShape?
         /// Whether the destination is a pipe or another stream; see
@@ -54,7 +54,7 @@ public struct Converter: Sendable {
         /// The part of the source that each output holds, in order and without overlap; empty if each holds all of it.
         public var outputRanges: [MediaTimeRange] = []
         /// For each output, tags that override `tags`; empty if none has its own.
-        public var outputTags: [[String: String]] = []
+        public var outputTags: [[String: Recipe.TagValues]] = []
 
         /// Outputs that show the sound, made of the same decoded samples. Their destinations come last.
         public var waveforms: [WaveformRequest] = []
@@ -71,7 +71,7 @@ public struct Converter: Sendable {
             ranges: [MediaTimeRange] = [],
             damage: DamageMode = .strict,
             verifies: Bool = false,
-            tags: [String: String] = [:],
+            tags: [String: Recipe.TagValues] = [:],
             nameHint: String? = nil,
             raw: RawShape? = nil
         ) {
@@ -158,6 +158,7 @@ public struct Converter: Sendable {
                 return SourceLoss.remarks(
                     ofSet: request.chapters.isEmpty ? [] : chapters,
                     behindEnd: behindEnd,
+                    settingTags: tags(ofOutput: index),
                     as: formats[index],
                     inStream: request.streams
                 )
@@ -168,7 +169,7 @@ public struct Converter: Sendable {
                 chapters: keepsSheet(of: reader, in: formats[index].container, ofOutput: index) ? [] : chapters,
                 lostChapters: request.chapters.isEmpty ? reader.unreadChapters : 0,
                 behindEnd: behindEnd,
-                settingTags: Set(tags(ofOutput: index).keys.map { $0.lowercased() }),
+                settingTags: tags(ofOutput: index),
                 inStream: request.streams
             )
         }

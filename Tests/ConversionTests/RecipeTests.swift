@@ -151,6 +151,26 @@ import Testing
         #expect(try refusal(older).path == "recipe.dropTags")
     }
 
+    /// One value is written as ever.
+    @Test func severalValuesOfATagAreOfVersion4() throws {
+        var recipe = try Recipe(json: text())
+        recipe.tags.set([("artist", "One"), ("Genre", "a"), ("ARTIST", "Two"), ("title", "")])
+        #expect(recipe.tags == ["artist": .init(["One", "Two"]), "Genre": "a", "title": ""])
+        #expect(recipe.version == 4)
+        let json = try recipe.json()
+        #expect(json.contains(#""tags":{"Genre":"a","artist":["One","Two"],"title":""}"#))
+        #expect(try Recipe(json: json) == recipe)
+        #expect(try refusal(json.replacing(#""version":4"#, with: #""version":3"#)).path == "recipe.tags")
+        let wrong = json.replacing(#""Two"]"#, with: "2]")
+        #expect(try refusal(wrong).description == "recipe.tags.artist[1]: must be text")
+        recipe.tags.set([("artist", "Three")])
+        #expect(recipe.tags["artist"] == "Three" && recipe.version == 1)
+        recipe.outputs[0].tags = ["artist": .init(["One", "Two"])]
+        #expect(recipe.version == 4)
+        let late = try recipe.json().replacing(#""version":4"#, with: #""version":3"#)
+        #expect(try refusal(late).path == "recipe.outputs[0].tags")
+    }
+
     @Test func chaptersOfRecipesAreOfVersion4AndInOrder() throws {
         var recipe = try Recipe(json: text())
         recipe.chapters = [.init(at: .zero, title: "One"), .init(at: MediaTime(value: 3, timescale: 2))]

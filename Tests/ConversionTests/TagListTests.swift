@@ -41,10 +41,14 @@ import Testing
         #expect(mistake("A=1\nALBUM") == "line 2: must be NAME=VALUE")
         #expect(mistake(";FFMETADATA1\na\\=b") == "line 2: must be NAME=VALUE")
         #expect(mistake(" =x") == "line 1: the name is missing before the =")
-        #expect(mistake("ARTIST=One\n\nartist=Two") == "line 3: artist already has a value, in line 1")
         #expect(mistake("A=\0") == "line 1: a tag cannot hold a zero byte")
         #expect(mistake("") == "line 1: the file has no tags")
         #expect(mistake(";FFMETADATA1\n[CHAPTER]\ntitle=x")?.hasSuffix("the file has no tags") == true)
+    }
+
+    @Test func namesMayHaveSeveralValues() throws {
+        #expect(try texts("ARTIST=One\n\nartist=Two") == ["ARTIST|One", "artist|Two"])
+        #expect(try texts(";FFMETADATA1\nartist=One\nartist=Two") == ["artist|One", "artist|Two"])
     }
 
     /// Lines that go on with nothing behind them.

@@ -94,7 +94,7 @@ struct HostileSubmitterTests {
         }
         // The same by COPY. The client refuses it before it sends anything.
         var recipe = LedgerLab.recipe("long")
-        recipe.tags = ["t": long]
+        recipe.tags = ["t": .init(long)]
         let told = try await failure { _ = try await submitter.submit(recipes: [LedgerLab.recipe("a"), recipe]) }
         #expect(told.code == .ledgerRefused && told.detail.contains("job 2: its recipe has"), "\(told)")
         let staged = try await failure {

@@ -354,7 +354,7 @@ import Testing
             let start = MediaTime(frames: frame, rate: 48_000)
             return Chapter(start: start, end: start, title: "A")
         }
-        let told = SourceLoss.remarks(ofSet: chapters, behindEnd: 0, as: format, inStream: false)
+        let told = SourceLoss.remarks(ofSet: chapters, behindEnd: 0, settingTags: [:], as: format, inStream: false)
         #expect((told.first?.count ?? 0) == lost)
         // One mark in WAV and AIFF, and two in CAF.
         let chunks = [

@@ -12,7 +12,8 @@ import Testing
         let source = try Covered.flac()
         let format = AudioFormat(container: row.rule.container, codec: row.rule.codec)
         let outputs = ["once", "again", "elsewhere"].map { folder.path($0) }
-        for output in outputs.prefix(2) { try Converted.file(source, to: output, as: format, tags: Self.tags) }
+        let tags = Self.tags.mapValues { Recipe.TagValues($0) }
+        for output in outputs.prefix(2) { try Converted.file(source, to: output, as: format, tags: tags) }
         let words = [source, outputs[2], row.rule.container.rawValue, row.rule.codec.rawValue]
         let answer = try MediaProcess.convert(words + Self.tags.map { "\($0)=\($1)" })
         let bytes = try outputs.map { try Bytes.read($0) }

@@ -81,7 +81,8 @@ import Testing
         let path = folder.path("a." + ext)
         let container = try #require(Container.allCases.first { $0.fileExtensions.contains(ext) })
         let format = AudioFormat(container: container)
-        let outcome = try Converted.file(wav(), to: path, as: format, verifies: true, tags: Self.tags)
+        let wished = Self.tags.mapValues { Recipe.TagValues($0) }
+        let outcome = try Converted.file(wav(), to: path, as: format, verifies: true, tags: wished)
         #expect(outcome.summary.lostTags == [])
         let tags = try own(path)
         for (name, text) in Self.tags where name != "date" {
@@ -107,7 +108,7 @@ import Testing
     ])
     func datesSurviveMP3(date: String, probed: String) throws {
         let (first, second, third) = (folder.path("a.mp3"), folder.path("b.mp3"), folder.path("c.flac"))
-        try Converted.file(wav(), to: first, as: AudioFormat(container: .mp3), tags: ["date": date])
+        try Converted.file(wav(), to: first, as: AudioFormat(container: .mp3), tags: ["date": "\(date)"])
         try Converted.file(first, to: second, as: AudioFormat(container: .mp3))
         try Converted.file(second, to: third, as: AudioFormat(container: .flac))
         #expect(try FFmpeg.probe(second).tags["date"] == probed)
@@ -119,7 +120,8 @@ import Testing
     @Test func tagsSurviveWAV() throws {
         let (first, second) = (folder.path("a.wav"), folder.path("b.flac"))
         let sound = try wav()
-        try Converted.file(sound, to: first, as: AudioFormat(container: .wav), tags: Self.tags)
+        let wished = Self.tags.mapValues { Recipe.TagValues($0) }
+        try Converted.file(sound, to: first, as: AudioFormat(container: .wav), tags: wished)
         try Converted.file(first, to: second, as: AudioFormat(container: .flac))
         let run = try Run.program("metaflac", ["--export-tags-to=-", second]).checked()
         let found = run.outputText.uppercased()

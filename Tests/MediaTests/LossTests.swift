@@ -7,7 +7,11 @@ import Testing
 /// A remark reports every loss from source to output, or the conversion refuses it on request.
 @Suite struct LossTests {
     /// The remarks of a conversion of the file at `path`.
-    private func remarks(_ path: String, as format: AudioFormat, tags: [String: String] = [:]) throws -> [Remark] {
+    private func remarks(
+        _ path: String,
+        as format: AudioFormat,
+        tags: [String: Recipe.TagValues] = [:]
+    ) throws -> [Remark] {
         let folder = try TemporaryFolder.create()
         return try Converted.file(path, to: folder.path("out"), as: format, tags: tags).remarks
     }
@@ -129,7 +133,7 @@ import Testing
         let tags = try written(path)
         #expect([tags["artist"], tags["genre"], tags["mood"]] == ["One;Two;Three", "A;B", "calm;slow"])
         // Values of a tag that the caller sets are not lost.
-        let set = ["Artist": "Mine", "genre": "mine", "MOOD": ""]
+        let set: [String: Recipe.TagValues] = ["Artist": "Mine", "genre": "mine", "MOOD": ""]
         #expect(try remarks(path, as: AudioFormat(container: .caf), tags: set).allSatisfy { $0.kind != .tagValues })
     }
 

@@ -87,7 +87,7 @@ import Testing
         let folder = try TemporaryFolder.create()
         let (sound, first, path) = (folder.path("s.wav"), folder.path("a." + ext), folder.path("b.flac"))
         try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4_410).pcm(.s16), to: sound)
-        let tags = [
+        let tags: [String: Recipe.TagValues] = [
             "title": "Song", "artist": "One", "albumartist": "All", "tracknumber": "3/12", "isrc": "DEA061200001",
             "bpm": "120", "compilation": "1", "discnumber": "1/2", "conductor": "Baton", "My Field": "me",
         ]
@@ -122,7 +122,7 @@ import Testing
         let folder = try TemporaryFolder.create()
         let (sound, path) = (folder.path("s.wav"), folder.path("a." + container.fileExtensions[0]))
         try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4_410).pcm(.s16), to: sound)
-        let tags = ["Alpha": "a", name: "x", "Zebra": "z"]
+        let tags: [String: Recipe.TagValues] = ["Alpha": "a", name: "x", "Zebra": "z"]
         let outcome = try Converted.file(sound, to: path, as: AudioFormat(container: container), tags: tags)
         #expect(outcome.summary.lostTags == [name])
         let told = outcome.remarks.filter { $0.kind == .tags }.map(\.detail)
@@ -170,7 +170,7 @@ import Testing
         let folder = try TemporaryFolder.create()
         let (sound, first, path) = (folder.path("s.wav"), folder.path("a." + ext), folder.path("b.flac"))
         try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4_410).pcm(.s16), to: sound)
-        let tags = ["movementnumber": "2", "movementtotal": "4"]
+        let tags: [String: Recipe.TagValues] = ["movementnumber": "2", "movementtotal": "4"]
         let container = try #require(Container.allCases.first { $0.fileExtensions.contains(ext) })
         try Converted.file(sound, to: first, as: AudioFormat(container: container), tags: tags)
         try Converted.file(first, to: path, as: AudioFormat(container: .flac))

@@ -186,7 +186,7 @@ import Testing
         let folder = try TemporaryFolder.create()
         let source = try Covered.flac()
         let path = folder.path("out.flac")
-        let wishes = ["TITLE": "Another", "artist": "", "new": "one"]
+        let wishes: [String: Recipe.TagValues] = ["TITLE": "Another", "artist": "", "new": "one"]
         try Converted.file(source, to: path, as: AudioFormat(container: .flac), tags: wishes)
         let tags = try Decoded.file(path).description.tags
         func values(_ name: String) -> [String] { tags.filter { $0.key.lowercased() == name }.map(\.value) }

@@ -18,8 +18,8 @@ import Testing
         return path
     }
 
-    private func convert(_ path: String, to name: String, codec: Codec? = nil, tags: [String: String] = [:]) throws
-        -> String
+    private func convert(_ path: String, to name: String, codec: Codec? = nil, tags: [String: Recipe.TagValues] = [:])
+        throws -> String
     {
         let out = folder.path(name)
         let container: Container = name.hasSuffix("flac") ? .flac : .ogg
@@ -176,6 +176,23 @@ import Testing
         let out = try convert(try source(["ARTIST=One", "ARTIST=Two"]), to: "mine.flac", tags: ["artist": "Mine"])
         let artists = try comments(out).filter { $0.lowercased().hasPrefix("artist=") }
         #expect(artists == ["artist=Mine"])
+    }
+
+    /// The report tells of the values that one text holds, also of tags that the source does not have.
+    @Test func callersSetSeveralValues() throws {
+        let tags: [String: Recipe.TagValues] = [
+            "ARTIST": .init(["Ada", "Bob"]), "MOOD": .init(["", "calm"]), "TITLE": "",
+        ]
+        let path = try source(["ARTIST=One", "TITLE=Song"])
+        let found = try comments(try convert(path, to: "mine.flac", tags: tags)).filter { $0.contains("=") }
+        #expect(found.filter { $0.hasPrefix("ARTIST=") } == ["ARTIST=Ada", "ARTIST=Bob"])
+        #expect(found.contains("MOOD=calm") && !found.contains { $0.hasPrefix("TITLE") })
+        let (list, caf) = (folder.path("list.caf"), AudioFormat(container: .caf))
+        let outcome = try Converted.file(path, to: list, as: caf, tags: tags)
+        let told = try #require(outcome.remarks.first { $0.kind == .tagValues })
+        #expect(told.detail == "tags with several values are carried over as one: artist (2)")
+        let tagsOfCAF = try FFmpeg.probe(list).tags
+        #expect(tagsOfCAF.first { $0.key.lowercased() == "artist" }?.value == "Ada;Bob")
     }
 
     /// libav keeps the last of two tags that become one comment. So do several values.

@@ -48,7 +48,7 @@ struct TenantRoomTests {
             _ = try await lab.ledger.createTenant(tenant)
             let ledger = try lab.ledger.acting(for: Principal(name: "ci", role: .submitter, tenant: tenant))
             var recipe = WorkerLab.recipe("in:\(source)", to: "out:\(tenant).mp3")
-            recipe.tags = ["title": mark]
+            recipe.tags = ["title": .init(mark)]
             _ = try await ledger.submit(Submission(), [JobRequest(recipe, needs: ["root:in", "root:out"])])
         }
         let worker = try lab.worker("--slots", "1", "--grace", "1s")

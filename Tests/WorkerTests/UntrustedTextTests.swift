@@ -34,7 +34,7 @@ import Testing
         try Bytes.write(Array("\(Self.poison)".utf8), to: lab.path("in/text.wav"))
         try Poison.segmentationFault.write(to: lab.path("in/poison.wav"))
         var tagged = WorkerLab.recipe("in:tagged.mka", to: "out:tagged.flac")
-        tagged.tags = ["comment": Self.poison, "grouping": String(repeating: Self.poison, count: 50)]
+        tagged.tags = ["comment": .init(Self.poison), "grouping": .init(String(repeating: Self.poison, count: 50))]
         try await lab.submit([
             tagged,
             WorkerLab.recipe("in:tagged.mka", to: "out:lost.w64"),

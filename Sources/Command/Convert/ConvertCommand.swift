@@ -32,7 +32,7 @@ enum ConvertCommand {
     static let tag = Option<TagWish>(
         "tag",
         .tag,
-        "set a tag; NAME= removes it; {dir}, {stem}, {source-ext} are the source's",
+        "set a tag, or several values; NAME= removes it; {dir}, {stem}: the source's",
         isRepeatable: true,
         in: .destination
     )
@@ -204,17 +204,19 @@ enum ConvertCommand {
         recipe.strictLoss = recipe.strictLoss || invocation[strictLoss]
         recipe.dropTags = recipe.dropTags || invocation[noTags]
         try TagFileOption.add(to: &recipe, invocation)
-        for wish in invocation.all(tag) {
-            guard !wish.hasFields || source != nil else {
-                throw UsageError(
-                    "--tag \(wish.name): its fields are those of a file, and here is not exactly one",
-                    hint: "write the value without fields"
-                )
+        // A file that is given directly has no {dir}.
+        let name = source?.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
+        recipe.tags.set(
+            try invocation.all(tag).map { wish in
+                guard !wish.hasFields || source != nil else {
+                    throw UsageError(
+                        "--tag \(wish.name): its fields are those of a file, and here is not exactly one",
+                        hint: "write the value without fields"
+                    )
+                }
+                return (wish.name, wish.value(for: name ?? ""))
             }
-            // A file that is given directly has no {dir}.
-            let name = source?.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
-            recipe.set(tag: wish.name, to: wish.value(for: name ?? ""))
-        }
+        )
     }
 
     /// Rejects what a stream cannot do: standard output is not seekable.

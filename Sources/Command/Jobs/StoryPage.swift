@@ -116,8 +116,10 @@ struct StoryPage {
     }
 
     /// `tag title=One, tag track=1/3`; `nil` without tags.
-    private func tagWords(_ tags: [String: String]) -> String? {
-        let words = tags.sorted { $0.key < $1.key }.map { "tag \($0.key)=\($0.value)".printable }
+    private func tagWords(_ tags: [String: Recipe.TagValues]) -> String? {
+        let words = tags.sorted { $0.key < $1.key }.flatMap { name, values in
+            (values.removes ? [""] : values.all).map { "tag \(name)=\($0)".printable }
+        }
         return words.isEmpty ? nil : words.joined(separator: ", ")
     }
 

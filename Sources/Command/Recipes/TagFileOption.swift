@@ -19,19 +19,10 @@ enum TagFileOption {
         guard let word = invocation[option] else { return }
         let text = String(decoding: try SourceFile.contents(word: word, limit: mostBytes), as: UTF8.self)
         do throws(ListMistake) {
-            for entry in try TagList(text).entries { recipe.set(tag: entry.name, to: entry.value) }
+            recipe.tags.set(try TagList(text).entries.map { ($0.name, $0.value) })
         } catch {
             throw Refusal(error, in: word, hint: "a line is a name and a value, as in ALBUM=The harbour")
         }
-    }
-}
-
-extension Recipe {
-    /// Sets a tag in place of one that is the same under another name or in other letters.
-    mutating func set(tag name: String, to value: String) {
-        let common = TagTable.commonName(ofKey: name)
-        for key in tags.keys where TagTable.commonName(ofKey: key) == common { tags[key] = nil }
-        tags[name] = value
     }
 }
 

@@ -42,11 +42,15 @@ extension SplitPoints {
 
 extension SplitPoints.Piece {
     /// The tags that tell piece `number` of `count` apart, without those that `wished` sets.
-    func tags(_ number: Int, of count: Int, besides wished: [String: String]) -> [String: String] {
+    func tags(
+        _ number: Int,
+        of count: Int,
+        besides wished: [String: Recipe.TagValues]
+    ) -> [String: Recipe.TagValues] {
         let names = Set(wished.keys.map { $0.lowercased() })
-        var tags = self.tags.filter { !names.contains($0.key) }
-        if !names.contains("track") { tags["track"] = "\(number)/\(count)" }
-        if let title, !title.isEmpty, !names.contains("title") { tags["title"] = title }
+        var tags = self.tags.filter { !names.contains($0.key) }.mapValues { Recipe.TagValues($0) }
+        if !names.contains("track") { tags["track"] = Recipe.TagValues("\(number)/\(count)") }
+        if let title, !title.isEmpty, !names.contains("title") { tags["title"] = Recipe.TagValues(title) }
         return tags
     }
 }

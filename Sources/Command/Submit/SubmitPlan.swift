@@ -12,7 +12,7 @@ struct SubmitPlan: Sendable {
         /// The piece of the source at each destination; empty if each output holds all of the source.
         var pieces: [SplitPoints.Piece] = []
         /// The values of tags that differ between sources.
-        var tags: [String: String] = [:]
+        var tags: [String: Recipe.TagValues] = [:]
         /// The number of its kind, of which there are few.
         fileprivate(set) var kind = 0
 
@@ -84,7 +84,8 @@ struct SubmitPlan: Sendable {
         (self.conflict, self.onAltered) = (conflict, onAltered)
         commonSources = try base.sources.dropFirst(mainCount).map { try Location($0.location) }
         for misfit in misfits { self.misfits.add(misfit) }
-        let tags = tags.filter(\.hasFields)
+        let varying = Set(tags.filter(\.hasFields).map { TagTable.commonName(ofKey: $0.name) })
+        let tags = tags.filter { varying.contains(TagTable.commonName(ofKey: $0.name)) }
         var items: [Item] = []
         items.reserveCapacity(sources.count)
         for (number, source) in sources.enumerated() {
@@ -101,15 +102,9 @@ struct SubmitPlan: Sendable {
                         places.append(try output.location(for: named, piece: pieces.field(index)))
                     }
                 }
-                let own = tags.map { ($0.name, $0.value(for: named.path)) }
-                items.append(
-                    Item(
-                        source: source.location,
-                        destinations: places,
-                        pieces: pieces,
-                        tags: Dictionary(own) { $1 }
-                    )
-                )
+                var item = Item(source: source.location, destinations: places, pieces: pieces)
+                item.tags.set(tags.map { ($0.name, $0.value(for: named.path)) })
+                items.append(item)
             } catch {
                 if error.code == .invalidTemplate {
                     throw UsageError("\(output.option) \(output.template.text): \(error.detail)")
@@ -128,7 +123,7 @@ struct SubmitPlan: Sendable {
     func recipe(_ item: Item, from source: Location? = nil) -> Recipe {
         var recipe = base
         recipe.fill(mainCount, with: (source ?? item.source).description)
-        recipe.tags.merge(item.tags) { $1 }
+        for (name, values) in item.tags { recipe.tags.set(name, to: values) }
         if !item.pieces.isEmpty {
             recipe.outputs = item.pieces.enumerated().map { index, piece in
                 var output = base.outputs[0]
@@ -405,7 +400,9 @@ extension RunningFingerprint {
             add("\(piece.range) \(piece.title ?? "")")
             for (name, value) in piece.tags.sorted(by: { $0.key < $1.key }) { add("\(name)=\(value)") }
         }
-        for (name, value) in item.tags.sorted(by: { $0.key < $1.key }) { add("\(name)=\(value)") }
+        for (name, values) in item.tags.sorted(by: { $0.key < $1.key }) {
+            add("\(name)=\(values.all.joined(separator: "\0"))")
+        }
     }
 }
 

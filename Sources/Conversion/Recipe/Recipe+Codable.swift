@@ -77,6 +77,11 @@ extension Recipe: Codable {
         if !chapters.isEmpty { return [Field.chapters] }
         if markSources { return [Field.markSources] }
         if damage == .trustPackets { return [Field.damage] }
+        let tagged = placeOfSeveralValues
+        if tagged.isSet {
+            guard let index = tagged.output else { return [Field.tags] }
+            return [Field.outputs, Index(intValue: index), Output.Field.tags]
+        }
         guard let index = outputs.firstIndex(where: { $0.waveform != nil }) else { return nil }
         return [Field.outputs, Index(intValue: index), Output.Field.waveform]
     }

@@ -16,9 +16,9 @@ public struct Recipe: Sendable, Hashable {
     ///
     /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that state
     /// it, shaped dither and the quality of resampling. Version 3 adds the ranges and tags of outputs, and the presets of
-    /// users; version 4 adds scans, the damage mode `trust-packets` and waveforms. A recipe without them keeps its earlier
-    /// version, with the same bytes as ever, so that stored recipes and idempotency keys keep their meaning and older
-    /// workers take it.
+    /// users; version 4 adds scans, the damage mode `trust-packets`, waveforms, chapters, and several values of a tag. A recipe
+    /// without them keeps its earlier version, with the same bytes as ever, so that stored recipes and idempotency keys keep
+    /// their meaning and older workers take it.
     public var version: Int {
         fieldOfVersion4 != nil ? 4 : fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1
     }
@@ -42,8 +42,8 @@ public struct Recipe: Sendable, Hashable {
     public var chapters: [Chapter] = []
     /// Whether each source of the timeline that has no chapters is one, by the name of its title.
     public var markSources = false
-    /// Merged over the source's tags; an empty value removes a tag.
-    public var tags: [String: String]
+    /// Merged over the source's tags; one without a value removes a tag.
+    public var tags: [String: TagValues]
     /// Budgets; exceeding one fails the job with its own error code. `nil` leaves them to the worker.
     public var limits: Limits?
     /// What of the sources is heard, and when; `nil` converts the only source.
@@ -59,7 +59,7 @@ public struct Recipe: Sendable, Hashable {
         verify: Bool = false,
         strictLoss: Bool = false,
         dropTags: Bool = false,
-        tags: [String: String] = [:],
+        tags: [String: TagValues] = [:],
         limits: Limits? = nil,
         timeline: Timeline? = nil
     ) {
@@ -182,8 +182,8 @@ extension Recipe {
         public var replayGain: ReplayGainScope?
         /// The part of the source that the output holds; `nil` for all of it.
         public var range: MediaTimeRange?
-        /// Merged over the tags of the recipe; an empty value removes a tag.
-        public var tags: [String: String]
+        /// Merged over the tags of the recipe; one without a value removes a tag.
+        public var tags: [String: TagValues]
         /// The preset of users that `format` and the other fields were copied from. Nothing is looked up by it.
         public var ownPreset: PresetReference?
         /// Set if the output shows the peaks or the frequencies of the sound, and does not hold it. Such outputs come last.
@@ -198,7 +198,7 @@ extension Recipe {
             loudness: LoudnessGoal? = nil,
             replayGain: ReplayGainScope? = nil,
             range: MediaTimeRange? = nil,
-            tags: [String: String] = [:]
+            tags: [String: TagValues] = [:]
         ) {
             self.location = location
             self.preset = preset

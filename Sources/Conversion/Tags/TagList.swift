@@ -8,10 +8,8 @@ public struct TagList: Sendable, Hashable {
         public let value: String
     }
 
-    /// In the order of the file. No two have the same name.
+    /// In the order of the file. A name that occurs again has several values.
     public private(set) var entries: [Entry] = []
-    /// The lines of the names, in lower case.
-    private var places: [String: Int] = [:]
 
     public init(_ text: String) throws(ListMistake) {
         let lines = ListText.lines(of: text)
@@ -28,9 +26,6 @@ public struct TagList: Sendable, Hashable {
         guard !name.isEmpty else { throw ListMistake(line: line, detail: "the name is missing before the =") }
         guard !name.utf8.contains(0), !value.utf8.contains(0) else {
             throw ListMistake(line: line, detail: "a tag cannot hold a zero byte")
-        }
-        if let place = places.updateValue(line, forKey: name.lowercased()) {
-            throw ListMistake(line: line, detail: "\(name) already has a value, in line \(place)")
         }
         entries.append(Entry(name: String(name), value: value))
     }

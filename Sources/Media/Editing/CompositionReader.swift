@@ -168,7 +168,7 @@ public final class CompositionReader {
     func remarksOfSources(
         _ chapters: TimelineChapters,
         as format: ResolvedFormat,
-        settingTags: Set<String>,
+        settingTags: [String: Recipe.TagValues],
         inStream: Bool
     ) -> [Remark] {
         SourceLoss.remarks(

@@ -147,7 +147,6 @@ extension Converter {
         let (destinations, drawn) = split(all)
         let formats = try resolved(for: composition.shape, stream: nil)
         let finest = formats.finest
-        let settingTags = Set(request.tags.keys.map { $0.lowercased() })
         let length = MediaTime(frames: composition.frames, rate: composition.shape.sampleRateHz)
         let chapters =
             request.chapters.isEmpty
@@ -157,6 +156,7 @@ extension Converter {
                 return SourceLoss.remarks(
                     ofSet: request.chapters.isEmpty ? [] : chapters.chapters,
                     behindEnd: chapters.behindEnd,
+                    settingTags: request.tags,
                     as: format,
                     inStream: request.streams
                 )
@@ -164,7 +164,7 @@ extension Converter {
             return composition.remarksOfSources(
                 chapters,
                 as: format,
-                settingTags: settingTags,
+                settingTags: request.tags,
                 inStream: request.streams
             )
         }

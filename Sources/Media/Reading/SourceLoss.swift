@@ -3,14 +3,14 @@ import Conversion
 /// Parts of a source that an output lacks: chapters, additional values of a tag, additional pictures.
 enum SourceLoss {
     /// `chapters` are those that the output can have, apart from so many that are lost, and so many that the caller sets
-    /// behind its end. `settingTags`, in lower case, are the tags that the caller sets. Their old values do not count as lost.
+    /// behind its end. `settingTags` are the tags that the caller sets. Their old values do not count as lost.
     static func remarks(
         _ reader: Reader,
         as format: ResolvedFormat,
         chapters: [Chapter],
         lostChapters: Int = 0,
         behindEnd: Int = 0,
-        settingTags: Set<String>,
+        settingTags: [String: Recipe.TagValues],
         inStream: Bool
     ) -> [Remark] {
         [
@@ -19,22 +19,29 @@ enum SourceLoss {
                 ofChapters: lostChapters + count(withoutPlace: chapters, in: format, inStream: inStream),
                 behindEnd: behindEnd
             ),
-            values(reader.repeatedTags, as: format.rules, without: settingTags, inStream: inStream),
+            values(reader.repeatedTags, as: format, setting: settingTags, inStream: inStream),
             pictures(reader.demuxer, reader.description.pictures.count, in: format.container, inStream: inStream),
         ]
         .compactMap { $0 }
     }
 
-    /// The same for an output that has nothing of the source but `chapters`, which the caller sets, as it sets so many behind
-    /// the end.
+    /// The same for an output that has nothing of the source but what the caller sets: `chapters`, so many of them behind the
+    /// end, and tags.
     static func remarks(
         ofSet chapters: [Chapter],
         behindEnd: Int,
+        settingTags: [String: Recipe.TagValues],
         as format: ResolvedFormat,
         inStream: Bool
     ) -> [Remark] {
-        let lost = count(withoutPlace: chapters, in: format, inStream: inStream)
-        return [remark(ofChapters: lost, behindEnd: behindEnd)].compactMap { $0 }
+        [
+            remark(
+                ofChapters: count(withoutPlace: chapters, in: format, inStream: inStream),
+                behindEnd: behindEnd
+            ),
+            values([], as: format, setting: settingTags, inStream: inStream),
+        ]
+        .compactMap { $0 }
     }
 
     private static func count(withoutPlace chapters: [Chapter], in format: ResolvedFormat, inStream: Bool) -> Int {
@@ -58,15 +65,20 @@ enum SourceLoss {
 
     private static func values(
         _ repeated: [KnownTags.Repeated],
-        as rules: any OutputRules,
-        without settingTags: Set<String>,
+        as format: ResolvedFormat,
+        setting settingTags: [String: Recipe.TagValues],
         inStream: Bool
     ) -> Remark? {
-        let set = Set(settingTags.map(TagTable.commonName(ofKey:)))
-        let repeated = repeated.filter { tag in
-            !set.contains(TagTable.commonName(ofKey: tag.name)) && !Tag(key: tag.name, value: "").isTechnical
-                && !(tag.isApart && !inStream && rules.keepsValues(of: tag.name))
+        func keeps(_ name: String) -> Bool { !inStream && format.rules.keepsValues(of: name) }
+        let set = Set(settingTags.keys.map(TagTable.commonName(ofKey:)))
+        let old = repeated.filter { tag in
+            !set.contains(TagTable.commonName(ofKey: tag.name)) && !(tag.isApart && keeps(tag.name))
         }
+        let new = settingTags.sorted { $0.key < $1.key }.filter { name, values in
+            values.all.count > 1 && !keeps(name) && format.container.stores(tag: name, inStream: inStream)
+        }
+        let repeated = (old + new.map { .init(name: $0.key.lowercased(), count: $0.value.all.count, isApart: true) })
+            .filter { !Container.describesItself(byTag: $0.name) }
         guard !repeated.isEmpty else { return nil }
         let names = repeated.map { "\($0.name) (\($0.count))" }.joined(separator: ", ")
         let lost = repeated.reduce(0) { $0 + $1.count - 1 }

@@ -219,6 +219,16 @@ struct ConvertTests {
         #expect(try !material.folder.names().contains("no.flac"))
     }
 
+    @Test func tagsGetSeveralValues() throws {
+        try Bytes.write(Array("ARTIST=None\nGENRE=a\nGENRE=b\n".utf8), to: material.path("tags.txt"))
+        let wishes = ["--tag-file", "tags.txt", "--tag", "artist=Ada", "--tag", "Artist=Bob"]
+        try Sluice.run(["convert", "talk.wav", "several.flac"] + wishes, in: material.folder).checked()
+        let written = try Run.program("metaflac", ["--export-tags-to=-", material.path("several.flac")]).checked()
+        let found = written.outputText.uppercased().split(separator: "\n").map(String.init)
+        #expect(found.filter { $0.hasPrefix("ARTIST=") } == ["ARTIST=ADA", "ARTIST=BOB"], "\(found)")
+        #expect(found.filter { $0.hasPrefix("GENRE=") } == ["GENRE=A", "GENRE=B"], "\(found)")
+    }
+
     @Test func tagsAreSetAndTakenAway() throws {
         #expect(try convert("talk.wav", "kept.flac").succeeded)
         #expect(try FFmpeg.probe(material.path("kept.flac")).tags["title"] == "A talk")

@@ -66,7 +66,7 @@ struct SubmitNamingTests {
             "--tag",
             "artist=Ada {{L}}"
         ).checked()
-        var tags: Set<[String: String]> = []
+        var tags: Set<[String: Recipe.TagValues]> = []
         for job in try await bench.ledger.jobs(ofBatch: 1) {
             let story = try #require(try await bench.ledger.story(of: job))
             tags.insert(try Recipe(json: story.recipe).tags)
@@ -84,6 +84,12 @@ struct SubmitNamingTests {
         let last = try #require(try await bench.ledger.jobs(ofBatch: 2).first)
         let story = try #require(try await bench.ledger.story(of: last))
         #expect(try Recipe(json: story.recipe).tags == ["ALBUM": "The {harbour}", "title": "two"])
+        // Values of one tag that differ between files and such that do not.
+        let several = ["submit", "in/two.wav", "--to", "several/{stem}.mp3", "--tag", "artist=Ada"]
+        try bench.run(several + ["--tag", "ARTIST={stem}", "--tag", "genre=a", "--tag", "genre=b"]).checked()
+        let third = try #require(try await bench.ledger.jobs(ofBatch: 3).first)
+        let list = try Recipe(json: try #require(try await bench.ledger.story(of: third)).recipe).tags
+        #expect(list == ["artist": .init(["Ada", "two"]), "genre": .init(["a", "b"])])
         let mixed = try bench.run("convert", "in/two.wav", "x.mp3", "--tag", "title={nonsense}")
         #expect(mixed.status == .exited(2) && mixed.errorText.contains("known: {dir} {stem} {source-ext}"))
     }

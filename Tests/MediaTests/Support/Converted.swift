@@ -12,7 +12,7 @@ enum Converted {
         as format: AudioFormat,
         ranges: [MediaTimeRange] = [],
         verifies: Bool = false,
-        tags: [String: String] = [:],
+        tags: [String: Recipe.TagValues] = [:],
         refusesLoss: Bool = false,
         raw: RawShape? = nil
     ) throws -> Converter.Outcome {

@@ -24,7 +24,7 @@ enum MediaConversion {
         }
         let tags = words.dropFirst(4).map { word in
             let parts = word.split(separator: "=", maxSplits: 1).map { String($0) }
-            return (parts[0], parts.count > 1 ? parts[1] : "")
+            return (parts[0], Recipe.TagValues(parts.count > 1 ? parts[1] : ""))
         }
         do {
             let source = try OpenFile.reading(words[0])

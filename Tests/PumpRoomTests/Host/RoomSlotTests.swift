@@ -221,7 +221,7 @@ import Testing
 
     @Test func recipeThatIsTooLargeForAMessageIsRefused() async throws {
         let slot = bench.slot()
-        let work = try bench.short { $0.tags = ["comment": String(repeating: "x", count: 200_000)] }
+        let work = try bench.short { $0.tags = ["comment": .init(String(repeating: "x", count: 200_000))] }
         let failure = await SlotRun(work, in: slot).failure?.failure
         #expect(failure?.code == "recipe_refused")
         #expect(failure?.kind == .permanent)
