@@ -18,8 +18,8 @@ enum Catalogue {
         HelpCommand.value(version: Version.number) { root },
     ]
     private static let conversion: [Subcommand] = [
-        JoinCommand.value, MixCommand.value, SplitCommand.value, WaveformCommand.value, FormatsCommand.value,
-        PresetsCommand.value, RecipeCommand.value,
+        JoinCommand.value, MixCommand.value, SplitCommand.value, TagsCommand.value, WaveformCommand.value,
+        FormatsCommand.value, PresetsCommand.value, RecipeCommand.value,
     ]
     private static let jobs: [Subcommand] = [
         WaitCommand.value, JobsCommand.value, JobCommand.value, BatchesCommand.value, ExportCommand.value,

@@ -91,6 +91,10 @@ import Testing
         let output = try OpenFile.reading(out)
         let tags = try Reader(descriptor: output.descriptor, options: .init(nameHint: out)).description.tags
         #expect(tags.first { $0.key.lowercased() == "time_reference" }?.value == "441000")
+        // A change of tags would lose it.
+        let input = try OpenFile.reading(path)
+        let reader = try Reader(descriptor: input.descriptor, options: .init(nameHint: path))
+        #expect(reader.unreadParts.names == ["chunk bext"])
     }
 
     /// A channel that is played by two loudspeakers is louder.

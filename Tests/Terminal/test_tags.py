@@ -196,3 +196,27 @@ def test_chapters_of_comments_count_from_zero(marked):
         "CHAPTER000": ["00:00:00.000"], "CHAPTER000NAME": ["One"], "CHAPTER001": ["00:00:00.162"],
         "CHAPTER001NAME": ["Two"], "CHAPTER002": ["00:00:00.417"],
     }
+
+
+KINDS = [("a.flac", FLAC), ("a.mp3", ID3), ("a.m4a", MP4), ("a.wav", WAVE), ("a.opus", OggOpus)]
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS)
+def test_tags_changes_what_it_is_told(tagged, name, kind):
+    path = convert(tagged, name)
+    before = kind(path)
+    terminal = run(["tags", "--set", "artist=Ada", "--set", "artist=Bob", "--remove", "ISRC", name], tagged)
+    assert terminal.status == 0, terminal.text()
+    after = kind(path)
+
+    def texts(file):
+        tags = file if kind is ID3 else file.tags
+        return {key: str(tags[key]) for key in tags.keys() if "APIC" not in key and "picture" not in key.lower()}
+
+    old, new = texts(before), texts(after)
+    isrc = [key for key in old if "ISRC" in key.upper() or key == "TSRC"]
+    assert isrc and not any(key in new for key in isrc)
+    artist = [key for key in new if key.lower() in ("artist", "tpe1", "\xa9art")]
+    assert len(artist) == 1 and "Ada" in new[artist[0]] and "Bob" in new[artist[0]]
+    for key in set(old) - set(isrc) - set(artist):
+        assert new.get(key) == old[key], key

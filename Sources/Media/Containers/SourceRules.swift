@@ -63,6 +63,9 @@ protocol SourceRules: Sendable {
     /// Collects the tags in a source of `size` bytes, with all values.
     func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector)
 
+    /// Names what a source of `size` bytes has beside its sound and no output gets.
+    func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts)
+
     // MARK: Facts
 
     /// Length and priming, where libav reads them wrong, rounded or not at all; `nil` if libav is right.
@@ -143,6 +146,8 @@ extension SourceRules {
         ID3Frames.collect(in: source, at: 0, into: &collector)
         if collector.tags.texts.isEmpty { APEItems.collect(in: source, size, into: &collector) }
     }
+
+    func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {}
 
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? { nil }
     func length(_ stated: StatedLength, of stream: InputStream, in demuxer: Demuxer) -> LengthPromise { .none }

@@ -15,6 +15,8 @@ struct InputStream {
     /// Whether the container does not state the stream's type.
     var isUnknown: Bool { parameters.codec_type == AVMEDIA_TYPE_UNKNOWN }
     var isData: Bool { parameters.codec_type == AVMEDIA_TYPE_DATA }
+    var isVideo: Bool { parameters.codec_type == AVMEDIA_TYPE_VIDEO }
+    var isSubtitle: Bool { parameters.codec_type == AVMEDIA_TYPE_SUBTITLE }
     var isCover: Bool { pointer.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 }
     var codecName: String { CodecRegistry.name(parameters.codec_id) }
     /// The allowed decoder for the codec; `nil` if there is none.

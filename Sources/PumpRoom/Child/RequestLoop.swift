@@ -278,6 +278,7 @@ final class RequestLoop: Sendable {
                         finding: options.silence,
                         marking: options.points,
                         fitting: options.fitsPresets,
+                        listingUnread: options.listsUnread,
                         report: report
                     )
                     return { Self.pointed(description, id) + [Self.fitting(description, id, $0, coder)] }

@@ -33,7 +33,7 @@ public struct SourceProbe: Sendable {
     /// same and measures its loudness; with `outlining`, does the same and collects the outline of its sound; with
     /// `digesting`, does the same and computes the digest of its sound; with `finding`, does the same and finds silence of
     /// that kind; with `marking`, does the same and finds the points by these rules; with `fitting`, adds what each preset
-    /// would make of that track.
+    /// would make of that track; with `listingUnread`, adds what of the file no output gets.
     public func describe(
         _ descriptor: Int32,
         scanning: Bool = false,
@@ -43,6 +43,7 @@ public struct SourceProbe: Sendable {
         finding silence: SilenceTrim? = nil,
         marking points: PointRules? = nil,
         fitting: Bool = false,
+        listingUnread: Bool = false,
         report: @escaping (ConversionProgress) -> Void = { _ in }
     ) throws(Failure) -> SourceReport {
         do {
@@ -50,6 +51,10 @@ public struct SourceProbe: Sendable {
             let decodes = scanning || measuring || outlining || digesting || silence != nil || points != nil
             let reader = try open(descriptor, damage: decodes ? .conceal : .strict, digesting: digesting)
             var description = SourceReport(reader.description)
+            if listingUnread {
+                let parts = reader.unreadParts
+                (description.unreadParts, description.otherStreams) = (parts.names, parts.streams)
+            }
             if fitting { description.presets = Converter.presets(for: try reader.track()).map(PresetFit.init) }
             if decodes, !description.isProtected {
                 try scan(reader, measuring, outlining, silence, points, since: cpuAtStart, into: &description, report)

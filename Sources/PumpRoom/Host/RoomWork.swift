@@ -91,6 +91,8 @@ public struct ProbeOptions: Sendable, Codable {
     public var points: PointRules?
     /// Whether to report what each preset would make of the main track.
     public var fitsPresets: Bool
+    /// Whether to report what of the file no output gets.
+    public var listsUnread = false
     /// Limits for opening and scanning; `nil` means the slot's usual ones.
     public var limits: Recipe.Limits?
 

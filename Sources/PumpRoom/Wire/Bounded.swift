@@ -107,6 +107,7 @@ extension SourceReport {
             picture.shows = picture.shows?.shortened(to: Bound.name)
             return picture
         }
+        report.unreadParts = unreadParts?.prefix(Bound.tags).map { $0.told(to: Bound.name) }
         report.tracks = tracks.map(\.bounded)
         report.presets = presets?.prefix(Bound.presets).map(\.bounded)
         report.points = points?.bounded

@@ -46,7 +46,9 @@ extension ConversionReport.Source {
 extension SourceReport {
     /// Whether a real file can have this report, in a job with these bounds.
     func isCredible(within bounds: JobBounds) -> Bool {
-        tracks.allSatisfy(\.isCredible) && (scan?.isCredible(within: bounds) ?? true) && (loudness?.isCredible ?? true)
+        guard (0...FigureBound.stream).contains(otherStreams ?? 0) else { return false }
+        return tracks.allSatisfy(\.isCredible) && (scan?.isCredible(within: bounds) ?? true)
+            && (loudness?.isCredible ?? true)
             && (outline?.isCredible ?? true) && (silences ?? []).allSatisfy { FigureBound.holds(frames: $0) && $0 > 0 }
             && zip(silences ?? [], (silences ?? []).dropFirst()).allSatisfy(<)
             && (points?.isCredible(within: bounds) ?? true)

@@ -64,7 +64,7 @@ package struct FileFacts {
         return isTooFar ? .max : nanoseconds &+ Int64(time.tv_nsec)
     }
 
-    var permissions: FilePermissions { FilePermissions(mode: mode & 0o777, group: group) }
+    var permissions: FilePermissions { FilePermissions(mode: mode & 0o777, group: group, owner: owner) }
 
     /// The metadata of an open file; `nil` with `errno` set on an error.
     static func of(_ descriptor: Int32) -> FileFacts? {

@@ -6,6 +6,8 @@ import System
 public struct FilePermissions: Sendable, Hashable {
     let mode: UInt32
     let group: UInt32
+    /// `nil` if unknown.
+    var owner: UInt32?
 
     /// The most that an output may have before its group is known.
     fileprivate var limitForAnyGroup: UInt32 {
@@ -31,6 +33,8 @@ public enum OutputMode: Sendable, Hashable {
     case ofFolder(within: [FilePermissions])
     /// Exactly these, whatever the umask is.
     case fixed(UInt32)
+    /// Those of the file that the output replaces, with its owner and group as far as this process may set them.
+    case ofReplaced(FilePermissions)
 
     /// The permissions of an output that the kernel created with `created` in a folder with the mode `folder`; that is
     /// `nil` if an access list has decided.
@@ -38,6 +42,8 @@ public enum OutputMode: Sendable, Hashable {
         let usual = created.mode & 0o777
         switch self {
         case .fixed(let mode): return mode
+        case .ofReplaced(let old):
+            return created.group == old.group ? old.mode & 0o777 : old.mode & old.limit(on: created)
         case .withinSources(let sources): return sources.reduce(usual) { $0 & $1.limit(on: created) }
         case .ofFolder(let sources):
             // Others never write to an output, as in a folder like /tmp. The owner must be able to finish it.
@@ -58,6 +64,7 @@ struct OutputAccess: Sendable, Hashable {
     func creationMode(in folder: UInt32?) -> UInt32 {
         switch mode {
         case .fixed(let mode): mode
+        case .ofReplaced: 0o600
         case .withinSources: 0o666
         case .ofFolder(let sources): sources.reduce((folder ?? 0) & 0o664 | 0o600) { $0 & $1.limitForAnyGroup }
         }
@@ -85,6 +92,10 @@ extension UnfinishedFile {
     /// Sets an output's group and permissions before anything is written to it. `above` is the mode of its folder.
     func permit(_ access: OutputAccess, in above: UInt32?) throws(StorageError) {
         if let group = access.group { try give(to: group) }
+        // What fails here is allowed to few.
+        if case .ofReplaced(let old) = access.mode, fchown(descriptor, old.owner ?? .max, old.group) != 0 {
+            _ = fchown(descriptor, .max, old.group)
+        }
         guard let facts = FileFacts.of(descriptor) else { throw cannotPermit(errno) }
         var parent: UInt32?
         if case .ofFolder = access.mode, !hasAccessList { parent = above }

@@ -34,6 +34,8 @@ import Testing
         for words in [
             ["probe", "evil.flac"], ["probe", "--json", "evil.flac"], ["presets", "--for", "evil.flac"],
             ["convert", "evil.flac", "out.wav"], ["convert", "evil.flac", "json.wav", "--json"],
+            ["tags", "evil.flac"], ["tags", "--json", "evil.flac"],
+            ["tags", "--set", "artist=\(text)", "--set", "artist=x", "evil.flac"],
         ] {
             let run = try Sluice.run(words, in: material.folder)
             #expect(run.succeeded, "\(words): \(run.errorText)")
@@ -61,7 +63,8 @@ import Testing
             ["convert", "--", good, "out-\(good)"], ["convert", "--json", "--", good, "json-\(good)"],
             ["convert", "--", bad, "out.wav"], ["convert", "--json", "--", bad, "out.wav"],
             ["convert", "--debug", "--", bad, "out.wav"], ["presets", "--for", bad],
-            ["convert", "--", "gone-\(good)", "x.wav"],
+            ["convert", "--", "gone-\(good)", "x.wav"], ["tags", "--", good, bad],
+            ["tags", "--set", "title=x", "--", good, bad], ["tags", "--set", "title=y", "--json", "--", good, bad],
         ] {
             let run = try Sluice.run(words, in: material.folder)
             #expect(isClean(run.outputText), "\(words): \(run.outputText.debugDescription)")

@@ -12,10 +12,10 @@ struct CompleterTests {
     @Test func commandsAreOfferedFirst() {
         let all = [
             "convert", "probe", "up", "submit", "status", "watch", "errors", "retry", "doctor", "help", "join", "mix",
-            "split", "waveform", "formats", "presets", "recipe", "wait", "jobs", "job", "batches", "export", "report",
-            "check", "scan", "explain", "accept", "cancel", "prioritize", "changes", "worker", "coordinator", "workers",
-            "queues", "open", "down", "config", "migrate", "metrics", "logins", "tokens", "tenants", "webhooks",
-            "audit", "completion",
+            "split", "tags", "waveform", "formats", "presets", "recipe", "wait", "jobs", "job", "batches", "export",
+            "report", "check", "scan", "explain", "accept", "cancel", "prioritize", "changes", "worker", "coordinator",
+            "workers", "queues", "open", "down", "config", "migrate", "metrics", "logins", "tokens", "tenants",
+            "webhooks", "audit", "completion",
         ]
         #expect(words(offer("")) == all)
         #expect(words(offer("pr")) == ["probe", "presets", "prioritize"])

@@ -41,6 +41,9 @@ struct BroadcastChunks {
         if bext == nil, iXML == nil { return nil }
     }
 
+    /// Those that are kept.
+    var names: [String] { (bext == nil ? [] : ["bext"]) + (iXML == nil ? [] : ["iXML"]) }
+
     /// Whether libav makes a tag of this name of what `bext` holds and the INFO list does not.
     static func states(_ tag: String) -> Bool {
         ["originator_reference", "time_reference", "umid", "coding_history"].contains(tag.lowercased())

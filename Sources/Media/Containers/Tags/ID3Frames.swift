@@ -4,74 +4,110 @@ import Conversion
 enum ID3Frames {
     /// Collects the texts of the tag at `place`, if there is one.
     static func collect(in source: ByteSource, at place: Int64, into collector: inout TagCollector) {
-        guard let head = source.bytes(at: place, count: 10), head.count == 10, head.starts(with: Array("ID3".utf8)),
-            (2...4).contains(head[3])
-        else { return }
-        let version = head[3]
-        let isUnsynchronised = head[5] & 0x80 != 0
-        let size = ID3Number.value(head[6..<10])
-        // Before version 4, sizes of frames do not count the zeros that this puts in.
-        guard isUnsynchronised, version < 4 else {
-            let content = Content(end: size) { source.bytes(at: place + 10 + $0, count: $1) }
-            return collect(content, version, head[5], isUnsynchronised: isUnsynchronised, into: &collector)
+        guard let tag = StoredTag(in: source, at: place) else { return }
+        tag.each { name, frame, start, size in
+            guard holdsText(name), size > 1, !isSealed(frame, tag.version), collector.takes(size),
+                var text = tag.read(start, Int(size)), text.count == Int(size)
+            else { return }
+            if tag.isUnsynchronised || tag.version == 4 && frame[9] & 2 != 0 { text = resynchronised(text) }
+            text = Array(text.dropFirst(addedBytes(frame, tag.version)))
+            add(text, of: name, tag.version == 4 ? .id3 : .id3v23, to: &collector)
         }
-        guard size > 0, size <= longestTag, let stored = source.bytes(at: place + 10, count: Int(size)) else { return }
-        let plain = resynchronised(stored)
-        let content = Content(end: Int64(plain.count)) { start, count in
-            start < Int64(plain.count) ? Array(plain[Int(start)...].prefix(count)) : nil
+    }
+
+    /// Names the frames of the tag at `place` that hold neither text nor pictures nor chapters.
+    static func findUnread(in source: ByteSource, at place: Int64, _ parts: inout UnreadParts) {
+        guard let tag = StoredTag(in: source, at: place) else { return }
+        tag.each { name, frame, start, size in
+            let isUnread: Bool
+            switch name {
+            case "APIC", "PIC", "CHAP", "CTOC": isUnread = false
+            case "WXXX", "WXX": isUnread = true
+            case "UFID", "UFI":
+                let owner = (tag.read(start, Int(min(size, 256))) ?? []).prefix { $0 != 0 }
+                let native = "UFID:" + String(decoding: owner, as: UTF8.self)
+                isUnread = TagTable.name(of: native, in: tag.version == 4 ? .id3 : .id3v23).rowName == nil
+            default: isUnread = !holdsText(name) || isSealed(frame, tag.version)
+            }
+            if isUnread { parts.add("frame \(name)") }
         }
-        collect(content, version, head[5], isUnsynchronised: false, into: &collector)
     }
 
     /// Longer tags with unsynchronisation stay as libav tells them.
     private static let longestTag: Int64 = 16 << 20
 
-    /// The bytes of a tag behind its head. `read` gives up to so many from a place on.
-    private struct Content {
-        let end: Int64
+    /// A tag as it lies in a file.
+    private struct StoredTag {
+        let version: UInt8
+        /// Whether the content of each frame still has the zeros that keep players from taking it for sound.
+        let isUnsynchronised: Bool
+        /// Gives up to so many of the bytes behind the head, from a place on.
         let read: (_ start: Int64, _ count: Int) -> [UInt8]?
-    }
+        private let end: Int64
+        private let flags: UInt8
 
-    private static func collect(
-        _ content: Content,
-        _ version: UInt8,
-        _ flags: UInt8,
-        isUnsynchronised: Bool,
-        into collector: inout TagCollector
-    ) {
-        let end = content.end
-        var next: Int64 = 0
-        if flags & 0x40 != 0, version > 2, let extended = content.read(next, 4), extended.count == 4 {
-            next += version == 4 ? ID3Number.value(extended) : 4 + bigEndian(extended)
-        }
-        for _ in 0..<TagCollector.mostValues {
-            let headBytes: Int64 = version == 2 ? 6 : 10
-            guard next + headBytes <= end, let frame = content.read(next, Int(headBytes)),
-                frame.count == Int(headBytes), frame[0] != 0
-            else { return }
-            let place = next + headBytes
-            let size = ID3Number.sizeOfFrame(frame, version: version, at: place, before: end, content.read)
-            guard size <= end - place else { return }
-            let name = String(decoding: frame[..<(version == 2 ? 3 : 4)], as: UTF8.self)
-            if holdsText(name), size > 1, !isSealed(frame, version), collector.takes(size),
-                var text = content.read(place, Int(size)), text.count == Int(size)
-            {
-                if isUnsynchronised || version == 4 && frame[9] & 2 != 0 { text = resynchronised(text) }
-                text = Array(text.dropFirst(addedBytes(frame, version)))
-                add(text, of: name, version == 4 ? .id3 : .id3v23, to: &collector)
+        /// `nil` if there is none at `place`.
+        init?(in source: ByteSource, at place: Int64) {
+            guard let head = source.bytes(at: place, count: 10), head.count == 10,
+                head.starts(with: Array("ID3".utf8)), (2...4).contains(head[3])
+            else { return nil }
+            (version, flags) = (head[3], head[5])
+            let size = ID3Number.value(head[6..<10])
+            // Before version 4, sizes of frames do not count the zeros that this puts in.
+            guard flags & 0x80 != 0, version < 4 else {
+                (isUnsynchronised, end) = (flags & 0x80 != 0, size)
+                read = { source.bytes(at: place + 10 + $0, count: $1) }
+                return
             }
-            next = place + size
+            guard size > 0, size <= longestTag, let stored = source.bytes(at: place + 10, count: Int(size)) else {
+                return nil
+            }
+            let plain = resynchronised(stored)
+            (isUnsynchronised, end) = (false, Int64(plain.count))
+            read = { start, count in
+                start < Int64(plain.count) ? Array(plain[Int(start)...].prefix(count)) : nil
+            }
+        }
+
+        /// Calls `visit` with the name and the head of each frame, where its content begins, and its size.
+        func each(_ visit: (_ name: String, _ head: [UInt8], _ start: Int64, _ size: Int64) -> Void) {
+            var next: Int64 = 0
+            if flags & 0x40 != 0, version > 2, let extended = read(next, 4), extended.count == 4 {
+                next += version == 4 ? ID3Number.value(extended) : 4 + bigEndian(extended)
+            }
+            let headBytes: Int64 = version == 2 ? 6 : 10
+            for _ in 0..<TagCollector.mostValues {
+                guard next + headBytes <= end, let frame = read(next, Int(headBytes)),
+                    frame.count == Int(headBytes), frame[0] != 0
+                else { return }
+                let start = next + headBytes
+                let size = ID3Number.sizeOfFrame(frame, version: version, at: start, before: end, read)
+                guard size <= end - start else { return }
+                let name = String(decoding: frame[..<(version == 2 ? 3 : 4)], as: UTF8.self)
+                visit(name, frame, start, size)
+                next = start + size
+            }
         }
     }
 
     /// Collects those in the `id3 ` chunk of a WAV or AIFF file.
     static func collect(in chunks: Chunks, of source: ByteSource, into collector: inout TagCollector) {
+        if let tag = place(in: chunks, of: source) { collect(in: source, at: tag, into: &collector) }
+    }
+
+    /// The same as `findUnread(in:at:_:)` for the `id3 ` chunk.
+    static func findUnread(in chunks: Chunks, of source: ByteSource, _ parts: inout UnreadParts) {
+        if let tag = place(in: chunks, of: source) { findUnread(in: source, at: tag, &parts) }
+    }
+
+    /// Where the content of the `id3 ` chunk begins; `nil` if there is none.
+    private static func place(in chunks: Chunks, of source: ByteSource) -> Int64? {
         var tag: Int64?
         chunks.each(in: source) { name, place, _ in
             if isChunk(name) { tag = place }
             return tag == nil
         }
-        if let tag { collect(in: source, at: tag, into: &collector) }
+        return tag
     }
 
     /// Whether a chunk of this name is a tag.
