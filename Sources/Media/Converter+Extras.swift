@@ -12,14 +12,21 @@ extension Converter {
     ) -> Writer.Options {
         Writer.Options(
             tags: mergedTags(description, stating: measured, ofOutput: index),
-            cover: request.dropsTags ? nil : description.cover,
-            furtherPictures: request.dropsTags ? [] : Array(description.pictures.dropFirst()),
+            cover: request.cover ?? (request.dropsTags ? nil : description.cover),
+            furtherPictures: furtherPictures(description),
             digestsSamples: request.verifies,
             streams: request.streams,
             refusesLoss: request.refusesLoss,
             sourceIsLossless: sourceIsLossless,
             chapters: request.dropsTags && request.chapters.isEmpty ? [] : chapters
         )
+    }
+
+    /// The pictures beside the cover. One that the request sets takes the place of all front covers.
+    private func furtherPictures(_ description: SourceDescription) -> [Picture] {
+        if request.dropsTags { return [] }
+        guard request.cover != nil else { return Array(description.pictures.dropFirst()) }
+        return description.pictures.filter { $0.kind != PictureKind.frontCover }
     }
 
     /// The options of an output that holds all of a source, or parts of it.
@@ -31,7 +38,7 @@ extension Converter {
         ofOutput index: Int
     ) -> Writer.Options {
         var options = writerOptions(
-            reader.description,
+            request.tagged ?? reader.description,
             stating: measured,
             ofOutput: index,
             sourceIsLossless: track.isLossless,
@@ -46,7 +53,7 @@ extension Converter {
             outputRate: format.sampleRateHz,
             isAsLoud: request.loudness == nil && format.channelCount == track.channelCount
         )
-        let set = tags(ofOutput: index).keys.map { $0.lowercased() }
+        let set = settingTags(ofOutput: index).keys.map { $0.lowercased() }
         options.broadcast = kept.chunks(for: part, replacing: set)
         guard options.broadcast.contains(where: { $0.name == "bext" }) else { return options }
         // The chunk says the same, for the output and not for the source.
@@ -56,8 +63,15 @@ extension Converter {
 
     /// The chapters of an output that holds all of a source, or parts of it.
     func chapters(_ description: SourceDescription, of track: Track, inOutput index: Int) -> [Chapter] {
-        if !request.chapters.isEmpty { return wishedChapters(of: track, inOutput: index).chapters }
+        if let set = chaptersSet(for: track, inOutput: index) { return set.chapters }
         return ChapterPlan.chapters(description.chapters, in: ranges(ofOutput: index), rate: track.sampleRateHz)
+    }
+
+    /// The tags of an output that are not those of its source.
+    func settingTags(ofOutput index: Int) -> [String: Recipe.TagValues] {
+        let given = (request.tagged?.tags ?? []).filter { !$0.isTechnical }
+        let tags = Dictionary(given.map { ($0.key, Recipe.TagValues($0.values)) }) { first, _ in first }
+        return tags.merging(self.tags(ofOutput: index)) { $1 }
     }
 
     /// Whether the chapters are those of a CUE sheet that the output keeps as a tag, and so are not lost without a place.
@@ -68,22 +82,35 @@ extension Converter {
         return !isSet && container.stores(tag: "cuesheet", inStream: request.streams)
     }
 
-    /// How many chapters of the request begin where such an output has ended.
+    /// The chapters in place of those of the source, which the request sets, or has from another file; `nil` for the
+    /// source's.
+    var givenChapters: [Chapter]? { request.chapters.isEmpty ? request.tagged?.chapters : request.chapters }
+
+    /// How many of them begin where such an output has ended.
     func chaptersBehindEnd(of track: Track, inOutput index: Int) -> Int {
-        wishedChapters(of: track, inOutput: index).behindEnd
+        chaptersSet(for: track, inOutput: index)?.behindEnd ?? 0
     }
 
-    private func wishedChapters(of track: Track, inOutput index: Int) -> (chapters: [Chapter], behindEnd: Int) {
+    private func chaptersSet(for track: Track, inOutput index: Int) -> (chapters: [Chapter], behindEnd: Int)? {
+        guard var given = givenChapters else { return nil }
+        // Another file counts from the start of the source, and the request from that of the output.
+        if request.chapters.isEmpty {
+            given = ChapterPlan.chapters(given, in: ranges(ofOutput: index), rate: track.sampleRateHz)
+        }
         // Packets that are trusted may hold more sound than their container says.
-        wishedChapters(upTo: length(of: track, inOutput: index), atMost: request.damage != .trustPackets)
+        return clamped(given, upTo: length(of: track, inOutput: index), atMost: request.damage != .trustPackets)
     }
 
-    /// The chapters that the request sets, without so many that begin behind `end`, where the output ends; `nil` if that is
-    /// not known. The last one ends there. The output may end later unless it is `atMost` as long.
-    func wishedChapters(upTo end: MediaTime?, atMost: Bool = true) -> (chapters: [Chapter], behindEnd: Int) {
-        guard let end else { return (request.chapters, 0) }
-        let heard = atMost ? request.chapters.filter { $0.start < end } : request.chapters
-        let chapters = heard.map { chapter in
+    /// The chapters without so many that begin behind `end`, where the output ends; `nil` if that is not known. The last one
+    /// ends there. The output may end later unless it is `atMost` as long.
+    func clamped(
+        _ chapters: [Chapter],
+        upTo end: MediaTime?,
+        atMost: Bool = true
+    ) -> (chapters: [Chapter], behindEnd: Int) {
+        guard let end else { return (chapters, 0) }
+        let heard = atMost ? chapters.filter { $0.start < end } : chapters
+        let ended = heard.map { chapter in
             let last = chapter.end.isNumeric ? chapter.end : end
             return Chapter(
                 start: chapter.start,
@@ -91,7 +118,7 @@ extension Converter {
                 title: chapter.title
             )
         }
-        return (chapters, request.chapters.count - heard.count)
+        return (ended, chapters.count - heard.count)
     }
 
     /// How long an output of a source is, as far as that is known before.

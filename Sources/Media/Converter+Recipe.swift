@@ -39,7 +39,7 @@ extension Converter.Request {
         }
         timeline = recipe.timeline
         if timeline != nil {
-            inputs = recipe.sources.map { source in
+            inputs = recipe.soundSources.map { source in
                 .init(
                     name: source.name ?? "",
                     track: source.track,

@@ -27,6 +27,12 @@ public struct Converter: Sendable {
         /// Whether outputs lack the tags, pictures and chapters of the source, which then are no loss.
         public var dropsTags = false
 
+        /// A file whose tags, pictures and chapters outputs have in place of those of the source; `nil` for the source's.
+        public var tagged: SourceDescription?
+
+        /// The cover of outputs, in place of that of the source; `nil` for the source's.
+        public var cover: Picture?
+
         /// The chapters of the output, in place of those of the source; empty for those. One without a known end ends at
         /// infinity. Those that begin behind the end of the output are left out.
         public var chapters: [Chapter] = []
@@ -154,11 +160,11 @@ public struct Converter: Sendable {
         let lostByUs = formats.indices.map { index -> [Remark] in
             let behindEnd = chaptersBehindEnd(of: track, inOutput: index)
             let chapters = chapters(reader.description, of: track, inOutput: index)
-            if request.dropsTags {
+            if request.dropsTags || request.tagged != nil {
                 return SourceLoss.remarks(
-                    ofSet: request.chapters.isEmpty ? [] : chapters,
+                    ofSet: givenChapters == nil ? [] : chapters,
                     behindEnd: behindEnd,
-                    settingTags: tags(ofOutput: index),
+                    settingTags: settingTags(ofOutput: index),
                     as: formats[index],
                     inStream: request.streams
                 )

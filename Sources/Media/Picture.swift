@@ -1,3 +1,5 @@
+import Conversion
+
 /// A cover or another picture: a PNG or JPEG as stored in the file, never decoded.
 public struct Picture: Sendable, Hashable {
     public let bytes: [UInt8]
@@ -25,6 +27,30 @@ public struct Picture: Sendable, Hashable {
         }
         guard Picture.sides.contains(width), Picture.sides.contains(height) else { return nil }
         self.bytes = bytes
+    }
+
+    /// The most bytes that a picture may have. FLAC's metadata blocks, which hold most pictures, cannot hold more.
+    public static let mostBytes = 16 << 20
+
+    /// Reads the file behind `descriptor`, which must be a picture.
+    public init(descriptor: Int32) throws {
+        let source = try ByteSource(descriptor: descriptor, stop: StopSignal())
+        guard source.isSeekable, let size = source.size else {
+            throw MediaError(.sourceNotSeekable, at: .open, "the cover must be a file", hint: "name a JPEG or PNG file")
+        }
+        // In FLAC's block, a description stands beside the picture.
+        guard size <= Int64(Self.mostBytes - 4_096) else {
+            let detail = "the cover has \(Plural.count(size, "byte"))"
+            let hint = "choose a picture of less than \(Self.mostBytes >> 20) MiB"
+            throw MediaError(.metadataTooLarge, at: .open, detail, hint: hint)
+        }
+        guard let bytes = source.bytes(at: 0, count: max(1, Int(size))), bytes.count == Int(size),
+            let picture = Picture(bytes)
+        else {
+            let detail = "the cover is neither a JPEG nor a PNG picture"
+            throw MediaError(.unknownContainer, at: .open, detail, hint: "convert the picture, or choose another one")
+        }
+        self = picture
     }
 
     private static func sizeOfPNG(_ bytes: [UInt8]) -> (width: Int, height: Int)? {

@@ -171,6 +171,31 @@ import Testing
         #expect(try refusal(late).path == "recipe.outputs[0].tags")
     }
 
+    /// Sources that give a cover or tags are of version 4, and come last.
+    @Test func sourcesWithoutSoundAreOfVersion4() throws {
+        var recipe = try Recipe(json: text())
+        recipe.sources.append(.init(location: "front.jpg", use: .cover))
+        recipe.sources.append(.init(location: "other.flac", use: .tags))
+        try recipe.validate()
+        #expect(recipe.version == 4 && recipe.soundSources.map(\.location) == ["a.wav"])
+        let json = try recipe.json()
+        #expect(json.contains(#"{"location":"front.jpg","use":"cover"}"#))
+        #expect(try Recipe(json: json) == recipe)
+        #expect(try refusal(json.replacing(#""version":4"#, with: #""version":3"#)).path == "recipe.sources[1].use")
+        let wrong = try refusal(json.replacing(#""use":"cover""#, with: #""use":"picture""#))
+        #expect(wrong.description == #"recipe.sources[1].use: "picture"; allowed: sound, tags, cover"#)
+        #expect(try invalid { $0.sources.append(.init(location: "b.wav")) }.path == "recipe.sources")
+        #expect(try invalid { $0.sources[0].use = .cover }.path == "recipe.sources")
+        let cover = Recipe.Source(location: "front.jpg", use: .cover)
+        #expect(try invalid { $0.sources.insert(cover, at: 0) }.path == "recipe.sources[1]")
+        #expect(try invalid { $0.sources += [cover, cover] }.path == "recipe.sources[2].use")
+        let track = Recipe.Source(location: "c", track: 1, use: .tags)
+        #expect(try invalid { $0.sources.append(track) }.path == "recipe.sources[1]")
+        recipe.dropTags = true
+        let error = #expect(throws: RecipeError.self) { try recipe.validate() }
+        #expect(error?.path == "recipe.dropTags")
+    }
+
     @Test func chaptersOfRecipesAreOfVersion4AndInOrder() throws {
         var recipe = try Recipe(json: text())
         recipe.chapters = [.init(at: .zero, title: "One"), .init(at: MediaTime(value: 3, timescale: 2))]

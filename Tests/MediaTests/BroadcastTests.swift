@@ -97,6 +97,25 @@ import Testing
         #expect(reader.unreadParts.names == ["chunk bext"])
     }
 
+    /// The chunk must not contradict the tags of the file that gives them.
+    @Test func fieldsThatAnotherFileStatesAreEmpty() throws {
+        let (path, out) = (try source(), folder.path("other.wav"))
+        let input = try OpenFile.reading(path)
+        let output = try OpenFile.creating(out)
+        var request = Converter.Request(format: AudioFormat(container: .wav), nameHint: path)
+        let comment = Tag(key: "comment", value: "Mine")
+        request.tagged = SourceDescription(
+            container: "flac",
+            tracks: [],
+            tags: [comment],
+            chapters: [],
+            pictures: []
+        )
+        _ = try Converter(request).run(from: input.descriptor, to: output.descriptor)
+        let bext = try #require(try chunk("bext", of: out))
+        #expect(bext[..<256].allSatisfy { $0 == 0 } && bext[256..<259].elementsEqual("Ada".utf8))
+    }
+
     /// A channel that is played by two loudspeakers is louder.
     @Test(arguments: [(2, true), (1, false)]) func mixedChannelsHaveNoLoudness(channels: Int, isMixed: Bool) throws {
         let (path, out) = (try source(version: 2), folder.path("mixed.wav"))

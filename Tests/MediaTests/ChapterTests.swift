@@ -204,6 +204,33 @@ import Testing
         #expect(try own(path).map { $0.endTicks(1_000) } == [1_000])
     }
 
+    /// The file that gives the tags may be longer than the sound.
+    @Test(arguments: [false, true]) func chaptersOfALongerFileAreLeftOutAndTold(isTimeline: Bool) throws {
+        let input = try OpenFile.reading(source(Self.marks))
+        let path = folder.path("short.mka")
+        let output = try OpenFile.creating(path)
+        var request = Converter.Request(format: AudioFormat(container: .mka))
+        let chapters = [Int64(0), 20_000, 50_000].map { frame in
+            let start = MediaTime(frames: frame, rate: 44_100)
+            return Chapter(start: start, end: MediaTime(frames: frame + 20_000, rate: 44_100), title: "\(frame)")
+        }
+        request.tagged = SourceDescription(
+            container: "matroska",
+            tracks: [],
+            tags: [],
+            chapters: chapters,
+            pictures: []
+        )
+        if isTimeline {
+            request.timeline = Timeline(tracks: [.init(pieces: [Piece(.source("a"))])])
+            request.inputs = [.init(name: "a", nameHint: "a.wav")]
+        }
+        let outcome = try Converter(request).run(from: [input.descriptor], to: [output.descriptor])[0]
+        let told = outcome.remarks.first { $0.kind == .chapters }
+        #expect(told?.detail == "1 chapter was not carried over: the sound ends before it begins")
+        #expect(try own(path).map(\.title) == ["0", "20000"])
+    }
+
     /// libav begins them with the pauses before tracks, and has ISRCs in place of titles.
     @Test func tracksOfASheetInFLACAreChapters() throws {
         let (sound, path) = (folder.path("s.wav"), folder.path("album.flac"))

@@ -45,6 +45,7 @@ enum ConvertCommand {
 
     static let destinationForms = [
         onConflict.form, verify.form, strictLoss.form, noTags.form, TagFileOption.option.form, tag.form,
+        CoverOption.option.form,
     ]
 
     static let value: Subcommand = Subcommand(
@@ -115,7 +116,7 @@ enum ConvertCommand {
             for index in recipe.outputs.indices { recipe.outputs[index].onConflict = invocation[onConflict] }
         }
         try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
-        let only = sources.count == 1 && sources[0] != "-" ? sources[0] : nil
+        let only = recipe.soundSources.count == 1 && sources[0] != "-" ? sources[0] : nil
         try WaveformOptions.addWaveforms(to: &recipe, of: only, invocation)
         try settleDestination(&recipe, invocation)
         if output == "-" { try checkStream(recipe, invocation) }
@@ -133,14 +134,17 @@ enum ConvertCommand {
         var recipe = recipe
         try ChapterOption.add(to: &recipe, invocation)
         let outputs = [output] + recipe.outputs.dropFirst().map(\.location)
-        let job = FileConversion(recipe: recipe, inputs: words, outputs: outputs)
+        // Options may have added or replaced sources without sound.
+        let sounds = recipe.soundSources.count
+        let inputs = Array(words.prefix(sounds)) + recipe.sources.dropFirst(sounds).map(\.location)
+        let job = FileConversion(recipe: recipe, inputs: inputs, outputs: outputs)
         let display = ProgressDisplay(
             invocation[ProgressStyle.option],
             title: output == "-" ? "standard output" : output,
             from: recipe.timeline == nil ? recipe.sources[0].ranges.first?.start ?? .zero : .zero,
             outlet: console.talk
         )
-        let others = words.count == 1 ? "" : " and \(Figures.count(words.count - 1, "other file"))"
+        let others = sounds < 2 ? "" : " and \(Figures.count(sounds - 1, "other file"))"
         let page = ConvertPage(
             input: words[0] + others,
             outputs: outputs,
@@ -186,7 +190,7 @@ enum ConvertCommand {
 
     /// Adds what the options say about the destination, and checks the recipe.
     private static func settleDestination(_ recipe: inout Recipe, _ invocation: Invocation) throws {
-        let sources = Set(recipe.sources.map(\.location)).subtracting(["-"])
+        let sources = Set(recipe.soundSources.map(\.location)).subtracting(["-"])
         try addWishes(to: &recipe, of: sources.count == 1 ? sources.first : nil, invocation)
         let outputs = recipe.outputs
         // The same name for both is detected when the files are opened, like two names of one file.
@@ -203,6 +207,7 @@ enum ConvertCommand {
         recipe.verify = recipe.verify || invocation[verify]
         recipe.strictLoss = recipe.strictLoss || invocation[strictLoss]
         recipe.dropTags = recipe.dropTags || invocation[noTags]
+        try CoverOption.add(to: &recipe, invocation)
         try TagFileOption.add(to: &recipe, invocation)
         // A file that is given directly has no {dir}.
         let name = source?.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }

@@ -62,7 +62,7 @@ struct ConvertPage {
         if failure.contradiction?.known == .countedBytes, !isFile { return nil }
         let trusting = [SourceOptions.onDamage.form.word, DamageMode.trustPackets.rawValue]
         guard recipe.permitsMovedSound else {
-            guard recipe.sources.count == 1, isFile else { return nil }
+            guard recipe.soundSources.count == 1, isFile else { return nil }
             let track = recipe.sources[0].track.map { [SourceOptions.track.form.word, "\($0)"] } ?? []
             let files = (input.hasPrefix("-") ? ["--"] : []) + [input, "sound.wav"]
             return .first(command(["convert"] + track + trusting + files))

@@ -61,7 +61,8 @@ struct StoryPage {
                 "\(report.source.codec) \(Figures.hertz(report.source.sampleRateHz)), "
                     + Figures.length(frames: report.source.frames, rate: report.source.sampleRateHz)
             }
-            lines.append(row("from", join([source.location.printable] + described(source) + [read])))
+            let sound = source.use == .sound ? read : "for the \(source.use.rawValue)"
+            lines.append(row("from", join([source.location.printable] + described(source) + [sound])))
         }
         for (index, output) in recipe.outputs.enumerated() {
             let report = index == 0 ? story.attempts.last?.facts.report : nil

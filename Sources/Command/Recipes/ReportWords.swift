@@ -40,7 +40,7 @@ extension ConversionReport {
     /// The length of the source, on whose clock its damage lies. `nil` if the recipe takes parts of it, or several sources:
     /// the report counts the frames that were taken.
     func wholeFrames(by recipe: Recipe, onDamage mode: DamageMode?) -> Int64? {
-        guard recipe.timeline == nil, recipe.sources.count == 1, recipe.sources[0].ranges.isEmpty,
+        guard recipe.timeline == nil, recipe.soundSources.count == 1, recipe.sources[0].ranges.isEmpty,
             recipe.outputs.allSatisfy({ $0.range == nil })
         else { return nil }
         var frames = source.frames

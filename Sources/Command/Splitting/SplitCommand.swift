@@ -199,7 +199,8 @@ enum SplitCommand {
             from: start,
             outlet: page.console.talk
         )
-        return FileConversion(recipe: recipe, inputs: [page.input], outputs: page.outputs)
+        let inputs = [page.input] + recipe.sources.dropFirst().map(\.location)
+        return FileConversion(recipe: recipe, inputs: inputs, outputs: page.outputs)
             .run(in: room, keepsRoom: true, showing: display, surrender: page.surrender)
     }
 }

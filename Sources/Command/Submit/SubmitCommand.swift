@@ -165,8 +165,9 @@ enum SubmitCommand {
 
     /// The sources that all jobs have, as the user named them.
     private static func commonSources(_ file: RecipeTemplate?, _ invocation: Invocation) -> [String] {
-        guard let file else { return [EditOptions.intro, EditOptions.outro].compactMap { invocation[$0] } }
-        return file.recipe.sources.dropFirst(file.placeholderCount).map(\.location)
+        let cover = [invocation[CoverOption.option]].compactMap(\.self)
+        guard let file else { return [EditOptions.intro, EditOptions.outro].compactMap { invocation[$0] } + cover }
+        return file.recipe.sources.dropFirst(file.placeholderCount).map(\.location) + cover
     }
 
     private static func checkWords(_ invocation: Invocation) throws(UsageError) {

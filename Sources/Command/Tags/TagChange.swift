@@ -38,7 +38,8 @@ struct TagChange: Sendable {
         in room: ForegroundRoom,
         report: @escaping @Sendable (ConversionProgress) -> Void
     ) throws -> ConversionReport? {
-        let sources = try SourceFiles.opening([path]) { path throws(StorageError) in try SourceFile.open(path) }
+        let paths = [path] + changes.extras.map(\.location)
+        let sources = try SourceFiles.opening(paths) { path throws(StorageError) in try SourceFile.open(path) }
         var options = ProbeOptions(nameHint: path)
         options.listsUnread = true
         let known = try room.describe(sources.descriptors[0], options, report: report)
@@ -89,6 +90,7 @@ struct TagChange: Sendable {
         // In recipes, an output never has the place of the source.
         let output = Recipe.Output(location: "tagged.\(container.fileExtensions[0])", format: format)
         var recipe = Recipe(from: Recipe.Source(location: path), to: output)
+        recipe.sources += changes.extras
         recipe.tags = changes.tags(ofFile: path)
         recipe.chapters = changes.chapters
         recipe.strictLoss = !allowsLoss

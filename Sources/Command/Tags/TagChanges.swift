@@ -10,19 +10,29 @@ struct TagChanges: Sendable {
     private let removed: [String]
     /// In place of those of the files; empty for theirs.
     let chapters: [Recipe.Chapter]
+    /// Files that give tags or a cover.
+    let extras: [Recipe.Source]
 
     /// `nil` if the user wants no change.
-    init?(_ invocation: Invocation, set wishes: [TagWish], remove removed: [String]) throws {
+    init?(_ invocation: Invocation, set wishes: [TagWish], remove removed: [String], from model: String?) throws {
         var recipe = Recipe(sources: [], outputs: [])
         try TagFileOption.add(to: &recipe, invocation)
         try ChapterOption.add(to: &recipe, invocation)
-        (listed, chapters) = (recipe.tags, recipe.chapters)
+        if let model {
+            guard model != "-" else { throw UsageError("--from: name a file, because - is standard input") }
+            recipe.sources.append(Recipe.Source(location: model, use: .tags))
+        }
+        try CoverOption.add(to: &recipe, invocation)
+        (listed, chapters, extras) = (recipe.tags, recipe.chapters, recipe.sources)
         (self.wishes, self.removed) = (wishes, removed)
+        if let wish = wishes.first(where: { Container.describesItself(byTag: $0.name) }) {
+            throw UsageError("--set \(wish.name): programs describe the file by this tag, so it cannot be set")
+        }
         let names = Set(wishes.map { TagTable.commonName(ofKey: $0.name) })
         if let both = removed.first(where: { names.contains(TagTable.commonName(ofKey: $0)) }) {
             throw UsageError("--set and --remove name the same tag, \(both)", hint: "--set replaces all of its values")
         }
-        if listed.isEmpty, wishes.isEmpty, removed.isEmpty, chapters.isEmpty { return nil }
+        if listed.isEmpty, wishes.isEmpty, removed.isEmpty, chapters.isEmpty, extras.isEmpty { return nil }
     }
 
     /// The tags that the file at `path` gets.
@@ -35,11 +45,10 @@ struct TagChanges: Sendable {
 
     /// Whether a file with this report has all that the user wants.
     func areMet(by report: SourceReport, atPath path: String) -> Bool {
-        guard chapters.isEmpty else { return false }
+        guard chapters.isEmpty, extras.isEmpty else { return false }
         let held = report.tags.filter { !$0.isTechnical }
-        let known = Dictionary(held.map { (TagTable.commonName(ofKey: $0.name), $0.values ?? [$0.value]) }) { first, _ in
-            first
-        }
+        let named = held.map { (TagTable.commonName(ofKey: $0.name), $0.values ?? [$0.value]) }
+        let known = Dictionary(named) { first, _ in first }
         return tags(ofFile: path).allSatisfy { known[TagTable.commonName(ofKey: $0.key)] ?? [] == $0.value.all }
     }
 }

@@ -22,6 +22,12 @@ enum TagsCommand {
         isRepeatable: true,
         in: .edit
     )
+    private static let from = Option<String>(
+        "from",
+        .file,
+        "take the tags, pictures and chapters of this file, in place of FILE's",
+        in: .edit
+    )
     private static let allowLoss = Switch(
         "allow-loss",
         "change FILE even if it loses parts that Sluice does not keep",
@@ -38,20 +44,27 @@ enum TagsCommand {
                 + "that would lose anything stays as it is, and so does one that has the tags already.",
         ],
         arguments: [files],
-        options: [set.form, remove.form, TagFileOption.option.form, ChapterOption.option.form, allowLoss.form]
-            + [ProgressStyle.option.form, json.form],
+        options: [set.form, remove.form, from.form, TagFileOption.option.form, CoverOption.option.form]
+            + [ChapterOption.option.form, allowLoss.form, ProgressStyle.option.form, json.form],
         examples: [
             Example(line: "sluice tags song.flac", purpose: "the tags of a file"),
             Example(line: "sluice tags --json *.mp3", purpose: "those of many files, for programs"),
             Example(line: "sluice tags --set artist=Ada --set artist=Bob song.flac", purpose: "two artists"),
             Example(line: "sluice tags --set 'title={stem}' --remove comment *.mp3", purpose: "change many files"),
+            Example(line: "sluice tags --from song.flac song.mp3", purpose: "those of another file"),
+            Example(line: "sluice tags --cover front.jpg song.flac", purpose: "a cover"),
             Example(line: "sluice tags --chapters times.txt book.m4b", purpose: "new chapters"),
         ],
         run: run
     )
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
-        let changes = try TagChanges(invocation, set: invocation.all(set), remove: invocation.all(remove))
+        let changes = try TagChanges(
+            invocation,
+            set: invocation.all(set),
+            remove: invocation.all(remove),
+            from: invocation[from]
+        )
         if changes == nil, invocation[allowLoss] {
             throw UsageError("\(allowLoss.form.word) needs a change, as by --set")
         }

@@ -36,7 +36,9 @@ struct RecipePage {
         for (number, source) in recipe.sources.enumerated() {
             let title = number == 0 ? "from" : ""
             let track = source.track.map { ", track \($0)" } ?? ""
-            rows.append((title, (source.name.map { "\($0.printable) = " } ?? "") + source.location.printable + track))
+            let use = source.use == .sound ? "" : ", for the \(source.use.rawValue)"
+            let name = source.name.map { "\($0.printable) = " } ?? ""
+            rows.append((title, name + source.location.printable + track + use))
         }
         for (number, output) in recipe.outputs.enumerated() {
             let preset = (output.preset ?? output.ownPreset.map { "\($0)" }).map { ", preset \($0.printable)" } ?? ""

@@ -77,6 +77,9 @@ extension Recipe: Codable {
         if !chapters.isEmpty { return [Field.chapters] }
         if markSources { return [Field.markSources] }
         if damage == .trustPackets { return [Field.damage] }
+        if let index = sources.firstIndex(where: { $0.use != .sound }) {
+            return [Field.sources, Index(intValue: index), Source.Field.use]
+        }
         let tagged = placeOfSeveralValues
         if tagged.isSet {
             guard let index = tagged.output else { return [Field.tags] }
@@ -130,7 +133,7 @@ extension Recipe.Scan: Decodable {
 
 extension Recipe.Source: Codable {
     fileprivate enum Field: String, CodingKey, CaseIterable {
-        case location, track, ranges, raw, name
+        case location, track, ranges, raw, name, use
     }
 
     /// Decodes strictly.
@@ -141,6 +144,7 @@ extension Recipe.Source: Codable {
         ranges = try fields.optional(.ranges, as: [RangeField].self)?.map(\.range) ?? []
         raw = try fields.optional(.raw)
         name = try fields.optional(.name)
+        use = try fields.word(.use) ?? .sound
     }
 
     /// Writes times as a user would, where that loses nothing.
@@ -151,6 +155,7 @@ extension Recipe.Source: Codable {
         if !ranges.isEmpty { try container.encode(ranges.map(RangeField.init), forKey: .ranges) }
         try container.encodeIfPresent(raw, forKey: .raw)
         try container.encodeIfPresent(name, forKey: .name)
+        if use != .sound { try container.encode(use, forKey: .use) }
     }
 }
 

@@ -9,10 +9,7 @@ extension Recipe {
         for (list, count) in [("sources", sources.count), ("outputs", outputs.count)] where count == 0 {
             throw RecipeError(.missingField, at: "recipe.\(list)", "must have at least one entry")
         }
-        guard timeline != nil || sources.count == 1 else {
-            let reason = "must have exactly one entry without a timeline, not \(sources.count)"
-            throw RecipeError(.valueNotAllowed, at: "recipe.sources", reason)
-        }
+        try checkSourcesTogether()
         for (index, source) in sources.enumerated() { try source.validate(at: "recipe.sources[\(index)]") }
         for (index, output) in outputs.enumerated() {
             try check(output, at: "recipe.outputs[\(index)]")
@@ -27,6 +24,38 @@ extension Recipe {
         try checkChapters()
         try limits?.validate()
         if let timeline { try check(timeline, sourceLengths) }
+    }
+
+    /// Checks how many sources there are, and their order.
+    private func checkSourcesTogether() throws(RecipeError) {
+        let sounds = soundSources.count
+        guard timeline != nil || sounds == 1 else {
+            let reason = "must have exactly one entry without a timeline, not \(sounds)"
+            throw RecipeError(.valueNotAllowed, at: "recipe.sources", reason)
+        }
+        if sounds == 0 { throw RecipeError(.missingField, at: "recipe.sources", "no entry has sound") }
+        var uses: Set<Source.Use> = []
+        for (index, source) in sources.enumerated() {
+            guard source.use != .sound else {
+                guard index < sounds else {
+                    let reason = "a source with sound must stand before the others"
+                    throw RecipeError(.valueNotAllowed, at: "recipe.sources[\(index)]", reason)
+                }
+                continue
+            }
+            guard uses.insert(source.use).inserted else {
+                let reason = "\(source.use.rawValue); another source is used so"
+                throw RecipeError(.valueNotAllowed, at: "recipe.sources[\(index)].use", reason)
+            }
+            guard source == Source(location: source.location, use: source.use) else {
+                let reason = "a source without sound has a location and its use, and nothing else"
+                throw RecipeError(.valueNotAllowed, at: "recipe.sources[\(index)]", reason)
+            }
+        }
+        if dropTags, uses.contains(.tags) {
+            let reason = "is set, and a source gives tags"
+            throw RecipeError(.valueNotAllowed, at: "recipe.dropTags", reason)
+        }
     }
 
     /// Checks what holds for several outputs of one decode.
@@ -63,6 +92,7 @@ extension Recipe {
 
     /// Checks the timeline together with the sources that it uses.
     private func check(_ timeline: Timeline, _ sourceLengths: [String: MediaTime]) throws(RecipeError) {
+        let sources = soundSources
         guard sources.count <= Timeline.maximumSources else {
             let allowed = "allowed: up to \(Timeline.maximumSources)"
             throw RecipeError(.valueNotAllowed, at: "recipe.sources", "\(sources.count); \(allowed)")

@@ -16,9 +16,9 @@ public struct Recipe: Sendable, Hashable {
     ///
     /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that state
     /// it, shaped dither and the quality of resampling. Version 3 adds the ranges and tags of outputs, and the presets of
-    /// users; version 4 adds scans, the damage mode `trust-packets`, waveforms, chapters, and several values of a tag. A recipe
-    /// without them keeps its earlier version, with the same bytes as ever, so that stored recipes and idempotency keys keep
-    /// their meaning and older workers take it.
+    /// users; version 4 adds scans, the damage mode `trust-packets`, waveforms, chapters, several values of a tag, and
+    /// sources without sound. A recipe without them keeps its earlier version, with the same bytes as ever, so that stored
+    /// recipes and idempotency keys keep their meaning and older workers take it.
     public var version: Int {
         fieldOfVersion4 != nil ? 4 : fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1
     }
@@ -26,7 +26,7 @@ public struct Recipe: Sendable, Hashable {
     /// Whether the outputs are parts of the source, one after another.
     public var isSplit: Bool { outputs.contains { $0.range != nil } }
 
-    /// What to read. Exactly one without a timeline.
+    /// What to read. Exactly one with sound without a timeline; sources without sound come last.
     public var sources: [Source]
     /// What to write: at least one, and at most `maximumOutputs`; none for a scan.
     public var outputs: [Output]
@@ -112,6 +112,8 @@ extension Recipe {
         public var raw: RawDescription?
         /// By which a timeline's pieces refer to the source; required with a timeline.
         public var name: String?
+        /// What outputs have of the source.
+        public var use: Use
 
         /// By default the whole main track of the file at `location`.
         public init(
@@ -119,13 +121,15 @@ extension Recipe {
             track: Int? = nil,
             ranges: [MediaTimeRange] = [],
             raw: RawDescription? = nil,
-            name: String? = nil
+            name: String? = nil,
+            use: Use = .sound
         ) {
             self.location = location
             self.track = track
             self.ranges = ranges
             self.raw = raw
             self.name = name
+            self.use = use
         }
     }
 

@@ -149,14 +149,14 @@ extension Converter {
         let finest = formats.finest
         let length = MediaTime(frames: composition.frames, rate: composition.shape.sampleRateHz)
         let chapters =
-            request.chapters.isEmpty
-            ? composition.chapters(marking: request.marksSources) : TimelineChapters(set: wishedChapters(upTo: length))
+            givenChapters.map { TimelineChapters(set: clamped($0, upTo: length)) }
+            ?? composition.chapters(marking: request.marksSources)
         let lostByUs = formats.map { format -> [Remark] in
-            if request.dropsTags {
+            if request.dropsTags || request.tagged != nil {
                 return SourceLoss.remarks(
-                    ofSet: request.chapters.isEmpty ? [] : chapters.chapters,
+                    ofSet: givenChapters == nil ? [] : chapters.chapters,
                     behindEnd: chapters.behindEnd,
-                    settingTags: request.tags,
+                    settingTags: settingTags(ofOutput: 0),
                     as: format,
                     inStream: request.streams
                 )
@@ -171,7 +171,7 @@ extension Converter {
         if request.refusesLoss, !request.drawsOnly { for lost in lostByUs { try lost.refuseLoss(at: .open) } }
         let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))
         let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)
-        let main = composition.description(ofBook: request.marksSources)
+        let main = request.tagged ?? composition.description(ofBook: request.marksSources)
         let written = request.drawsOnly ? [] : formats
         let outputs = try outputs(written, destinations) { index, format in
             let stated = statement(of: measurements, in: format).tags

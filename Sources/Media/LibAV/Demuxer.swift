@@ -187,8 +187,7 @@ final class Demuxer {
 
     /// The most bytes of text in all tags and titles: hundreds of times what songs have. Covers are not counted.
     static let mostTagBytes = 16 << 20
-    /// The most bytes that a cover may have. FLAC's metadata blocks, which hold most covers, cannot hold more.
-    static let mostCoverBytes = 16 << 20
+    static let mostCoverBytes = Picture.mostBytes
 
     private func refuseHugeMetadata() throws {
         var bytes = 0

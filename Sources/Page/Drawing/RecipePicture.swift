@@ -43,7 +43,7 @@ struct RecipePicture: Hashable {
         let known = Self.seconds(sourceLength)
         if let timeline = recipe.timeline {
             var lengths: [String: MediaTime] = [:]
-            if recipe.sources.count == 1, let name = recipe.sources[0].name { lengths[name] = sourceLength }
+            if recipe.soundSources.count == 1, let name = recipe.sources[0].name { lengths[name] = sourceLength }
             draw(timeline, of: recipe, TimelineSchedule(timeline, sourceLengths: lengths))
         } else if recipe.isSplit {
             draw(parts: recipe.outputs, sourceEnd: known)
@@ -97,7 +97,7 @@ struct RecipePicture: Hashable {
         if pieces > 0 { rest.append(Figures.count(pieces, "piece")) }
         if let output = Self.output(of: recipe, end: Self.seconds(schedule.length)) { rows.append(output) }
         let mixed = heard.count > 1 ? ", \(heard.count) tracks, mixed" : ""
-        summary = "\(Figures.count(recipe.sources.count, "source"))\(mixed)"
+        summary = "\(Figures.count(recipe.soundSources.count, "source"))\(mixed)"
     }
 
     /// Outputs that are parts of the source.

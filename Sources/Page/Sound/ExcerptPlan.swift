@@ -53,8 +53,8 @@ struct ExcerptPlan: Sendable {
         func mayRead(_ location: String) -> Bool { reads?.contains { location.hasPrefix($0) } ?? true }
 
         var identities: [Side: String] = [:]
-        let isWhole = recipe.sources.count == 1 && recipe.sources[0].ranges.isEmpty
-        if recipe.timeline == nil, recipe.sources.count == 1, mayRead(recipe.sources[0].location) {
+        let isWhole = recipe.soundSources.count == 1 && recipe.sources[0].ranges.isEmpty
+        if recipe.timeline == nil, recipe.soundSources.count == 1, mayRead(recipe.sources[0].location) {
             let found = report?.source
             // What the job has found out about its source: another file at this place has another description.
             let facts = found.map { "\($0.codec) \($0.sampleRateHz) \($0.channelCount) \($0.frames)" } ?? "unknown"

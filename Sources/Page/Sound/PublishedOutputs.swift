@@ -81,9 +81,8 @@ struct PublishedOutputs {
 
     /// Whether a place in the source is at the same time in the output that is played first.
     var keepsTimes: Bool {
-        guard playsFirst, recipe.timeline == nil, recipe.sources.count == 1, recipe.outputs[0].range == nil else {
-            return false
-        }
+        guard playsFirst, recipe.timeline == nil, recipe.soundSources.count == 1 else { return false }
+        guard recipe.outputs[0].range == nil else { return false }
         return recipe.sources[0].ranges.isEmpty && !recipe.damage.movesSound
     }
 }

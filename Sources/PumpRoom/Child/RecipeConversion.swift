@@ -44,7 +44,9 @@ public struct RecipeConversion: Sendable {
                 // Waveforms have no tags, for which the loudness would be measured.
                 (request.drawsOnly, request.replayGain) = (true, nil)
             }
-            let outcomes = try Converter(request, stop: signal).run(from: sources, to: destinations) { progress in
+            try takeExtras(of: sources, into: &request)
+            let sound = sound(sources)
+            let outcomes = try Converter(request, stop: signal).run(from: sound, to: destinations) { progress in
                 report(ConversionProgress(progress))
             }
             return outcomes.map { ConversionReport($0) }
@@ -53,13 +55,32 @@ public struct RecipeConversion: Sendable {
         }
     }
 
+    /// The descriptors of the sources with sound.
+    private func sound(_ sources: [Int32]) -> [Int32] {
+        zip(recipe.sources, sources).filter { $0.0.use == .sound }.map { $0.1 }
+    }
+
+    /// Reads the sources without sound.
+    private func takeExtras(of sources: [Int32], into request: inout Converter.Request) throws {
+        if let place = recipe.place(ofSource: .cover), place < sources.count {
+            request.cover = try Picture(descriptor: sources[place])
+        }
+        guard let place = recipe.place(ofSource: .tags), place < sources.count else { return }
+        let options = Reader.Options(
+            nameHint: recipe.sources[place].location,
+            openSeconds: request.budget.openSeconds,
+            stop: signal
+        )
+        request.tagged = try Reader(descriptor: sources[place], options: options).description
+    }
+
     /// Measures what the conversion would encode, for the recipe's album.
     public func measure(
         _ sources: [Int32],
         report: @escaping (ConversionProgress) -> Void = { _ in }
     ) throws(Failure) -> TrackMeasure {
         do {
-            return try Converter(Converter.Request(recipe), stop: signal).measure(from: sources) { progress in
+            return try Converter(Converter.Request(recipe), stop: signal).measure(from: sound(sources)) { progress in
                 report(ConversionProgress(progress))
             }
         } catch {

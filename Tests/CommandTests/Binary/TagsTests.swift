@@ -110,6 +110,103 @@ struct TagsTests {
         }
     }
 
+    /// A picture of one colour.
+    private func picture(_ name: String, _ colour: String) throws -> [UInt8] {
+        let source = "color=\(colour):size=60x40"
+        try FFmpeg.run(["-y", "-f", "lavfi", "-i", source, "-frames:v", "1", path(name)])
+        return try Bytes.read(path(name))
+    }
+
+    /// The pictures of a FLAC file: what they show, and their bytes.
+    private func pictures(_ name: String) throws -> [[UInt8]] {
+        var found: [[UInt8]] = []
+        let list = try Run.program("metaflac", ["--list", "--block-type=PICTURE", path(name)]).checked().outputText
+        for number in list.split(separator: "\n").compactMap({ $0.split(separator: "#").last.flatMap { Int($0) } }) {
+            let target = path("picture-\(number)")
+            let words = ["--block-number=\(number)", "--export-picture-to=" + target, path(name)]
+            try Run.program("metaflac", words).checked()
+            found.append(try Bytes.read(target))
+        }
+        return found
+    }
+
+    /// A cover takes the place of the old one, and not of other pictures.
+    @Test func coversAreSet() throws {
+        let (red, blue) = (try picture("red.jpg", "red"), try picture("blue.png", "blue"))
+        let back = try picture("b.png", "gray")
+        try make("song.flac")
+        let imports = ["3||||" + path("red.jpg"), "4||||" + path("b.png")].map { "--import-picture-from=" + $0 }
+        try Run.program("metaflac", imports + [path("song.flac")]).checked()
+        #expect(try pictures("song.flac") == [red, back])
+        let before = try packets("song.flac")
+        try tags("--cover", "blue.png", "song.flac").checked()
+        #expect(try pictures("song.flac") == [blue, back])
+        #expect(try packets("song.flac") == before)
+        try Sluice.run("convert", "talk.wav", "out.flac", "--cover", "red.jpg", in: material.folder).checked()
+        #expect(try pictures("out.flac") == [red])
+        let joined = ["join", "talk.wav", "song.flac", "all.flac", "--cover", "blue.png"]
+        try Sluice.run(joined, in: material.folder).checked()
+        #expect(try pictures("all.flac") == [blue])
+        let pieces = ["split", "song.flac", "--at", "0.2", "--to", "{n}.flac", "--cover", "red.jpg"]
+        try Sluice.run(pieces, in: material.folder).checked()
+        #expect(try pictures("1.flac").first == red && pictures("2.flac").first == red)
+        let bare = ["convert", "song.flac", "bare.flac", "--no-tags", "--cover", "red.jpg"]
+        try Sluice.run(bare, in: material.folder).checked()
+        #expect(try pictures("bare.flac") == [red])
+        // A recipe may have a cover, too.
+        let recipe = #"""
+            {"version": 4, "sources": [{"location": "{source}"}, {"location": "b.png", "use": "cover"}],
+             "outputs": [{"location": "x.flac"}]}
+            """#
+        try Bytes.write(Array(recipe.utf8), to: path("recipe.json"))
+        let cases: [([String], [UInt8])] = [
+            ([], back), (["--cover", "red.jpg", "--on-conflict", "replace"], red),
+        ]
+        for (words, wanted) in cases {
+            let line = ["convert", "talk.wav", "x.flac", "--recipe", "recipe.json"] + words
+            try Sluice.run(line, in: material.folder).checked()
+            #expect(try pictures("x.flac") == [wanted])
+        }
+    }
+
+    @Test func whatIsNoPictureIsRefused() throws {
+        try make("song.flac")
+        let bytes = try Bytes.read(path("song.flac"))
+        try Bytes.write(Array("GIF89a".utf8), to: path("a.gif"))
+        let run = try tags("--cover", "a.gif", "song.flac")
+        #expect(run.status == .exited(1) && run.errorText.contains("neither a JPEG nor a PNG"), "\(run.errorText)")
+        #expect(try tags("--cover", "missing.jpg", "song.flac").status == .exited(4))
+        #expect(try tags("--cover", "-", "song.flac").status == .exited(2))
+        try Bytes.write([0x89], to: path("large.png"))
+        try Bytes.truncate(path("large.png"), to: 17 << 20)
+        let large = try tags("--cover", "large.png", "song.flac")
+        #expect(large.errorText.contains("code metadata_too_large"), "\(large.errorText)")
+        #expect(try Bytes.read(path("song.flac")) == bytes)
+        let none = try Sluice.run("convert", "talk.wav", "a.w64", "--cover", "a.gif", in: material.folder)
+        #expect(!none.succeeded)
+    }
+
+    /// The tags, pictures and chapters of another file, in place of those of the file.
+    @Test func tagsComeFromAnotherFile() throws {
+        let red = try picture("red.jpg", "red")
+        try make("model.flac")
+        let comments = ["ARTIST=Bob", "MYFIELD=x", "CHAPTER000=00:00:00.000", "CHAPTER000NAME=The tide"]
+        let words = comments.map { "--set-tag=" + $0 } + ["--import-picture-from=" + path("red.jpg")]
+        try Run.program("metaflac", words + [path("model.flac")]).checked()
+        try FFmpeg.encode(path("talk.wav"), to: path("song.mp3"), ["-metadata", "comment=old", "-c:a", "libmp3lame"])
+        let before = try packets("song.mp3")
+        try tags("--from", "model.flac", "--set", "title=Two", "song.mp3").checked()
+        #expect(try packets("song.mp3") == before)
+        let probe = try FFmpeg.probe(path("song.mp3"))
+        let found = Dictionary(probe.tags.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
+        #expect(found["title"] == "Two" && found["myfield"] == "x" && found["comment"] == nil, "\(found)")
+        #expect(probe.chapters.map { $0.tags["title"] } == ["The tide"])
+        let record = try record(tags("--json", "song.mp3"))
+        let values = try #require(record["tags"] as? [String: [String]])
+        #expect(values["artist"] == ["Ada", "Bob"])
+        #expect((record["pictures"] as? [[String: Any]])?.first?["bytes"] as? Int == red.count)
+    }
+
     @Test func permissionsAndLinksStay() throws {
         try make("song.flac")
         try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path("song.flac"))
@@ -171,6 +268,14 @@ struct TagsTests {
         try Bytes.write(song, to: path("song.mp3"))
         let mp3 = try tags("--set", "title=Two", "song.mp3")
         #expect(mp3.errorText.contains("frame POPM"), "\(mp3.errorText)")
+        // A header of an old encoder, without LAME's delay.
+        try make("old.mp3", ["-c:a", "libmp3lame", "-q:a", "2"])
+        var old = try Bytes.read(path("old.mp3"))
+        let info = try #require(Bytes.find("Xing", in: old))
+        for place in (info + 120)..<(info + 156) { old[place] = 0 }
+        try Bytes.write(old, to: path("old.mp3"))
+        let run = try tags("--set", "title=Two", "old.mp3")
+        #expect(run.errorText.contains("header Xing"), "\(run.errorText)")
         var wave = try Bytes.read(path("talk.wav"))
         wave += [UInt8]("smpl".utf8) + [4, 0, 0, 0, 1, 2, 3, 4]
         let size = withUnsafeBytes(of: UInt32(wave.count - 8).littleEndian, Array.init)
@@ -183,6 +288,7 @@ struct TagsTests {
     @Test func changesOfNothingAreRefused() throws {
         try make("song.flac")
         #expect(try tags("--set", "title=A", "--remove", "TITLE", "song.flac").status == .exited(2))
+        #expect(try tags("--set", "encoder=Mine", "song.flac").status == .exited(2))
         #expect(try tags("--allow-loss", "song.flac").status == .exited(2))
         #expect(try tags("--set", "title=A", "-").status == .exited(2))
         #expect(try tags("--set", "title=A", "missing.flac").status == .exited(4))

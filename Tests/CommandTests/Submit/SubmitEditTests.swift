@@ -65,6 +65,24 @@ struct SubmitEditTests {
         #expect(recipe.timeline?.limit == Gain(decibels: -2))
     }
 
+    /// A cover is a source of each job, which may have edits as well.
+    @Test func coverIsOfAllJobs() async throws {
+        let picture = bench.folder.path("front.png")
+        try FFmpeg.run(["-y", "-f", "lavfi", "-i", "color=red:size=60x40", "-frames:v", "1", picture])
+        let worker = try bench.startWorker()
+        let words = ["--to", "out/{stem}.flac", "--cover", "front.png", "--wait"]
+        _ = try bench.run(["submit", "-r", "in", "--intro", "jingle.wav"] + words).checked()
+        for name in ["a", "b"] {
+            let streams = try FFmpeg.probe(bench.folder.path("out/\(name).flac")).streams
+            #expect(streams.contains { $0.width == 60 && $0.height == 40 }, "\(name)")
+        }
+        let made = try await recipe(of: 1)
+        #expect(made.sources.map(\.use) == [.sound, .sound, .cover] && made.version == 4)
+        let missing = try bench.run(["submit", "in/a.wav", "--to", "x.flac", "--cover", "gone.png"])
+        #expect(!missing.succeeded && missing.errorText.contains("gone.png"), "\(missing.errorText)")
+        withExtendedLifetime(worker) {}
+    }
+
     @Test func recipeIsATemplateForEachFile() async throws {
         // The file is in two sources, and not the first of the list.
         let template = #"""
