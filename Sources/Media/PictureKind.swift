@@ -8,6 +8,7 @@ enum PictureKind {
             // APE has the kind in the name of the item, of which libav tells the name of a file. A number may follow it.
             let key = key.lowercased()
             if let kind = apeItems.firstIndex(where: { key.hasPrefix($0.lowercased()) }) { return UInt8(kind) }
+            if key == "filename", let kind = kind(ofFile: value) { return kind }
             guard key == "comment" else { continue }
             if let kind = names.firstIndex(of: value) { return UInt8(kind) }
         }
@@ -34,12 +35,30 @@ enum PictureKind {
         "Band/artist logotype", "Publisher/Studio logotype",
     ]
 
-    private static let apeItems: [String] = [
+    /// The name of a file with a picture of this kind, without its extension, where a container keeps names of files and no
+    /// kinds: `back`. Players look for `cover`. Pictures count from 1.
+    static func fileName(_ kind: UInt8, number: Int) -> String {
+        if kind == frontCover { return number == 1 ? "cover" : "picture\(number)" }
+        let word = words[words.indices.contains(Int(kind)) ? Int(kind) : 0].lowercased()
+        return number == 1 ? word : "\(word) \(number)"
+    }
+
+    /// The kind of a picture in a file of such a name; `nil` if that says nothing.
+    private static func kind(ofFile name: String) -> UInt8? {
+        let stem = name.lowercased().split(separator: ".", omittingEmptySubsequences: false).first ?? ""
+        var parts = stem.split(separator: " ")
+        if parts.count > 1, Int(parts[parts.count - 1]) != nil { parts.removeLast() }
+        let word = parts.joined(separator: " ")
+        return words.firstIndex { $0.lowercased() == word }.map { UInt8($0) }
+    }
+
+    private static let apeItems: [String] = words.map { "Cover Art (\($0))" }
+
+    private static let words: [String] = [
         "Other", "Icon", "Other Icon", "Front", "Back", "Leaflet", "Media", "Lead Artist", "Artist", "Conductor",
         "Band", "Composer", "Lyricist", "Recording Location", "During Recording", "During Performance",
         "Video Capture", "Fish", "Illustration", "Band Logotype", "Publisher Logotype",
     ]
-    .map { "Cover Art (\($0))" }
 }
 
 extension Picture {

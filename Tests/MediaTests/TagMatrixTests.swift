@@ -67,6 +67,23 @@ import Testing
         let types = pictures.split(separator: "\n").filter { $0.contains("MIME type: ") }
         let kinds: [String] = types.map { String($0.suffix(4)) }
         #expect(kinds == ["/png", "jpeg"], "\(types)")
+        // MP4 has no place for what a picture shows.
+        let isBack = pictures.contains("type: 4 (Cover (back))")
+        #expect(isBack || way.contains("a.m4b"), "\(pictures.prefix(2_000))")
+    }
+
+    /// Names of files tell what pictures show, where a container has no kinds.
+    @Test func namesOfFilesTellTheKindsOfPictures() {
+        for kind in 0...UInt8(20) {
+            for number in [1, 5] {
+                let name = PictureKind.fileName(kind, number: number) + ".jpg"
+                #expect(PictureKind.of([("filename", name)]) == kind, "\(name)")
+            }
+        }
+        #expect(PictureKind.fileName(3, number: 1) == "cover" && PictureKind.fileName(4, number: 2) == "back 2")
+        #expect(PictureKind.fileName(255, number: 1) == "other")
+        #expect(PictureKind.of([("filename", "IMG 20260101.JPG")]) == 3 && PictureKind.of([("filename", "")]) == 3)
+        #expect(PictureKind.of([("FILENAME", "Lead Artist.png")]) == 7)
     }
 
     /// A comment with its name in capitals. libav writes the comment as a description.

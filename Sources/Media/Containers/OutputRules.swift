@@ -77,7 +77,7 @@ protocol OutputRules: Sendable {
     /// Whether a tag may have this name, which is one of `tagFormat`.
     func takes(name: String) -> Bool
 
-    /// Whether the container states what pictures show. If not, the first one is the cover.
+    /// Whether the container has kinds of pictures. If it has none, or only names of files, the first one is the cover.
     var statesPictureKinds: Bool { get }
 
     /// The room for pictures beside `tags`. What is larger is not written, or programs do not read it.

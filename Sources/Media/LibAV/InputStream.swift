@@ -16,6 +16,7 @@ struct InputStream {
     var isUnknown: Bool { parameters.codec_type == AVMEDIA_TYPE_UNKNOWN }
     var isData: Bool { parameters.codec_type == AVMEDIA_TYPE_DATA }
     var isVideo: Bool { parameters.codec_type == AVMEDIA_TYPE_VIDEO }
+    var isAttachment: Bool { parameters.codec_type == AVMEDIA_TYPE_ATTACHMENT }
     var isSubtitle: Bool { parameters.codec_type == AVMEDIA_TYPE_SUBTITLE }
     var isCover: Bool { pointer.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 }
     var codecName: String { CodecRegistry.name(parameters.codec_id) }

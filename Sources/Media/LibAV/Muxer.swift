@@ -111,7 +111,7 @@ final class Muxer {
             parameters.pointee.codec_type = AVMEDIA_TYPE_ATTACHMENT
             try setExtradata(picture.bytes, of: parameters)
             av_dict_set(&stream.pointee.metadata, "mimetype", picture.mimeType, 0)
-            let name = (number == 1 ? "cover" : "picture\(number)") + (picture.isPNG ? ".png" : ".jpg")
+            let name = PictureKind.fileName(picture.kind, number: number) + (picture.isPNG ? ".png" : ".jpg")
             av_dict_set(&stream.pointee.metadata, "filename", name, 0)
         } else {
             parameters.pointee.codec_type = AVMEDIA_TYPE_VIDEO

@@ -13,6 +13,7 @@ struct UnreadParts {
     init(of demuxer: Demuxer) {
         let source = demuxer.source
         streams = demuxer.streams.count { $0.isVideo && !$0.isCover || $0.isSubtitle }
+        if demuxer.streams.contains(where: { $0.isAttachment && !$0.isCover }) { add("attachment") }
         // An output has such a header for LAME's delay alone. Without it, players estimate the length of a variable bit rate.
         if let header = demuxer.framed?.header, header.priming == 0 { add("header Xing, Info or VBRI") }
         guard source.isSeekable, let size = source.size else { return }
