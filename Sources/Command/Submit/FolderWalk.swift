@@ -31,6 +31,11 @@ struct FolderWalk {
         }
     }
 
+    /// The names of the files in `folder` itself that the filter takes. Throws a `Refusal` for a folder that cannot be read.
+    mutating func names(in folder: String) throws -> [String] {
+        try entries(of: "", in: folder).filter { !$0.isFolder }.map(\.name)
+    }
+
     private struct Entry {
         let path: String
         let name: String

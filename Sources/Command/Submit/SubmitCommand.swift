@@ -137,6 +137,7 @@ enum SubmitCommand {
             }
         }
         plan.leftOut = search.leftOut
+        plan.companions = try CompanionFiles(plan, roots, invocation)
         let page = SubmitPage(invocation: invocation, console: console)
         remark(search, console)
         let sending = SubmitSending(plan: plan, roots: roots, page: page)
@@ -180,7 +181,8 @@ enum SubmitCommand {
         if invocation[SubmitOptions.probe], !invocation[Question.dryRun] {
             throw UsageError("--probe needs --dry-run")
         }
-        for form in [EndCommand.option.form, WaitCommand.timeout.form, OutputFetching.option.form]
+        let waiting = [EndCommand.option.form, WaitCommand.timeout.form, OutputFetching.option.form]
+        for form in waiting + [CompanionFiles.option.form]
         where invocation.origin(of: form) != nil && !invocation[SubmitOptions.wait] {
             throw UsageError("\(form.word) needs --wait")
         }
@@ -242,10 +244,31 @@ enum SubmitCommand {
             )
             if exitCode == .success { exitCode = fetched }
         }
+        if let companions = sending.plan.companions, ending?.isTimedOut != true {
+            let outcome = companions.copy()
+            try tell(outcome, invocation, console)
+            if !outcome.failures.isEmpty, exitCode == .success { exitCode = .someFailed }
+        }
         guard let ending else { return exitCode }
         let end = EndCommand(invocation)?.run(after: ending, invocation.environment, on: console) ?? ending.exitCode
         if end != .success { exitCode = end }
         return exitCode
+    }
+
+    private static func tell(
+        _ outcome: CompanionFiles.Outcome,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws {
+        for failure in outcome.failures {
+            FailurePage(failure, source: nil, invocation: invocation).show(on: console)
+        }
+        if outcome.withoutFolder > 0 {
+            let files = Figures.count(outcome.withoutFolder, "other file")
+            console.warn("\(files) not copied: there is no output in their folders")
+        }
+        guard !invocation[SubmitOptions.json], !invocation[SubmitOptions.quiet], outcome.copied > 0 else { return }
+        try console.print("\(Figures.count(outcome.copied, "other file")) copied")
     }
 
     /// Waits for the end of batches, and prints it. `nil` if there are none.

@@ -174,7 +174,8 @@ enum SubmitOptions {
             SubmitCollision.portableNames.form,
             ConvertCommand.verify.form,
             ConvertCommand.strictLoss.form, ConvertCommand.noTags.form, TagFileOption.option.form,
-            ConvertCommand.tag.form, CoverOption.option.form, queue.form, priority.form, weight.form,
+            ConvertCommand.tag.form, CoverOption.option.form, CompanionFiles.option.form, queue.form, priority.form,
+            weight.form,
             runAt.form, maxAttempts.form, libav.form, key.form, again.form, check.form, label.form,
             notify.form,
         ] + LedgerOptions.forms

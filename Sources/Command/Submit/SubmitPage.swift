@@ -52,6 +52,7 @@ struct SubmitPage {
             let files = "\(Figures.count(uploads.files, "file")), \(Figures.bytes(uploads.bytes))"
             lines.append("  uploads     \(files), to \(uploads.to), except what is there already".printable)
         }
+        if let others = plan.companions { lines.append("  copies      \(Figures.count(others.count, "other file"))") }
         if let pieces = plan.pieceCount { lines.append("  pieces      \(Figures.grouped(pieces))") }
         if let first = first(plan, survey) {
             let way = "  first       \(first.source) -> "

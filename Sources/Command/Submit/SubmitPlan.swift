@@ -61,6 +61,9 @@ struct SubmitPlan: Sendable {
     /// Names that cannot be used, of files that are left out.
     var leftOut = Sample()
 
+    /// Other files that are copied beside the outputs.
+    var companions: CompanionFiles?
+
     /// Whether its names prevent the submission.
     var isForbidden: Bool { collisions.count > 0 || overwrites.count > 0 || misfits.count > 0 }
 

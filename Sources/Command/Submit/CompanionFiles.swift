@@ -1,0 +1,137 @@
+import Console
+import Conversion
+import Glibc
+import Storage
+import System
+
+/// Files in the folders of sources, such as pictures and booklets, that are copied beside the outputs.
+struct CompanionFiles: Sendable {
+    static let option = Option<String>(
+        "copy-files",
+        .text.named("GLOBS"),
+        "with --wait: copy files such as cover.jpg,*.pdf beside the outputs",
+        isRepeatable: true,
+        in: .destination
+    )
+
+    private struct Copy: Sendable {
+        let source: String
+        let destination: String
+    }
+
+    private let copies: [Copy]
+    private let replaces: Bool
+
+    var count: Int { copies.count }
+
+    /// What became of the files.
+    struct Outcome {
+        var copied = 0
+        /// Files that are there already, and are left alone.
+        var present = 0
+        /// Folders in which there is no output.
+        var withoutFolder = 0
+        var failures: [Failure] = []
+    }
+
+    /// Finds the files; `nil` without the option. Throws if a folder is not on this machine, or if two files would become
+    /// one.
+    init?(_ plan: SubmitPlan, _ roots: PathRoots, _ invocation: Invocation) throws {
+        let globs = invocation.all(Self.option).flatMap { $0.split(separator: ",").map(String.init) }
+        guard !globs.isEmpty else { return nil }
+        replaces = invocation[SubmitConflict.option] == .replace
+        func path(of location: Location) throws -> String {
+            if let path = roots.path(of: location) { return path }
+            let message = "--copy-files: \(location) is not on this machine"
+            throw Refusal(message: message, hint: "name its root with --root, or copy the files on the other machine")
+        }
+        var folders: [String: Set<String>] = [:]
+        var sources: Set<String> = []
+        for item in plan.items {
+            let source = try path(of: item.source)
+            sources.insert(source)
+            for place in item.destinations { folders[source.folder, default: []].insert(try path(of: place).folder) }
+        }
+        var walk = FolderWalk(filter: NameFilter(includes: globs, excludes: []))
+        var origins: [String: String] = [:]
+        var copies: [Copy] = []
+        for (folder, targets) in folders.sorted(by: { $0.key < $1.key }) {
+            for name in try walk.names(in: folder.isEmpty ? "/" : folder) where !sources.contains("\(folder)/\(name)") {
+                let source = "\(folder)/\(name)"
+                for target in targets.sorted() where target != folder {
+                    let destination = "\(target)/\(name)"
+                    if let other = origins.updateValue(source, forKey: destination) {
+                        let message = "--copy-files: \(other) and \(source) would both become \(destination)"
+                        throw Refusal(message: message, hint: "tell the folders apart by {dir} in --to")
+                    }
+                    copies.append(Copy(source: source, destination: destination))
+                }
+            }
+        }
+        self.copies = copies
+    }
+
+    /// Copies them into the folders that are there, each whole or not at all.
+    func copy() -> Outcome {
+        var outcome = Outcome()
+        for copy in copies {
+            guard FileFacts.of(path: copy.destination.folder, followingLinks: true)?.kind == .folder else {
+                outcome.withoutFolder += 1
+                continue
+            }
+            do {
+                if try copied(copy) { outcome.copied += 1 } else { outcome.present += 1 }
+            } catch {
+                outcome.failures.append(Failure(of: error))
+            }
+        }
+        return outcome
+    }
+
+    /// Returns `false` if the file is there already.
+    private func copied(_ copy: Copy) throws -> Bool {
+        let source = try SourceFile.open(copy.source)
+        let preparation = try OutputFile.prepare(
+            at: copy.destination,
+            onConflict: replaces ? .replace : .skip,
+            sources: [source.identity],
+            mode: .withinSources([source.permissions].compactMap(\.self))
+        )
+        switch consume preparation {
+        case .skipped: return false
+        case .ready(let file):
+            try Self.copyBytes(from: source.descriptor, to: file.descriptor, copy)
+            return try file.publish() == .published
+        }
+    }
+
+    private static func copyBytes(from source: Int32, to target: Int32, _ copy: Copy) throws {
+        var block = [UInt8](repeating: 0, count: 1 << 18)
+        while true {
+            let count = read(source, &block, block.count)
+            if count == 0 { return }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure(.sourceIO, "read \(copy.source)") }
+            var done = 0
+            while done < count {
+                let written = block.withUnsafeBytes { bytes in
+                    write(target, bytes.baseAddress?.advanced(by: done), count - done)
+                }
+                if written < 0, errno == EINTR { continue }
+                guard written > 0 else { throw failure(.destinationIO, "write \(copy.destination)") }
+                done += written
+            }
+        }
+    }
+
+    private static func failure(_ code: FailureCode, _ what: String) -> Failure {
+        Failure(code, at: .publish, "cannot \(what): \(systemText(errno))")
+    }
+}
+
+extension String {
+    /// The folder of an absolute path, without a slash at its end.
+    fileprivate var folder: String {
+        utf8.lastIndex(of: UInt8(ascii: "/")).map { String(Substring(utf8[..<$0])) } ?? ""
+    }
+}
