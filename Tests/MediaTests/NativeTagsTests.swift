@@ -148,6 +148,21 @@ import Testing
         #expect(found.filter { !$0.hasPrefix("ENCODER=") } == ["ARTIST=One", "ARTIST=Two"])
     }
 
+    /// Other programs write them. libav shows nothing that stands behind them.
+    @Test func tagsBehindANameThatAPEForbidsAreRead() throws {
+        let folder = try TemporaryFolder.create()
+        let (sound, path) = (folder.path("s.wav"), folder.path("a.wv"))
+        try WAVFile.write(Signal.sweep(rate: 44_100, frames: 4_410).pcm(.s16), to: sound)
+        try Converted.file(sound, to: path, as: AudioFormat(container: .wavpack))
+        let wanted = ["Alpha": "a", "Größe": "x", "Title": "Song", "Zebra": "z"]
+        let tags = wanted.sorted { $0.key < $1.key }.map { Tag(key: $0.key, value: $0.value) }
+        try Bytes.write(Bytes.read(path) + APETag.bytes(tags, pictures: []), to: path)
+        let file = try OpenFile.reading(path)
+        let found = try Reader(descriptor: file.descriptor, options: .init(nameHint: path)).description.tags
+        let own = found.filter { !$0.isTechnical }.map { "\($0.key.lowercased())=\($0.value)" }
+        #expect(own.sorted() == ["alpha=a", "größe=x", "title=Song", "zebra=z"])
+    }
+
     private static func withCapitalName(_ comment: Substring) -> String {
         let name = comment.prefix { $0 != "=" }
         return name.uppercased() + comment.dropFirst(name.count)

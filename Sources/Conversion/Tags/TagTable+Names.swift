@@ -58,10 +58,11 @@ extension TagTable {
         return [native, name] + (known[name]?.libav ?? [])
     }
 
-    /// What libav would call a tag that it has left out, as it leaves out those of an ID3 tag in WAV; `nil` if it keeps the
-    /// tag in another one, or may have another name for it. A total behind a number is in the number.
+    /// What libav would call a tag that it has left out, as it leaves out those of an ID3 tag in WAV, and those of an APE tag
+    /// behind a name that APE forbids; `nil` if it keeps the tag in another one, or may have another name for it. A total
+    /// behind a number is in the number.
     public static func libavName(ofMissing text: Tags.Text) -> String? {
-        if case .custom(let name) = text.name { return text.format.isID3 ? name : nil }
+        if case .custom(let name) = text.name { return text.format.isID3 || text.format == .ape ? name : nil }
         guard let row = text.name.rowName.flatMap({ known[$0] }), !text.isBehindNumber else { return nil }
         return row.libavName
     }
