@@ -14,19 +14,27 @@ public struct Picture: Sendable, Hashable {
     public var mimeType: String { isPNG ? "image/png" : "image/jpeg" }
 
     /// JPEG has no longer sides, and libav writes none into MP4.
-    private static let sides = 1...65_535
+    static let sides = 1...65_535
 
     /// `nil` for anything except a PNG or JPEG with a readable header, and for one whose sides no picture has.
     public init?(_ bytes: [UInt8]) {
-        if let size = Picture.sizeOfPNG(bytes) {
-            (width, height, isPNG) = (size.width, size.height, true)
-        } else if let size = Picture.sizeOfJPEG(bytes) {
-            (width, height, isPNG) = (size.width, size.height, false)
-        } else {
-            return nil
-        }
-        guard Picture.sides.contains(width), Picture.sides.contains(height) else { return nil }
+        guard let size = Picture.size(bytes), Picture.areSides(size) else { return nil }
+        (width, height, isPNG) = (size.width, size.height, size.isPNG)
         self.bytes = bytes
+    }
+
+    /// Whether this is a PNG or JPEG that states sides which no picture has.
+    static func hasImpossibleSides(_ bytes: [UInt8]) -> Bool { size(bytes).map { !areSides($0) } ?? false }
+
+    private typealias Size = (width: Int, height: Int, isPNG: Bool)
+
+    private static func areSides(_ size: Size) -> Bool { sides.contains(size.width) && sides.contains(size.height) }
+
+    /// As the header states it; `nil` for anything except a PNG or JPEG.
+    private static func size(_ bytes: [UInt8]) -> Size? {
+        if let size = sizeOfPNG(bytes) { return (size.width, size.height, true) }
+        guard let size = sizeOfJPEG(bytes) else { return nil }
+        return (size.width, size.height, false)
     }
 
     /// The most bytes that a picture may have. FLAC's metadata blocks, which hold most pictures, cannot hold more.
@@ -47,7 +55,8 @@ public struct Picture: Sendable, Hashable {
         guard let bytes = source.bytes(at: 0, count: max(1, Int(size))), bytes.count == Int(size),
             let picture = Picture(bytes)
         else {
-            let detail = "the cover is neither a JPEG nor a PNG picture"
+            let sides = "sides of 1 to \(Self.sides.upperBound) pixels"
+            let detail = "the cover is neither a JPEG nor a PNG picture with \(sides)"
             throw MediaError(.unknownContainer, at: .open, detail, hint: "convert the picture, or choose another one")
         }
         self = picture

@@ -89,13 +89,17 @@ enum SourceLoss {
     private static func pictures(_ demuxer: Demuxer, _ known: Int, in container: Container, inStream: Bool) -> Remark? {
         let holdsNone = container.coverPlace == .none || inStream
         let kept = holdsNone ? min(known, 1) : known
-        let count = demuxer.streams.count(where: \.isCover)
-        let (lost, unread) = (count - kept, max(0, count - Reader.mostPictures))
+        let covers = demuxer.streams.filter(\.isCover)
+        let (lost, unread) = (covers.count - kept, max(0, covers.count - Reader.mostPictures))
         guard lost > 0 else { return nil }
+        let odd = covers.prefix(Reader.mostPictures).count { stream in
+            stream.attachedPicture.map(Picture.hasImpossibleSides) ?? false
+        }
         let pictures = "\(Plural.count(lost, "picture")) \(Plural.past(lost))"
         var reasons: [String] = []
         if holdsNone { reasons.append("\(container.title) holds none") }
-        if !holdsNone, lost > unread { reasons.append("outputs can hold only PNG and JPEG") }
+        if !holdsNone, lost > unread + odd { reasons.append("outputs can hold only PNG and JPEG") }
+        if !holdsNone, odd > 0 { reasons.append("sides must have 1 to \(Picture.sides.upperBound) pixels") }
         if !holdsNone, unread > 0 { reasons.append("only the first \(Reader.mostPictures) are read") }
         let reason = reasons.joined(separator: ", and ")
         return Remark(.cover, "\(pictures) not carried over: \(reason)", count: Int64(lost))
