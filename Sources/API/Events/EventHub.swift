@@ -168,16 +168,17 @@ actor EventHub {
 
     private func serve(_ caller: Caller) async {
         guard let circle = circles[caller] else { return }
+        // Others may subscribe from here on, whom this round does not know.
+        circles[caller]?.hasNew = false
         var (events, counts) = (circle.events, circle.counts)
         var queues = circle.queues
         do {
             counts = try await circle.ledger.counts()
+            // A pause, a limit or a rate changes no count.
+            if circle.subscribers.values.contains(where: \.wishes.queues) {
+                queues.take(try await queueStates(circle))
+            }
             if circle.hasNew || counts != circle.counts {
-                // Before the look, during which others may subscribe.
-                circles[caller]?.hasNew = false
-                if circle.subscribers.values.contains(where: \.wishes.queues) {
-                    queues.take(try await queueStates(circle))
-                }
                 events = try await look(circle)
             } else {
                 // Progress changes no count.
