@@ -53,21 +53,37 @@ final class PeakFile: PeakStore {
                 hint: "take more frames for each pair, or JSON"
             )
         }
-        for (index, value) in window.enumerated() {
-            // Truncated towards zero: -1 becomes 0, and -32,768 becomes -128.
-            let number = bits == 8 ? value / 256 : value
-            if isJSON {
-                if length > 0 || index > 0 { pending.append(UInt8(ascii: ",")) }
-                pending += Array(String(number).utf8)
-            } else if bits == 8 {
-                pending.append(UInt8(bitPattern: Int8(truncatingIfNeeded: number)))
-            } else {
-                pending += littleEndian(number)
-            }
-        }
+        if isJSON { addText(of: window) } else { addNumbers(of: window) }
         length += 1
         if pending.count >= Self.pendingBytes { try write() }
     }
+
+    private func addText(of window: [Int16]) {
+        for (index, value) in window.enumerated() {
+            if length > 0 || index > 0 { pending.append(UInt8(ascii: ",")) }
+            pending += Array(String(stored(value)).utf8)
+        }
+    }
+
+    private func addNumbers(of window: [Int16]) {
+        let start = pending.count
+        pending += repeatElement(0, count: window.count * bits / 8)
+        // One check of access for the window instead of one for each byte.
+        pending.withUnsafeMutableBufferPointer { bytes in
+            var place = start
+            for value in window {
+                let number = stored(value)
+                bytes[place] = UInt8(truncatingIfNeeded: number)
+                place += 1
+                guard bits == 16 else { continue }
+                bytes[place] = UInt8(truncatingIfNeeded: number >> 8)
+                place += 1
+            }
+        }
+    }
+
+    /// Truncated towards zero: -1 becomes 0, and -32,768 becomes -128.
+    private func stored(_ value: Int16) -> Int16 { bits == 8 ? value / 256 : value }
 
     /// Completes the file.
     func finish() throws {

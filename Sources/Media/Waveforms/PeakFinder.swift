@@ -11,8 +11,9 @@ final class PeakFinder: SoundAnalysis {
     let channelCount: Int
     /// The samples of a block as 16-bit integers, channel after channel; for a mean, their sums.
     private var levels: [Int32] = []
-    private var least: [Int32]
-    private var greatest: [Int32]
+    /// Of each channel, the extremes in the current window. Memory of one's own costs no checks of access in each window.
+    private let least: UnsafeMutablePointer<Int32>
+    private let greatest: UnsafeMutablePointer<Int32>
     /// Frames in the current window, and those that it will have.
     private var filled = 0
     private var windowFrames: Int
@@ -25,11 +26,18 @@ final class PeakFinder: SoundAnalysis {
         self.store = store
         channelCount = splits ? shape.channelCount : 1
         mixes = channelCount < shape.channelCount
-        least = [Int32](repeating: .max, count: channelCount)
-        greatest = [Int32](repeating: .min, count: channelCount)
+        least = .allocate(capacity: channelCount)
+        least.initialize(repeating: .max, count: channelCount)
+        greatest = .allocate(capacity: channelCount)
+        greatest.initialize(repeating: .min, count: channelCount)
         window = [Int16](repeating: 0, count: 2 * channelCount)
         try store.begin(sampleRateHz: shape.sampleRateHz, channelCount: channelCount)
         windowFrames = store.framesPerPair
+    }
+
+    deinit {
+        least.deallocate()
+        greatest.deallocate()
     }
 
     func add(_ block: borrowing SampleBlock) throws {
@@ -105,10 +113,12 @@ final class PeakFinder: SoundAnalysis {
     private func finishWindow() throws {
         // Division and truncation keep the order of numbers, so the extremes may be divided instead of all samples.
         let divisor = Int32(mixes ? shape.channelCount : 1)
-        for channel in 0..<channelCount {
-            window[2 * channel] = Int16(clamping: least[channel] / divisor)
-            window[2 * channel + 1] = Int16(clamping: greatest[channel] / divisor)
-            (least[channel], greatest[channel]) = (.max, .min)
+        window.withUnsafeMutableBufferPointer { window in
+            for channel in 0..<channelCount {
+                window[2 * channel] = Int16(clamping: least[channel] / divisor)
+                window[2 * channel + 1] = Int16(clamping: greatest[channel] / divisor)
+                (least[channel], greatest[channel]) = (.max, .min)
+            }
         }
         filled = 0
         try store.add(window)
