@@ -35,11 +35,15 @@ let pathMaps = [
 
 // For what the command consists of. C that is compiled with it, which is the inline functions of the C modules, checks its
 // stack like Debian's own packages. A release does not say where it was built, so that two builds of one commit are the same
-// bytes; the cache of C modules, to which debug information would refer, has that folder in its names.
+// bytes; the cache of C modules, to which debug information would refer, has that folder in its names, and so have the hashes by
+// which the compiler finds what it need not compile again.
 let shipped =
     house + [
         .unsafeFlags(
-            ["-Xcc", "-fstack-protector-strong", "-Xfrontend", "-no-clang-module-breadcrumbs"]
+            [
+                "-Xcc", "-fstack-protector-strong", "-Xfrontend", "-no-clang-module-breadcrumbs",
+                "-Xfrontend", "-disable-incremental-llvm-codegen",
+            ]
                 + pathMaps.flatMap { ["-file-prefix-map", $0, "-Xcc", "-ffile-prefix-map=\($0)"] },
             .when(configuration: .release)
         )

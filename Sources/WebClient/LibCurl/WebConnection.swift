@@ -29,23 +29,17 @@ package final class WebConnection {
         take: ((UnsafeRawBufferPointer) -> Bool)? = nil,
         sent: ((Int64) -> Void)? = nil,
         stop: WebStop? = nil,
-        isStopped: () -> Bool = { false }
+        isStopped: @escaping () -> Bool = { false }
     ) throws(WebError) -> WebAnswer {
         try request.validate()
         let exchange = Exchange(request, isTaken: take != nil)
-        let code: CURLcode = withoutActuallyEscaping(isStopped) { isStopped in
-            exchange.isStopped = isStopped
-            (exchange.begin, exchange.take, exchange.report) = (begin, take, sent)
-            defer {
-                exchange.isStopped = nil
-                (exchange.begin, exchange.take, exchange.report) = (nil, nil, nil)
-            }
-            // Forgets the earlier request and keeps the connection.
-            curl_easy_reset(handle)
-            let lines = prepare(request, exchange)
-            defer { curl_slist_free_all(lines) }
-            return withExtendedLifetime(exchange) { stop?.perform(handle) ?? curl_easy_perform(handle) }
-        }
+        (exchange.begin, exchange.take, exchange.report, exchange.isStopped) = (begin, take, sent, isStopped)
+        defer { (exchange.begin, exchange.take, exchange.report, exchange.isStopped) = (nil, nil, nil, nil) }
+        // Forgets the earlier request and keeps the connection.
+        curl_easy_reset(handle)
+        let lines = prepare(request, exchange)
+        defer { curl_slist_free_all(lines) }
+        let code = withExtendedLifetime(exchange) { stop?.perform(handle) ?? curl_easy_perform(handle) }
         // What cuts the body of such an answer, its length or its time, does not matter. A stop does.
         let isCut = request.takesCutAnswers && exchange.hasHeader && code != CURLE_ABORTED_BY_CALLBACK
         guard code == CURLE_OK || exchange.hasAllItWants || isCut else { throw exchange.error(code, request) }
