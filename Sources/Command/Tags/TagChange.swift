@@ -1,7 +1,9 @@
 import Console
 import Conversion
+import Glibc
 import PumpRoom
 import Storage
+import System
 
 /// Changes what one file says about itself: a new file with the same packets takes its place.
 struct TagChange: Sendable {
@@ -40,8 +42,16 @@ struct TagChange: Sendable {
     ) throws -> ConversionReport? {
         let paths = [path] + changes.extras.map(\.location)
         let sources = try SourceFiles.opening(paths) { path throws(StorageError) in try SourceFile.open(path) }
+        // Of two changes at once, the second would undo the first.
+        guard flock(sources.descriptors[0], LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
+            throw Failure(.sourceChanged, at: .open, "another program has locked the file, perhaps to change it")
+        }
         var options = ProbeOptions(nameHint: path)
         options.listsUnread = true
+        if !allowsLoss, SystemCall.hasAccessList(sources.descriptors[0]) {
+            let message = "it has an access list, which the new file would not have"
+            throw Failure(.lossRefused, at: .open, message, hint: "--allow-loss changes the file nevertheless")
+        }
         let known = try room.describe(sources.descriptors[0], options, report: report)
         if changes.areMet(by: known, atPath: path) { return nil }
         let recipe = try recipe(for: known)
@@ -63,7 +73,8 @@ struct TagChange: Sendable {
         let bytes = try files.written(0)
         let evidence = OutputEvidence(byteCount: bytes.byteCount, hasHoles: bytes.hasHoles, hasWriters: hasWriters)
         if let objection = evidence.objection(to: written, Recipe.Limits()) { throw objection.failure }
-        // Another program may have written to the file, or put another one in its place.
+        // Another program may have written to the file, or put another one in its place. Only the names are left to change.
+        try files.flush()
         guard sources.areUnchanged, try SourceFile.open(path).identity == sources.identities[0] else {
             throw Failure.sourceChanged()
         }

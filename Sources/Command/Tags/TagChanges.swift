@@ -37,9 +37,11 @@ struct TagChanges: Sendable {
 
     /// The tags that the file at `path` gets.
     func tags(ofFile path: String) -> [String: Recipe.TagValues] {
-        let name = path.lastPathName ?? path
         var tags = listed
-        tags.set(removed.map { ($0, "") } + wishes.map { ($0.name, $0.value(for: name)) })
+        let values = wishes.map { (wish: $0, value: $0.value(for: path)) }
+        // A file without a folder in its name keeps what {dir} would set. Only a wish without a value removes a tag.
+        let known = values.filter { !$0.wish.hasFields || !$0.value.isEmpty }
+        tags.set(removed.map { ($0, "") } + known.map { ($0.wish.name, $0.value) })
         return tags
     }
 

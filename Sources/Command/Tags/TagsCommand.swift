@@ -41,7 +41,7 @@ enum TagsCommand {
         discussion: [
             "Names are the same for all formats: \"artist\", \"albumartist\", \"tracknumber\". Other names stay as files have them.",
             "A change makes a new file with the same packets of sound, which takes the place of FILE once it is complete. A file "
-                + "that would lose anything stays as it is, and so does one that has the tags already.",
+                + "that would lose a part that Sluice knows stays as it is, and so does one that has the tags already.",
         ],
         arguments: [files],
         options: [set.form, remove.form, from.form, TagFileOption.option.form, CoverOption.option.form]

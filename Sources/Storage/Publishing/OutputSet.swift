@@ -50,6 +50,11 @@ public struct OutputSet: ~Copyable {
         )
     }
 
+    /// Makes all files durable, so that little time passes before a following `publish` has given them their names.
+    public func flush() throws(StorageError) {
+        for member in members { try member.file.flush() }
+    }
+
     /// Makes all files durable, then gives them their final names one after another. Returns what became of each.
     /// `durably` as for `OutputFile.publish(durably:)`.
     ///

@@ -110,6 +110,19 @@ struct TagsTests {
         }
     }
 
+    @Test func namesOfFoldersAreThoseGivenAndRemoveNothing() throws {
+        try FileManager.default.createDirectory(atPath: path("Harbour"), withIntermediateDirectories: true)
+        for name in ["Harbour/1.flac", "2.flac"] { try make(name) }
+        try tags("--set", "album=Old", "2.flac").checked()
+        let words = ["tags", "--set", "album={dir}", "--set", "title=One", "Harbour/1.flac", "2.flac"]
+        try Sluice.run(words, in: material.folder).checked()
+        for (name, album) in [("Harbour/1.flac", "Harbour"), ("2.flac", "Old")] {
+            let found = try FFmpeg.probe(path(name)).tags
+            #expect(found.contains { $0.key.lowercased() == "album" && $0.value == album }, "\(found)")
+            #expect(found.contains { $0.key.lowercased() == "title" && $0.value == "One" }, "\(found)")
+        }
+    }
+
     /// A picture of one colour.
     private func picture(_ name: String, _ colour: String) throws -> [UInt8] {
         let source = "color=\(colour):size=60x40"
