@@ -231,20 +231,20 @@ def test_a_tenant_hears_what_its_jobs_may_read(ledger, heard):
 
 def test_old_excerpts_are_removed(ledger):
     folder = ledger.folder / "excerpts"
-    names = ["excerpts/" + 32 * "a" + ".wav", "excerpts/acme/" + 32 * "b" + ".dat", "excerpts/talk.wav", 32 * "c" + ".wav"]
-    names += ["excerpts/" + 32 * "d" + ".wav"]
+    names = ["excerpts/sluice-excerpt-" + 32 * "a" + ".wav", "excerpts/acme/sluice-excerpt-" + 32 * "b" + ".dat", "excerpts/talk.wav", 32 * "c" + ".wav"]
+    names += ["excerpts/sluice-excerpt-" + 32 * "d" + ".wav", "excerpts/" + 32 * "e" + ".wav"]
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(b"RIFF")
     old = time.time() - 9 * 86_400
-    for name in names[:4]:
+    for name in names[:4] + names[5:]:
         os.utime(folder / name, (old, old))
     with Coordinator(ledger, "--root", f"x={folder}:ro", "--excerpts", "x", "--open-role", "viewer") as api:
         # Who may not write there removes nothing.
         assert api.client.get("/").status_code == 200 and all((folder / name).exists() for name in names)
     with Coordinator(ledger, "--root", f"x={folder}", "--excerpts", "x"):
         end = time.monotonic() + PATIENCE
-        while [(folder / name).exists() for name in names] != [False, False, True, True, True]:
+        while [(folder / name).exists() for name in names] != [False, False, True, True, True, True]:
             assert time.monotonic() < end, list(folder.rglob("*"))
             # Nothing tells that they are gone.
             time.sleep(0.05)
@@ -264,7 +264,7 @@ CHOSEN = "document.querySelector('[name=heard]:checked').value"
 
 
 def click(browser, script):
-    """Clicks as a person does: sound that nobody has asked for is not played."""
+    """Clicks as a person does: sound that was not asked for is not played."""
     browser.run(f"({script}).scrollIntoView({{ block: 'center' }})")
     middle = "(box => [box.x + box.width / 2, box.y + box.height / 2])"
     x, y = browser.run(f"{middle}(({script}).getBoundingClientRect())")
