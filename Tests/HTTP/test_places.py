@@ -12,9 +12,9 @@ PATH = "/api/v1/places"
 
 @pytest.fixture
 def guarded(ledger):
-    for path in ["in/acme/2026", "in/zenith", "shared", "out"]:
+    for path in ["in/acme/2026", "in/zenith", "in/.snapshot", "shared", "out"]:
         (ledger.folder / path).mkdir(parents=True)
-    for path in ["in/a.wav", "in/.hidden.wav", "in/acme/b.wav", "in/acme/2026/c #1.wav", "in/zenith/secret.wav"]:
+    for path in ["in/a.wav", "in/.hidden.wav", "in/.snapshot/a.wav", "in/acme/b.wav", "in/acme/2026/c #1.wav", "in/zenith/secret.wav"]:
         (ledger.folder / path).touch()
     for number in range(150):
         (ledger.folder / f"shared/{number:03}.wav").touch()
@@ -36,7 +36,7 @@ def test_a_submitter_is_led_to_its_sources(ledger, guarded):
     assert places(guarded, submitter, "in:") == (["in:a.wav", "in:acme/", "in:zenith/"], False)
     assert places(guarded, submitter, "in:ac") == (["in:acme/"], False)
     assert places(guarded, submitter, "in:acme/2026/c #") == (["in:acme/2026/c #1.wav"], False)
-    assert places(guarded, submitter, "in:none/x") == ([], False)
+    assert places(guarded, submitter, "in:none/x") == places(guarded, submitter, "in:.snapshot/") == ([], False)
     found, has_more = places(guarded, submitter, "shared:")
     assert (len(found), found[0], has_more) == (100, "shared:000.wav", True)
     assert places(guarded, submitter, "shared:14")[0] == [f"shared:{number}.wav" for number in range(140, 150)]

@@ -42,7 +42,8 @@ enum PlaceOperation {
         // Nothing is said about the files of a folder before it is known that the caller may read there.
         if !folder.isEmpty { _ = try FilePlace.location(root: name, path: folder) }
         let base = folder.isEmpty ? "\(name):" : "\(name):\(folder)/"
-        guard sight.includes(base) else { return PlaceList() }
+        let isHidden = folder.split(separator: "/").contains { $0.utf8.first == UInt8(ascii: ".") }
+        guard sight.includes(base), !isHidden else { return PlaceList() }
         let root = try share.root(forSources: name)
         do {
             let found = try await share.list(in: root) { root throws(StorageError) in

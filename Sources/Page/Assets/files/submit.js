@@ -103,7 +103,7 @@ if (!part) return;
 const input = part.querySelector("input"), list = part.querySelector("datalist"), button = part.querySelector("button");
 const sources = document.querySelector("[name=sources]"), status = document.querySelector("[role=status]");
 // What was asked for last, the answer that is under way, and what was found.
-let asked = null, looking = null, offered = [], timer = 0;
+let asked = null, looking = null, offered = [], isPart = false, timer = 0;
 
 function look() {
   if (input.value != asked) looking = find(asked = input.value);
@@ -118,7 +118,7 @@ async function find(begin) {
   } catch { /* Without the coordinator nothing is offered. */ }
   // More was typed meanwhile.
   if (asked != begin) return;
-  offered = found.places;
+  [offered, isPart] = [found.places, found.hasMore];
   list.replaceChildren(...offered.map(place => {
     const option = document.createElement("option");
     option.value = place;
@@ -133,6 +133,10 @@ async function add() {
   if (!wanted.includes(":")) return;
   clearTimeout(timer);
   await look();
+  if (isFolder && isPart) {
+    status.textContent = "This folder has too many files to add at once. Send them with sluice submit.";
+    return;
+  }
   const files = isFolder ? offered.filter(place => place.startsWith(wanted) && !/[:/]$/.test(place)) : [wanted];
   const known = new Set(sources.value.split("\n"));
   const added = files.filter(file => !known.has(file));
