@@ -56,7 +56,7 @@ package enum Daemon {
         return id
     }
 
-    /// Starts a program of the user's desktop, whose output nobody reads. Returns whether it could be started and has not
+    /// Starts a program of the user's desktop, whose output is not read. Returns whether it could be started and has not
     /// failed within a second; most have then handed their order to another process, or go on.
     package static func launch(_ words: [String], variables: [String: String]) -> Bool {
         // `try?`: why it cannot be started is of no use to the caller, who goes on without it.

@@ -81,7 +81,7 @@ package struct PageLinks: Sendable {
         return link
     }
 
-    /// Whether the secret is that of a link which nobody has followed yet, and which is not too old at the time `now`.
+    /// Whether the secret is that of a link that has not been followed yet, and which is not too old at the time `now`.
     package func redeem(_ secret: String, now: Int = time(nil)) -> Bool {
         guard secret.utf8.count == 2 * Self.secretBytes else { return false }
         let path = file(of: secret)

@@ -265,7 +265,7 @@ def test_serves_the_middle_of_a_file_of_more_than_4_gib(made):
 def test_reads_all_of_a_large_file_whose_mark_or_time_tells_nothing(made):
     with large(made, 40 << 20) as (path, _, file):
         assert made.get("HEAD", path=path).status_code == 200
-        # Somebody writes into it just after it was published.
+        # A person writes into it just after it was published.
         since = made.ledger.query("select ceil(extract(epoch from ended_at)) from sluice.finished where job = 2")
         os.utime(file, (int(since), int(since)))
         problem(made.get(range="bytes=0-1", path=path), 409, "output_changed")

@@ -56,7 +56,7 @@ def until(browser, script):
         except AssertionError as error:
             said = error
         assert time.monotonic() < end, f"{script}: {said}"
-        # The page tells nobody what it shows.
+        # The page does not tell what it shows.
         time.sleep(0.05)
 
 

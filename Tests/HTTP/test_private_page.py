@@ -50,7 +50,7 @@ def test_a_link_logs_in_once(cluster, client):
     link = cluster.link()
     secret = link.rpartition("=")[2]
     assert link == f"{cluster.facts['page']}/login?link={secret}" and re.fullmatch("[0-9a-f]{64}", secret)
-    # Nobody is logged in by a look ahead.
+    # A look ahead logs in no browser.
     assert client.head(link).status_code == 200
     assert client.get(link, headers={"sec-purpose": "prefetch"}).status_code == 503
     answer = client.get(link)

@@ -204,7 +204,7 @@ enum Material {
         return view
     }
 
-    /// Every view of records with this name, for somebody who may change what it shows or not.
+    /// Every view of records with this name, for a person who may change what it shows or not.
     static func contents(_ name: String, mayChange: Bool = true) throws -> [PageContent] {
         let query = JobListQuery(
             PageQuery([

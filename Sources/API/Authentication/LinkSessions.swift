@@ -51,6 +51,7 @@ final class LinkSessions: Sendable {
     }
 
     func end(_ text: String) {
+        // `try?`: other texts are those of no session.
         guard let token = try? AccessToken(text) else { return }
         ends.withLock { $0[token] = nil }
     }

@@ -19,7 +19,7 @@ final class ExcerptSweeper: Sendable {
         let task = Task {
             while !Task.isCancelled {
                 await sweep()
-                // The only error is that this task is cancelled.
+                // `try?`: the only error is that this task is cancelled.
                 guard (try? await Task.sleep(for: Self.interval, clock: .continuous)) != nil else { return }
             }
         }
@@ -34,7 +34,7 @@ final class ExcerptSweeper: Sendable {
 
     private func sweep() async {
         do {
-            // One that does not answer is told of already.
+            // `try?`: a root that does not answer is told of already.
             guard let root = try? share.root(forDownloads: self.root) else { return }
             let oldest = Date.now.timeIntervalSince1970 - Double(ExcerptFile.kept.components.seconds)
             _ = try await share.run(in: root.name) { () throws(StorageError) in

@@ -77,7 +77,7 @@ final class FileShare: Sendable {
                     await begins.wait(since: seen)
                     continue
                 }
-                // The only error is that this task is cancelled.
+                // `try?`: the only error is that this task is cancelled.
                 guard (try? await Task.sleep(for: .seconds(2), clock: .continuous)) != nil else { return }
                 self?.listen()
             }

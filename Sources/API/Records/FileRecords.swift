@@ -38,7 +38,7 @@ package struct UploadedFile: LedgerRecord, Hashable {
     ]
 }
 
-/// Files and folders that someone may choose from.
+/// Files and folders that a caller may choose from.
 package struct PlaceList: LedgerRecord, Hashable {
     /// Locations; those of folders end with a slash, and roots with a colon.
     package var places: [String] = []

@@ -64,7 +64,7 @@ public struct ChapterList: Sendable, Hashable {
             // Audacity writes frequencies behind a backslash.
             if line.isEmpty || line.hasPrefix("#") || line.hasPrefix("\\") { continue }
             let fields = line.split(maxSplits: 2) { $0 == "\t" }
-            // What is no time is the title.
+            // `try?`: what is no time is the title.
             let isLabel = areLabels && fields.count > 1 && (try? MediaTime(parsing: fields[1])) != nil
             let parts = isLabel ? fields : line.split(maxSplits: 1) { $0.isWhitespace }
             let start = try Self.time(parts[0], line: index + 1)
@@ -74,6 +74,7 @@ public struct ChapterList: Sendable, Hashable {
 
     /// Whether a line has two times and a text, which may be empty. A time and a year may also be a time and a title.
     private static func isLabel(_ fields: [Substring]) -> Bool {
+        // `try?`: what does not begin with two times is no label.
         guard fields.count > 2, let start = try? MediaTime(parsing: ListText.trimmed(fields[0])),
             let end = try? MediaTime(parsing: fields[1])
         else { return false }

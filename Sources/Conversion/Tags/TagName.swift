@@ -2,7 +2,7 @@
 public enum TagName: Sendable, Hashable {
     /// A name of `TagTable`, such as `albumartist`.
     case common(String)
-    /// A name that somebody made up, such as `MYFIELD`. All formats with free names can hold it.
+    /// A name that users or programs made up, such as `MYFIELD`. All formats with free names can hold it.
     case custom(String)
     /// A name that only `format` knows and that the table does not have, such as ID3's `RVA2`.
     case native(String, TagFormat)
@@ -48,7 +48,7 @@ public enum TagFormat: String, Sendable, Hashable, CaseIterable {
     /// Whether it is a version of ID3.
     public var isID3: Bool { self == .id3 || self == .id3v23 }
 
-    /// What stands before a name that somebody made up; `nil` if the format has a fixed list of names.
+    /// What stands before a name that users or programs made up; `nil` if the format has a fixed list of names.
     ///
     /// MP4's `----:` stands for `----:com.apple.iTunes:`, the only namespace that players read.
     var customPrefix: String? {

@@ -1,7 +1,7 @@
 extension TagTable {
     /// The tag that `format` calls `native`. Case does not matter.
     ///
-    /// A name that somebody made up is that of the row with the same name, if there is one: many programs write
+    /// A name that users or programs made up is that of the row with the same name, if there is one: many programs write
     /// `TXXX:ISRC`. A native name has a prefix where `TagFormat` has one, as in `TXXX:MYFIELD` and `----:MYFIELD`.
     public static func name(of native: String, in format: TagFormat) -> TagName {
         let folded = native.lowercased()
@@ -27,7 +27,7 @@ extension TagTable {
     /// The row of a name; `nil` for a name that is not in the table.
     public static func row(_ name: String) -> TagRow? { known[name] }
 
-    /// The row of a tag that somebody calls `key`: by its name in Vorbis comments, in libav, or in the table. `nil` for a
+    /// The row of a tag that is called `key`: by its name in Vorbis comments, in libav, or in the table. `nil` for a
     /// tag that is not in the table.
     public static func row(key: String) -> TagRow? {
         let folded = key.lowercased()
@@ -70,7 +70,7 @@ extension TagTable {
     /// The rows by their names.
     private static let known: [String: TagRow] = Dictionary(uniqueKeysWithValues: rows.map { ($0.name, $0) })
 
-    /// The rows by what somebody may call them. Where two tags have one name, that in Vorbis comments counts: there,
+    /// The rows by what they may be called. Where two tags have one name, that in Vorbis comments counts: there,
     /// `MUSICBRAINZ_TRACKID` is the table's `musicbrainz_recordingid`.
     private static let keyRows: [String: TagRow] = {
         var found: [String: TagRow] = [:]

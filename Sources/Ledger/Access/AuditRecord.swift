@@ -1,7 +1,7 @@
 import Conversion
 public import FoundationEssentials
 
-/// A change that someone has made: an operation on jobs, queues, workers, tokens or tenants.
+/// A change that a person or a program has made: an operation on jobs, queues, workers, tokens or tenants.
 public struct AuditRecord: Sendable, Hashable {
     public var id: Int64 = 0
     public var at = Date.distantPast

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// A filter of lists of jobs that somebody has given a name. All who see the same jobs share it.
+/// A filter of lists of jobs that a person has given a name. All who see the same jobs share it.
 public struct SavedFilter: Sendable, Hashable {
     public var name = ""
     /// As the query of an address: `state=failed&code=truncated`.

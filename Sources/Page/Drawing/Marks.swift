@@ -17,7 +17,7 @@ enum Mark {
 
     /// The shape of a state, by the name of its class.
     static func shape(_ state: JobState) -> String {
-        // A failure that a person has accepted needs nobody any more.
+        // A failure that a person has accepted needs no attention any more.
         state == .accepted ? JobState.skipped.rawValue : state.rawValue
     }
 

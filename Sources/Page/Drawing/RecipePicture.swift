@@ -59,7 +59,7 @@ struct RecipePicture: Hashable {
 
     // MARK: - What is drawn
 
-    /// `nil` for what is no place on an axis, as in recipes that nobody has checked.
+    /// `nil` for what is no place on an axis, as in recipes that were never checked.
     private static func seconds(_ time: MediaTime?) -> Double? {
         guard let seconds = time?.seconds, (0...1e9).contains(seconds) else { return nil }
         return seconds
@@ -297,7 +297,7 @@ struct RecipePicture: Hashable {
                 """
         }
         let kind: HTML = block.end == nil ? "p open" : "p"
-        // In a narrow block nobody could read it.
+        // In a narrow block it could not be read.
         let text: HTML =
             block.text.isEmpty || width < length * 0.03
             ? "" : "<text x=\"8\" y=\"60%\">\(block.text.cutInside(to: 80))</text>"

@@ -121,7 +121,7 @@ struct ExcerptPlan: Sendable {
 // MARK: - How they are made
 
 extension ExcerptPlan {
-    /// Browsers play higher ones, and nobody hears the difference.
+    /// Browsers play higher ones, and the difference is not heard.
     private static let highestRate = 48_000
     /// Pairs of peaks for a second, at that rate: as many as a screen can show of a minute.
     private static let zoom = 512

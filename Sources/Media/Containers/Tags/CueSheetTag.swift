@@ -11,7 +11,7 @@ enum CueSheetTag {
 
     static func isSheet(_ tag: Tag) -> Bool { tag.key.lowercased() == "cuesheet" }
 
-    /// The first sheet that describes one file; `nil` for none, and for one that nobody can read.
+    /// The first sheet that describes one file; `nil` for none, and for one that cannot be read.
     static func list(in tags: [Tag]) -> ChapterList? {
         guard let tag = tags.first(where: isSheet), tag.value.utf8.count <= mostBytes else { return nil }
         // `try?`: a tag with mistakes is a text like others.
