@@ -36,9 +36,10 @@ enum PictureKind {
     ]
 
     /// The name of a file with a picture of this kind, without its extension, where a container keeps names of files and no
-    /// kinds: `back`. Players look for `cover`. Pictures count from 1.
+    /// kinds: `back`. Players look for `cover`: without a front cover it is the first picture, if it says nothing else. Pictures
+    /// count from 1.
     static func fileName(_ kind: UInt8, number: Int) -> String {
-        if kind == frontCover { return number == 1 ? "cover" : "picture\(number)" }
+        if kind == frontCover || kind == 0 && number == 1 { return number == 1 ? "cover" : "picture\(number)" }
         let word = words[words.indices.contains(Int(kind)) ? Int(kind) : 0].lowercased()
         return number == 1 ? word : "\(word) \(number)"
     }
