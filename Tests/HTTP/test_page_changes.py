@@ -102,7 +102,7 @@ def test_many_jobs_are_changed_after_a_preview_and_changed_back(api):
     assert send(api, path, {"wish": "undo"}) == path
     assert "<dt>changed back</dt><dd>45</dd>" in ended(api, path, "undone")
     assert states(api, batch) == {"waiting": 45}
-    assert "No job of this filter" in get(api, f"/changes/preview?change=retry&batch={batch}", {})
+    assert "No job that matches can be changed this way" in get(api, f"/changes/preview?change=retry&batch={batch}", {})
 
 
 def test_selected_jobs_are_changed_within_their_filter(api):
