@@ -349,7 +349,7 @@ struct HousekeepingTests {
             #expect(report.chores.count == 13)
             if let rest = report.rest { return rest }
         }
-        throw SupportError("tick until nothing is to be done", "every tick found something")
+        throw SupportError("tick until there is nothing to do", "every tick found something")
     }
 
     @Test func whenNothingIsToBeDoneAllProcessesRest() async throws {

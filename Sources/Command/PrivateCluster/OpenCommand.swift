@@ -103,7 +103,7 @@ enum OpenCommand {
 enum DesktopBrowser {
     /// The program that opens a file or a URL, with its arguments; `nil` without a desktop.
     ///
-    /// As in other programs, BROWSER is a list with colons, whose entries may have `%s` for what is to be opened. The first
+    /// As in other programs, BROWSER is a list with colons, whose entries may have `%s` where the file belongs. The first
     /// one is used.
     static func words(toOpen target: String, _ environment: [String: String]) -> [String]? {
         let hasDesktop = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }

@@ -10,7 +10,7 @@ extension JobLedger {
     /// left or `slice` is over. `limit` applies to each call to the ledger. A page that takes longer is rolled
     /// back, and the next ones are smaller.
     ///
-    /// A caller that gets notifications sets `rests`. If nothing is to be done, the report then says for how long all
+    /// A caller that gets notifications sets `rests`. If there is nothing to do, the report then says for how long all
     /// callers rest: until then no tick begins, unless there are jobs.
     public func keepHouse(
         for slice: Duration? = nil,
@@ -236,7 +236,7 @@ extension Connection {
     /// How long all callers rest after a round with all its pages; `nil` if the next tick is needed as usual.
     fileprivate func rest(after round: FirstRound, _ schema: SchemaName) throws -> Duration? {
         guard round.isQuiet else { return nil }
-        // Only a tick of this caller can show that nothing is to be done.
+        // Only a tick of this caller can show that there is nothing to do.
         let hasTicked = !round.due.isEmpty
         let milliseconds: Int32 = try value("select \(schema).house_rest(\(hasTicked))")
         return milliseconds > 0 ? .milliseconds(Int(milliseconds)) : nil

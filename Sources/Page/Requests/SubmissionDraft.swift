@@ -18,7 +18,7 @@ struct SubmissionDraft: Sendable {
     let name: String?
     /// By which the ledger recognises the submission when it is sent twice.
     let key: String?
-    /// Whether it is to be submitted, and not only looked at.
+    /// Whether the form submits jobs. Otherwise it shows what it would submit.
     let isFinal: Bool
 
     init(_ query: PageQuery) {
