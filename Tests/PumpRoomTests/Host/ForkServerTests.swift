@@ -94,16 +94,34 @@ import Testing
     /// longer than a short clip does.
     @Test(.enabled(if: Self.hasLargePages, "this kernel has no large pages"), arguments: Maker.allCases)
     func encoderLiesInLargePages(ofRoomBy maker: Maker) async throws {
+        var kilobytes = 0
+        // Where the kernel finds no large page at once, it gives small ones: then look at another room.
+        for _ in 0..<50 {
+            let refused = try Self.refusedLargePages()
+            kilobytes = try await largePages(ofRoomBy: maker)
+            if try kilobytes >= 8 << 10 || Self.refusedLargePages() == refused { break }
+        }
+        // All four large pages. A region that began with a small page would become large later, and
+        // the room would seem to grow.
+        #expect(kilobytes >= 8 << 10)
+    }
+
+    /// The kilobytes in large pages of a new room that has encoded FLAC.
+    private func largePages(ofRoomBy maker: Maker) async throws -> Int {
         let slot = try await slot(roomBy: maker)
         let work = try bench.short("out.flac") { $0.outputs[0].format = AudioFormat(container: .flac, codec: .flac) }
         #expect(await SlotRun(work, in: slot).isConverted)
         let map = try String(contentsOfFile: "/proc/\(try #require(slot.process))/smaps_rollup", encoding: .utf8)
-        let line = try #require(map.split(separator: "\n").first { $0.hasPrefix("AnonHugePages:") })
-        let kilobytes = try #require(line.split(separator: " ").compactMap { Int($0) }.first)
-        // All four large pages. A region that began with a small page would become large later, and
-        // the room would seem to grow.
-        #expect(kilobytes >= 8 << 10)
         await slot.close()
+        let line = try #require(map.split(separator: "\n").first { $0.hasPrefix("AnonHugePages:") })
+        return try #require(line.split(separator: " ").compactMap { Int($0) }.first)
+    }
+
+    /// How often the kernel of this machine had no large page at hand.
+    private static func refusedLargePages() throws -> Int {
+        let counts = try String(contentsOfFile: "/proc/vmstat", encoding: .utf8)
+        let line = try #require(counts.split(separator: "\n").first { $0.hasPrefix("thp_fault_fallback ") })
+        return try #require(line.split(separator: " ").last.flatMap { Int($0) })
     }
 
     private static var hasLargePages: Bool {
