@@ -84,12 +84,15 @@ class Browser:
 
     def run(self, script):
         """The value of an expression, or of the promise that it is."""
-        done = self.ask("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
-        assert "exceptionDetails" not in done, done["exceptionDetails"]
-        return done["result"].get("value")
+        return self.evaluate(script, awaitPromise=True, returnByValue=True).get("value")
 
-    def choose(self, file):
-        """Chooses a file in the only `input` of the page, as a person does."""
-        root = self.ask("DOM.getDocument")["root"]["nodeId"]
-        found = self.ask("DOM.querySelector", nodeId=root, selector="input")["nodeId"]
-        self.ask("DOM.setFileInputFiles", nodeId=found, files=[str(file)])
+    def evaluate(self, script, **how):
+        done = self.ask("Runtime.evaluate", expression=script, **how)
+        assert "exceptionDetails" not in done, done["exceptionDetails"]
+        return done["result"]
+
+    def choose(self, file, field="input"):
+        """Chooses a file in the first field that this selector finds, as a person does."""
+        # By the object: numbers of nodes end when the document that was asked for them has been read to its end.
+        found = self.evaluate(f"document.querySelector('{field}')")["objectId"]
+        self.ask("DOM.setFileInputFiles", objectId=found, files=[str(file)])

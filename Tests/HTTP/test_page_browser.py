@@ -72,7 +72,8 @@ def log_in(browser, api, secret, path="/"):
     browser.ask("Network.clearBrowserCookies")
     show(browser, api, path)
     browser.run(f"document.querySelector('[name=token]').value = '{secret}'; document.querySelector('.go').click()")
-    until(browser, "document.querySelector('.who b') != null")
+    # Scripts run when the page has been read to its end.
+    until(browser, "document.readyState == 'complete' && document.querySelector('.who b') != null")
     assert browser.run("bad") == []
 
 
@@ -315,9 +316,7 @@ def test_files_are_sent_and_submitted(browser, ledger, tmp_path):
     with Coordinator(ledger, *words) as api:
         secret = text_of(ledger, "submitter")
         log_in(browser, api, secret, "/submit")
-        document = browser.ask("DOM.getDocument")["root"]["nodeId"]
-        field = browser.ask("DOM.querySelector", nodeId=document, selector="#uploads input")["nodeId"]
-        browser.ask("DOM.setFileInputFiles", nodeId=field, files=[str(tmp_path / "gr\u00f6\u00dfe #1 50%.wav")])
+        browser.choose(tmp_path / "gr\u00f6\u00dfe #1 50%.wav", "#uploads input")
         until(browser, "document.querySelector('#uploads .completed') != null")
         assert browser.run("document.querySelector('[role=status]').textContent") == "1 of 1 sent"
         location = browser.run("document.querySelector('[name=sources]').value.trim()")
