@@ -95,7 +95,8 @@ package struct StatusFacts: Sendable {
         if failed > 0, let most = failedLately.max(by: { $0.jobs < $1.jobs }) {
             let whole = "\(Figures.count(failed, "job")) \(Plural.have(failed)) failed for good in the last hour"
             let part = most.jobs == failed ? "" : ", \(Figures.grouped(most.jobs)) of them"
-            notes.append(StatusNote(.failures, "\(whole)\(part) with \(most.code): sluice errors --since 1h"))
+            let text = "\(whole)\(part) with \(most.code)"
+            notes.append(StatusNote(.failures, text, command: "sluice errors --since 1h"))
         }
         for worker in lostLately {
             let ago = TimeWords.ago(worker.endedAt ?? worker.beatAt, at: status.time)

@@ -21,6 +21,13 @@ package struct StatusNote: Sendable, Hashable {
 
     package let kind: Kind
     package let text: String
+    /// What a person types to see more.
+    package let command: String?
 
-    package init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
+    package init(_ kind: Kind, _ text: String, command: String? = nil) {
+        (self.kind, self.text, self.command) = (kind, text, command)
+    }
+
+    /// The note in a terminal, where nothing can be clicked.
+    package var line: String { command.map { "\(text): \($0)" } ?? text }
 }

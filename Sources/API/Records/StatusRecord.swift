@@ -57,7 +57,7 @@ extension StatusFacts: LedgerRecord {
                 "the version of the ledger beside that of the program that answers; tenants do not learn it"
             ),
             .derived("notes", .list(.text), isRequired: true, "what needs an operator's attention") {
-                $0.notes.map(\.text)
+                $0.notes.map(\.line)
             },
         ]
 

@@ -123,7 +123,7 @@ enum ContextsStatus {
         for look in looks {
             let name = look.context.name
             switch look.answer {
-            case .success(let facts): for note in facts.notes { console.warn("\(name): \(note.text)".printable) }
+            case .success(let facts): for note in facts.notes { console.warn("\(name): \(note.line)".printable) }
             case .failure(let error):
                 console.complain(
                     "context \(name): \(error.detail)".printable,

@@ -36,7 +36,7 @@ enum StatusCommand {
             try console.print(
                 StatusPage(facts: facts, place: place, console: console).lines.joined(separator: "\n")
             )
-            for note in facts.notes { console.warn(note.text.printable) }
+            for note in facts.notes { console.warn(note.line.printable) }
         }
         return .success
     }

@@ -91,7 +91,7 @@ struct WatchOverview {
         let census = WorkerCensus(facts.workers, at: state.now)
         let facts = StatusFacts(place: facts.place, status: status, workers: census, unable: [], chores: [])
         // The line of workers already says that none are running.
-        return facts.notes.first { $0.kind != .noWorkers }?.text.printable
+        return facts.notes.first { $0.kind != .noWorkers }?.line.printable
     }
 
     // MARK: - Batches

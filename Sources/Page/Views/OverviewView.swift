@@ -180,7 +180,13 @@ struct OverviewView {
         if status.jobs.open == 0 { return "nothing" }
         if facts.workers.alive == 0 { return "no workers" }
         if isStuck { return "<span class=\"s note\">waits for space</span>" }
+        if openUnpaused == 0 { return "<span class=\"s paused\">paused</span>" }
         return secondsLeft.map { "\(TimeWords.span(seconds: $0))" } ?? "unknown"
+    }
+
+    /// The open jobs without those of paused queues.
+    private var openUnpaused: Int {
+        status.jobs.open - queues.filter(\.isPaused).reduce(0) { $0 + $1.jobs.open }
     }
 
     /// Whether nothing goes on because a file system is full.
@@ -191,11 +197,10 @@ struct OverviewView {
 
     /// By the pace of an hour, because that of a minute moves too much. Jobs of paused queues are not counted.
     private var secondsLeft: Double? {
-        let open = status.jobs.open - queues.filter(\.isPaused).reduce(0) { $0 + $1.jobs.open }
-        guard open > 0, facts.workers.alive > 0, !isStuck, status.completedLately > 0, let span = status.paceSpan,
-            span > .zero
+        guard openUnpaused > 0, facts.workers.alive > 0, !isStuck, status.completedLately > 0,
+            let span = status.paceSpan, span > .zero
         else { return nil }
-        return Double(open) / (Double(status.completedLately) / span.seconds)
+        return Double(openUnpaused) / (Double(status.completedLately) / span.seconds)
     }
 
     /// `, until 17:10`: within a day, as far as that can be known.

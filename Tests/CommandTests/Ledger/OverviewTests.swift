@@ -29,7 +29,7 @@ struct OverviewTests {
         }
         // The API gives these facts.
         let facts = try await StatusFacts.look(at: bench.ledger)
-        for note in notes { #expect(facts.notes.contains { $0.text == note }) }
+        for note in notes { #expect(facts.notes.contains { $0.line == note }) }
         try bench.sql("update sluice.failure_count set hour = hour - interval '3 h'")
         try bench.sql("update sluice.failure_delta set at = at - interval '3 h'")
         #expect(try !bench.run("status").checked().errorText.contains("failed for good"))
