@@ -121,7 +121,7 @@ public final class APIServer: Sendable {
         let links = try configuration.redeemsLink.map { try LinkSessions(ledger, redeems: $0) }
         server = try Server(
             addresses,
-            isForGroup: links == nil,
+            isForUserAlone: links != nil,
             environment: environment,
             service: APIService(
                 reserve,

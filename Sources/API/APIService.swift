@@ -37,6 +37,7 @@ struct APIService: RequestService {
     func refusal(_ status: HTTPStatus, _ why: String) -> HTTPAnswer {
         let code: Problem.Code =
             switch status {
+            case .forbidden: .otherUser
             case .lengthRequired: .lengthRequired
             case .contentTooLarge: .bodyTooLarge
             case .serviceUnavailable: .overloaded

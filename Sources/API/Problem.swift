@@ -14,6 +14,7 @@ package struct Problem: Error, Sendable {
         case tenantNotFit = "tenant_not_fit"
         case wrongHost = "wrong_host"
         case foreignOrigin = "foreign_origin"
+        case otherUser = "other_user"
         case noSuchThing = "no_such_thing"
         case wrongMethod = "wrong_method"
         case wrongType = "wrong_type"
@@ -42,7 +43,7 @@ package struct Problem: Error, Sendable {
             switch self {
             case .badRequest, .badParameter, .badBody, .badPath, .badDestination: .badRequest
             case .noToken, .badToken: .unauthorized
-            case .roleNotFit, .tenantNotFit, .foreignOrigin: .forbidden
+            case .roleNotFit, .tenantNotFit, .foreignOrigin, .otherUser: .forbidden
             case .wrongHost: .misdirectedRequest
             case .noSuchThing, .notServed: .notFound
             case .wrongMethod: .methodNotAllowed
@@ -73,6 +74,7 @@ package struct Problem: Error, Sendable {
             case .tenantNotFit: "this tells of the whole installation, which tenants do not see"
             case .wrongHost: "without a token, the host must be a name of this coordinator"
             case .foreignOrigin: "a page of another site has sent this"
+            case .otherUser: "this address serves only processes of the user whose cluster it is"
             case .noSuchThing: "there is no such thing"
             case .wrongMethod: "the method does not fit the path"
             case .wrongType: "the body has a type that is not read here"
@@ -107,6 +109,7 @@ package struct Problem: Error, Sendable {
             case .tenantNotFit: "/api/v1/status tells a tenant how many workers are running"
             case .wrongHost: "use localhost or a token; \"--host\" of the coordinator permits other names"
             case .foreignOrigin: "\"--host\" of the coordinator names sites whose pages may"
+            case .otherUser: "\"sluice open\" opens the page of your own private cluster"
             case .badParameter, .badBody, .noSuchThing, .wrongMethod, .wrongType: "/openapi.json describes all requests"
             case .bodyTooLarge: "jobs can also be submitted as JSON Lines, which may have any length"
             case .keyInUse: "use another Idempotency-Key for another request"

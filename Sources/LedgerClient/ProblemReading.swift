@@ -105,6 +105,7 @@ struct ProblemReading {
         "no_token": .ledgerPermissionDenied, "bad_token": .ledgerPermissionDenied,
         "role_not_fit": .ledgerPermissionDenied, "tenant_not_fit": .ledgerPermissionDenied,
         "wrong_host": .ledgerPermissionDenied, "foreign_origin": .ledgerPermissionDenied,
+        "other_user": .ledgerPermissionDenied,
         "key_in_use": .ledgerConflict,
         "body_too_large": .ledgerRefused, "too_many_failures": .ledgerExhausted, "overloaded": .ledgerExhausted,
         "ledger_away": .ledgerCannotReach, "storage_silent": .ledgerExhausted,

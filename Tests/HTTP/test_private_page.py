@@ -2,9 +2,11 @@
 
 import hashlib
 import os
+import json
 import re
 import stat
 import time
+import subprocess
 import wave
 
 import httpx
@@ -186,6 +188,44 @@ def test_a_browser_is_led_to_the_page(cluster, tmp_path):
 def test_a_session_ends_with_the_cluster(tmp_path):
     with PrivateCluster() as cluster:
         # The same port, so that a browser would send its cookie again.
+def sent_by_another_user(page, text, answer=True):
+    """What the page answers to a request that a process of another user sends; that process may end at once instead."""
+    host, port = page.removeprefix("http://").split(":")
+    script = f'exec 3<>/dev/tcp/{host}/{port} && printf %s "$0" >&3' + (" && cat <&3" if answer else "")
+    return subprocess.run(
+        ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", script, text],
+        capture_output=True, text=True, timeout=PATIENCE,
+    ).stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_user_of_the_machine_is_not_served(cluster, client):
+    """Browsers send the cookie to every port of the machine, and so to servers of its other users."""
+    headers = session(cluster, client)
+    page = cluster.facts["page"]
+    host = page.removeprefix("http://")
+    for path in ["/", "/places?begin=local:", "/api/v1/jobs", "/healthz"]:
+        request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nCookie: {headers['cookie']}\r\n\r\n"
+        answer = sent_by_another_user(page, request)
+        assert answer.startswith("HTTP/1.1 403 ") and '"other_user"' in answer, answer
+    # The link is not used up.
+    link = cluster.link()
+    request = f"GET {link.removeprefix(page)} HTTP/1.1\r\nHost: {host}\r\n\r\n"
+    assert sent_by_another_user(page, request).startswith("HTTP/1.1 403 ")
+    form = "pause=default"
+    request = (
+        f"POST /queues HTTP/1.1\r\nHost: {host}\r\nOrigin: {page}\r\nCookie: {headers['cookie']}\r\n"
+        f"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {len(form)}\r\n\r\n{form}"
+    )
+    assert sent_by_another_user(page, request).startswith("HTTP/1.1 403 ")
+    # The system shows the connections of processes that have ended as those of root.
+    for _ in range(20):
+        sent_by_another_user(page, request, answer=False)
+    assert client.get(link).status_code == 303
+    queues = [json.loads(line) for line in cluster.run("queues", "--json").stdout.splitlines()]
+    assert [queue["isPaused"] for queue in queues if queue["queue"] == "default"] == [False]
+
+
         port = cluster.up()["page"].rpartition(":")[2]
         page = cluster.up("--port", port)["page"]
         assert page == f"http://127.0.0.1:{port}"

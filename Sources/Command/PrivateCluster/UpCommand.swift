@@ -40,7 +40,7 @@ enum UpCommand {
             "It reads and writes files in your home, which is the root \"local\". With --root it uses the given folders "
                 + "instead, also after a restart; RULES restrict their use, as with \"sluice worker\". To keep your home, "
                 + "name it as well. Jobs with other roots wait.",
-            "The coordinator serves you a page for browsers, at a port of this machine and at a socket beside that "
+            "The coordinator serves a page for browsers to you alone, at a port of this machine and at a socket beside that "
                 + "of the database. \"sluice open\" opens it.",
             "Its files are in XDG_DATA_HOME/sluice (for root, whose PostgreSQL runs as the account postgres: "
                 + "/var/lib/sluice). Accepted jobs survive a power cut.",

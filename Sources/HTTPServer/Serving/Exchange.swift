@@ -58,13 +58,15 @@ final class Visitor {
     let socket: Int32
     /// Where it comes from: see `ClientNetwork`.
     let network: String
+    /// Why none of its requests is carried out; `nil` if they are.
+    let refusal: String?
     /// When the connection is cut; `nil` while a request is handled. Until then it is idle.
     var deadline: ContinuousClock.Instant?
     /// Whether it has been cut, and the library has not noticed yet.
     var isCut = false
 
-    init(socket: Int32, deadline: ContinuousClock.Instant) {
-        (self.socket, self.deadline) = (socket, deadline)
+    init(socket: Int32, deadline: ContinuousClock.Instant, refusal: String?) {
+        (self.socket, self.deadline, self.refusal) = (socket, deadline, refusal)
         network = ClientNetwork.text(of: socket)
     }
 }

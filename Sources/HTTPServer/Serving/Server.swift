@@ -29,17 +29,18 @@ package final class Server: Sendable {
     /// Where it listens, with the ports that the system chose.
     package let addresses: [ListenAddress]
 
-    /// Listens and starts the thread. Sockets in the file system are for their owner, and with `isForGroup` for the group;
-    /// their folders can restrict it further.
+    /// Listens and starts the thread. Sockets in the file system are for their owner and the group; their folders can
+    /// restrict it further. With `isForUserAlone` they are for their owner, and network addresses serve only processes of
+    /// this user and of root, on this machine.
     package init(
         _ wanted: [ListenAddress],
-        isForGroup: Bool = true,
+        isForUserAlone: Bool = false,
         environment: [String: String],
         limits: ServerLimits = ServerLimits(),
         service: any RequestService
     ) throws(ListenError) {
         var sockets: [ListeningSocket] = []
-        let mode: mode_t = isForGroup ? 0o660 : 0o600
+        let mode: mode_t = isForUserAlone ? 0o600 : 0o660
         for address in wanted {
             sockets += try ListeningSocket.open(address, mode: mode, environment: environment)
         }
@@ -52,7 +53,13 @@ package final class Server: Sendable {
         ResourceLimit.descriptors.raise(to: UInt64(limits.connections) + 1_024)
         let descriptors = Int(clamping: ResourceLimit.descriptors.current)
         limits.connections = max(16, min(limits.connections, descriptors - 256))
-        let loop = ServerSetup(sockets: sockets.map(\.descriptor), bell: bell, limits: limits, service: service)
+        let loop = ServerSetup(
+            sockets: sockets.map(\.descriptor),
+            bell: bell,
+            isForUserAlone: isForUserAlone,
+            limits: limits,
+            service: service
+        )
         let started = DispatchSemaphore(value: 0)
         let listens = Mutex(false)
         SystemThread.detach("http") { [self] in
@@ -112,6 +119,7 @@ package final class Server: Sendable {
 struct ServerSetup: Sendable {
     let sockets: [SharedDescriptor]
     let bell: SharedDescriptor
+    let isForUserAlone: Bool
     let limits: ServerLimits
     let service: any RequestService
 }

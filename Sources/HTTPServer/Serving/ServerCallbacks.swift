@@ -40,7 +40,8 @@ enum ServerCallbacks {
             let loop = loop(context)
             let socket = sluice_connection_socket(connection)
             if event == .CONNECTION_NOTIFY_STARTED {
-                loop.add(Visitor(socket: socket, deadline: .now + loop.limits.patience))
+                let deadline = ContinuousClock.now + loop.limits.patience
+                loop.add(Visitor(socket: socket, deadline: deadline, refusal: loop.refusal(of: socket)))
             } else {
                 loop.remove(socket)
             }

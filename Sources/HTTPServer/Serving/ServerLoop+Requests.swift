@@ -7,12 +7,14 @@ import System
 extension ServerLoop {
     /// The header is complete.
     func receive(_ exchange: Exchange, _ raw: RequestGuard.Raw) -> MHD_Result {
+        guard let sender = visitor(exchange.connection) else { return .NO }
+        if let why = sender.refusal { return refuse(exchange, .forbidden, why) }
         var head: RequestHead
         switch RequestGuard.check(raw) {
         case .success(let checked): head = checked
         case .failure(let refusal): return refuse(exchange, refusal.status, refusal.why)
         }
-        head.network = visitor(exchange.connection)?.network ?? ""
+        head.network = sender.network
         switch setup.service.receive(head) {
         case .answer(var answer):
             // The library closes the connection if an answer is queued before the request is complete.

@@ -19,6 +19,8 @@ final class ServerLoop {
     /// Whether a connection was closed when there were as many as there may be.
     private var wasFull = false
     private var lastNumber: UInt64 = 0
+    /// Tells whose process has connected; `nil` if that does not matter.
+    private let peers: LocalPeers?
     /// Bytes of all bodies that are being collected.
     var collectedBytes = 0
     /// The same of each account.
@@ -38,6 +40,7 @@ final class ServerLoop {
     /// `nil` if the library cannot listen.
     init?(_ server: Server, _ setup: ServerSetup) {
         (self.server, self.setup) = (server, setup)
+        peers = setup.isForUserAlone ? LocalPeers() : nil
         epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard epoll >= 0, watch(setup.bell.number) else { return nil }
         for socket in setup.sockets {
@@ -130,6 +133,13 @@ final class ServerLoop {
         cutCount += 1
         // The library sees the end and closes it.
         shutdown(visitor.socket, Int32(SHUT_RDWR))
+    }
+
+    /// Why a connection is not served; `nil` if it is. Sockets in the file system have a mode.
+    func refusal(of socket: Int32) -> String? {
+        guard let peers, ClientNetwork.text(of: socket) != "" else { return nil }
+        guard let user = peers.user(of: socket) else { return "the system does not tell whose process has connected" }
+        return user == geteuid() || user == 0 ? nil : "the process that has connected belongs to another user"
     }
 
     func add(_ visitor: Visitor) {
