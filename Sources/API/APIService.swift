@@ -118,7 +118,7 @@ struct APIService: RequestService {
         .stream { body in
             await answer(request) {
                 let caller = try await caller(request)
-                return try await authenticator.whileValid(caller) { try await run(request, caller, stream: body) }
+                return try await authenticator.watch(caller).run { try await run(request, caller, stream: body) }
             }
         }
     }

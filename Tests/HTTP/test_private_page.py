@@ -1,12 +1,13 @@
 """The page of a private cluster: `sluice open` makes links to it, each of which logs one browser in."""
 
+import contextlib
 import hashlib
-import os
 import json
+import os
 import re
 import stat
-import time
 import subprocess
+import time
 import wave
 
 import httpx
@@ -140,6 +141,42 @@ def test_logging_out_ends_the_session(cluster, client):
     assert ended.status_code == 401 and "Your session has ended" in ended.text
 
 
+def test_what_lasts_ends_with_the_session(cluster, client):
+    with wave.open(str(cluster.home / "long.wav"), "wb") as long:
+        long.setparams((2, 2, 48_000, 0, "NONE", None))
+        # More than sockets hold.
+        long.writeframes(bytes(64 << 20))
+    cluster.run("submit", "long.wav", "--to", "{stem}.copy.wav", "--wait")
+    [number] = cluster.run("jobs", "--quiet", "--source-contains", "long.wav").stdout.split()
+    headers, other = session(cluster, client), session(cluster, client)
+    form = {"origin": cluster.facts["page"], "content-type": "application/x-www-form-urlencoded"}
+    with contextlib.ExitStack() as stack:
+        def begin(path, headers):
+            answer = stack.enter_context(client.stream("GET", path, headers=headers))
+            assert answer.status_code == 200
+            pieces = answer.iter_raw()
+            assert next(pieces)
+            return pieces
+
+        events, download = begin("/live?queues=true", headers), begin(f"/jobs/{number}/outputs/1", headers)
+        kept = begin("/live?queues=true", other)
+        assert client.post("/logout", content="", headers={**headers, **form}).status_code == 303
+        start = time.monotonic()
+        for _ in events:
+            # Signs of life come even if nothing changes.
+            assert time.monotonic() - start < 5
+        with pytest.raises(httpx.TransportError):
+            for _ in download:
+                pass
+        assert time.monotonic() - start < 5
+        # Those of another session go on.
+        client.post("/queues", content="pause=default", headers={**other, **form})
+        told = b""
+        while b'"isPaused":true' not in told:
+            told += next(kept)
+        client.post("/queues", content="resume=default", headers={**other, **form})
+
+
 def test_the_socket_is_for_its_user(cluster):
     path = f"{cluster.facts['socket']}/page.sock"
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
@@ -154,40 +191,6 @@ def test_the_socket_is_for_its_user(cluster):
         assert client.get("/", headers={"cookie": cookie}).status_code == 200
 
 
-def test_outputs_are_heard(cluster, client):
-    """What the worker may read, its owner may download."""
-    headers = session(cluster, client)
-    with wave.open(str(cluster.home / "talk.wav"), "wb") as talk:
-        talk.setparams((1, 2, 8_000, 0, "NONE", None))
-        talk.writeframes(b"\0\1" * 8_000)
-    cluster.run("submit", "talk.wav", "--to", "{stem}.flac", "--label", "talk", "--wait")
-    [number] = cluster.run("jobs", "--quiet", "--source-contains", "talk.wav").stdout.split()
-    answer = client.get(f"/jobs/{number}/outputs/1", headers=headers)
-    assert answer.status_code == 200 and answer.content == (cluster.home / "talk.flac").read_bytes()
-
-
-def test_a_browser_is_led_to_the_page(cluster, tmp_path):
-    """By the file that `sluice open` gives it, as a desktop does."""
-    link = cluster.link()
-    file = file_of(cluster, link)
-    browser = Browser(tmp_path)
-    try:
-        browser.ask("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
-        browser.ask("Page.navigate", url=f"file://{file}")
-        until(browser, f"location.href == '{cluster.facts['page']}/' && document.querySelector('.who b') != null")
-        assert "Your private cluster" in browser.run("document.body.textContent")
-        assert browser.run("document.cookie") == "" and browser.run("document.referrer") in ["", f"{cluster.facts['page']}/"]
-        assert browser.run("bad") == []
-        # Going back leads to no page with the link.
-        assert link.rpartition("=")[2] not in browser.run("document.documentElement.outerHTML")
-    finally:
-        browser.stop()
-    assert not file.exists()
-
-
-def test_a_session_ends_with_the_cluster(tmp_path):
-    with PrivateCluster() as cluster:
-        # The same port, so that a browser would send its cookie again.
 def sent_by_another_user(page, text, answer=True):
     """What the page answers to a request that a process of another user sends; that process may end at once instead."""
     host, port = page.removeprefix("http://").split(":")
@@ -226,6 +229,40 @@ def test_another_user_of_the_machine_is_not_served(cluster, client):
     assert [queue["isPaused"] for queue in queues if queue["queue"] == "default"] == [False]
 
 
+def test_outputs_are_heard(cluster, client):
+    """What the worker may read, its owner may download."""
+    headers = session(cluster, client)
+    with wave.open(str(cluster.home / "talk.wav"), "wb") as talk:
+        talk.setparams((1, 2, 8_000, 0, "NONE", None))
+        talk.writeframes(b"\0\1" * 8_000)
+    cluster.run("submit", "talk.wav", "--to", "{stem}.flac", "--label", "talk", "--wait")
+    [number] = cluster.run("jobs", "--quiet", "--source-contains", "talk.wav").stdout.split()
+    answer = client.get(f"/jobs/{number}/outputs/1", headers=headers)
+    assert answer.status_code == 200 and answer.content == (cluster.home / "talk.flac").read_bytes()
+
+
+def test_a_browser_is_led_to_the_page(cluster, tmp_path):
+    """By the file that `sluice open` gives it, as a desktop does."""
+    link = cluster.link()
+    file = file_of(cluster, link)
+    browser = Browser(tmp_path)
+    try:
+        browser.ask("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+        browser.ask("Page.navigate", url=f"file://{file}")
+        until(browser, f"location.href == '{cluster.facts['page']}/' && document.querySelector('.who b') != null")
+        assert "Your private cluster" in browser.run("document.body.textContent")
+        assert browser.run("document.cookie") == "" and browser.run("document.referrer") in ["", f"{cluster.facts['page']}/"]
+        assert browser.run("bad") == []
+        # Going back leads to no page with the link.
+        assert link.rpartition("=")[2] not in browser.run("document.documentElement.outerHTML")
+    finally:
+        browser.stop()
+    assert not file.exists()
+
+
+def test_a_session_ends_with_the_cluster(tmp_path):
+    with PrivateCluster() as cluster:
+        # The same port, so that a browser would send its cookie again.
         port = cluster.up()["page"].rpartition(":")[2]
         page = cluster.up("--port", port)["page"]
         assert page == f"http://127.0.0.1:{port}"

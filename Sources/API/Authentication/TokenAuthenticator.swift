@@ -38,10 +38,6 @@ actor TokenAuthenticator {
     private var watched: [AccessToken: [WeakWatch]] = [:]
     private var watching: Task<Void, Never>?
 
-    private struct WeakWatch {
-        weak var watch: TokenWatch?
-    }
-
     private static let memory: Duration = .seconds(5)
     /// Between two looks at the tokens of requests that last.
     private static let watchPause: Duration = .seconds(2)
@@ -145,41 +141,10 @@ actor TokenAuthenticator {
         return watch
     }
 
-    /// Runs something that ends when the caller's token does.
-    nonisolated func whileValid(
-        _ caller: AuthenticatedCaller,
-        _ run: @escaping @Sendable () async throws -> HTTPAnswer
-    ) async throws -> HTTPAnswer {
-        let watch = await self.watch(caller)
-        let work = Task { try await run() }
-        watch.whenOver { work.cancel() }
-        do {
-            return try await withTaskCancellationHandler {
-                try await work.value
-            } onCancel: {
-                work.cancel()
-            }
-        } catch {
-            guard watch.isOver else { throw error }
-            var problem = Problem(.badToken, Self.ended)
-            problem.cutsBody = true
-            throw problem
-        }
-    }
-
     /// An answer that ends when its token does.
     func watched(_ answer: HTTPAnswer, _ caller: AuthenticatedCaller) -> HTTPAnswer {
-        switch answer.body {
-        case .bytes: break
-        case .file(let feed):
-            let watch = self.watch(caller)
-            feed.keep(watch)
-            watch.whenOver { [weak feed] in feed?.stop() }
-        case .events(let channel):
-            let watch = self.watch(caller)
-            channel.keep(watch)
-            watch.whenOver { [weak channel] in channel?.end(droppingWhatWaits: true) }
-        }
+        if case .bytes = answer.body { return answer }
+        watch(caller).end(answer)
         return answer
     }
 

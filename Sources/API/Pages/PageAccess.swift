@@ -31,6 +31,8 @@ package struct PageAccess: Sendable {
         package let ledger: JobLedger
         /// Whether a session was given, which can be ended.
         package let hasSession: Bool
+        /// The session that has begun with a link; `nil` for one of a token.
+        fileprivate var link: AccessToken?
         /// With the token of the session.
         fileprivate let found: AuthenticatedCaller
         /// The same person in another role, for what `found` may not ask for.
@@ -58,9 +60,11 @@ package struct PageAccess: Sendable {
     /// `Problem`: `noToken` if a session is needed, `badToken` if the token is not valid any more.
     package func visitor(_ head: RequestHead, session: String?) async throws -> Visitor {
         guard let session else { return visitor(try await authenticator.callerWithoutToken(head), hasSession: false) }
-        if let links, links.isValid(session) {
+        if let links, let link = links.valid(session) {
             try origins.checkName(head)
-            return visitor(links.steering, links.submitting, hasSession: true)
+            var visitor = visitor(links.steering, links.submitting, hasSession: true)
+            visitor.link = link
+            return visitor
         }
         return visitor(try await authenticator.caller(of: session, from: head.network), hasSession: true)
     }
@@ -105,7 +109,9 @@ package struct PageAccess: Sendable {
     ) async throws -> HTTPAnswer {
         let (operation, caller) = try permitted(name, visitor)
         let answer = try await self.answer(operation, for: caller, head, path: path, body: [:])
-        return await authenticator.watched(answer, caller)
+        guard let links, let link = visitor.link else { return await authenticator.watched(answer, caller) }
+        links.watch(link).end(answer)
+        return answer
     }
 
     /// What an operation answers that takes a file, while the file arrives and the session is valid.
@@ -117,7 +123,13 @@ package struct PageAccess: Sendable {
         reading body: BodyStream
     ) async throws -> HTTPAnswer {
         let (operation, caller) = try permitted(name, visitor)
-        return try await authenticator.whileValid(caller) {
+        let watch: TokenWatch
+        if let links, let link = visitor.link {
+            watch = links.watch(link)
+        } else {
+            watch = await authenticator.watch(caller)
+        }
+        return try await watch.run {
             try await self.answer(operation, for: caller, head, path: path, body: [:], stream: body)
         }
     }
