@@ -7,6 +7,8 @@ import struct
 import threading
 import time
 
+import pytest
+
 from coordinators import Coordinator
 from terminal import PATIENCE
 from test_operations import jobs, problem
@@ -54,6 +56,39 @@ def test_tells_the_state_and_what_changes(api):
     _, batch = stream.until(lambda value: value.get("isDone"))
     assert batch["jobs"]["cancelled"] == 2
     stream.close()
+
+
+def test_tells_of_a_queue_what_changes_no_count(api, operator):
+    api.post("/api/v1/batches", {"jobs": jobs(1)})
+    stream = Stream(api, "queues=true")
+    stream.until(lambda value: value["jobs"]["waiting"] == 1)
+    for change, field in [({"isPaused": True}, "isPaused"), ({"runningLimit": 3}, "runningLimit"), ({"weight": 7}, "weight")]:
+        start = time.monotonic()
+        assert operator.post("/api/v1/queues/default", change).status_code == 200
+        name, state = stream.next()
+        assert (name, state["queue"], state[field]) == ("queue", "default", change[field]), state
+        assert time.monotonic() - start < 5
+    stream.close()
+
+
+@pytest.mark.process
+def test_queues_at_rest_cost_the_ledger_one_look_a_second(ledger):
+    database = ledger.query("select current_database()")
+    ledger.query(f"alter database \"{database}\" set track_functions = 'all'")
+
+    def looks():
+        return int(ledger.query("select coalesce(sum(calls), 0) from pg_stat_user_functions where funcname = 'counts'"))
+
+    with Coordinator(ledger, "--open-role", "viewer") as api:
+        stream = Stream(api, "queues=true")
+        stream.next()
+        # The server adds a look to its statistics up to a second later. The rate is what is measured.
+        time.sleep(2)
+        before = looks()
+        time.sleep(10)
+        cost = looks() - before
+        stream.close()
+    assert 5 < cost < 14, cost
 
 
 def test_tells_nothing_twice(api):

@@ -28,20 +28,23 @@ actor EventHub {
     /// number instead of what it was sent of each.
     private struct QueueChanges {
         private(set) var events: [(change: UInt64, name: String, event: Event)] = []
-        private var marks: [String: Int] = [:]
+        private var states: [QueueSummary] = []
         private var last: UInt64 = 0
 
-        /// `states`: all queues, by name.
-        mutating func take(_ states: [(name: String, event: Event)]) {
-            let changed = states.filter { marks[$0.name] != $0.event.mark }
-            guard !changed.isEmpty else { return }
+        /// `states`: all queues. Only of those that have changed, events are made.
+        mutating func take(_ states: [QueueSummary]) throws {
+            guard states != self.states else { return }
+            let known = Dictionary(self.states.map { ($0.name, $0) }) { $1 }
+            let changed = try states.filter { known[$0.name] != $0 }.map { state in
+                (name: state.name, event: try EventHub.event("queue", JSONRecord(state)))
+            }
+            self.states = states
             // Only the last state of each is kept.
             let names = Set(changed.map(\.name))
             events.removeAll { names.contains($0.name) }
             for (name, event) in changed {
                 last += 1
                 events.append((last, name, event))
-                marks[name] = event.mark
             }
         }
 
@@ -173,10 +176,13 @@ actor EventHub {
         var (events, counts) = (circle.events, circle.counts)
         var queues = circle.queues
         do {
-            counts = try await circle.ledger.counts()
-            // A pause, a limit or a rate changes no count.
             if circle.subscribers.values.contains(where: \.wishes.queues) {
-                queues.take(try await queueStates(circle))
+                // They have the counts. A pause, a limit or a weight changes none.
+                let states = try await circle.ledger.queues()
+                counts = Dictionary(states.map { ($0.name, $0.jobs) }) { $1 }
+                try queues.take(states)
+            } else {
+                counts = try await circle.ledger.counts()
             }
             if circle.hasNew || counts != circle.counts {
                 events = try await look(circle)
@@ -256,10 +262,6 @@ actor EventHub {
             events["batch \(id)"] = try Self.event("batch", JSONRecord(batch))
         }
         return events
-    }
-
-    private func queueStates(_ circle: Circle) async throws -> [(name: String, event: Event)] {
-        try await circle.ledger.queues().map { (name: $0.name, event: try Self.event("queue", JSONRecord($0))) }
     }
 
     private func jobs(_ circle: Circle) async throws -> [String: Event] {
