@@ -98,7 +98,7 @@ public final class APIServer: Sendable {
         var reserveConfiguration = ledgerConfiguration
         reserveConfiguration.connectionLimit = 2
         reserve = try JobLedger(reserveConfiguration)
-        // A private cluster has no other coordinator that could leave changes behind.
+        // A private cluster has no other coordinator.
         runner = try BulkChangeRunner(
             ledgerConfiguration,
             isAlone: configuration.redeemsLink != nil,

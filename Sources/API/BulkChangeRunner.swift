@@ -14,18 +14,24 @@ final class BulkChangeRunner: Sendable {
     /// The numbers of the bulk changes that this coordinator carries out.
     private let underWay = Mutex<Set<Int64>>([])
     private let complain: @Sendable (Failure) -> Void
-    /// How often it looks for what other coordinators have begun, or left.
-    private let interval: Duration
+    /// Whether no other coordinator begins or leaves changes.
+    private let isAlone: Bool
+    /// Until when it looks often even so: a predecessor, or an error, may have left changes.
+    private let looksOftenUntil = Mutex(ContinuousClock.now)
     private static let most = 4
+    private static let interval: Duration = .seconds(3)
+    private static let intervalAlone: Duration = .seconds(60)
+    /// The ledger offers a change again ten seconds after its last page.
+    private static let timeOfOffers: Duration = .seconds(15)
 
     /// It has connections of its own, so that requests do not wait for pages. `isAlone`: the ledger has no other
-    /// coordinator, and rests while no one asks for anything.
+    /// coordinator, and rests while no requests come.
     init(
         _ configuration: LedgerConfiguration,
         isAlone: Bool = false,
         complain: @escaping @Sendable (Failure) -> Void
     ) throws {
-        interval = isAlone ? .seconds(60) : .seconds(3)
+        self.isAlone = isAlone
         var configuration = configuration
         configuration.connectionLimit = 2
         ledger = try JobLedger(configuration)
@@ -33,17 +39,26 @@ final class BulkChangeRunner: Sendable {
     }
 
     func start() {
+        lookOften()
         let task = Task {
             await withDiscardingTaskGroup { group in
                 while !Task.isCancelled {
                     let seen = signal.count
                     for change in await taken() { group.addTask { await self.carryOut(change) } }
-                    await signal.wait(since: seen, until: .now + interval)
+                    await signal.wait(since: seen, until: .now + nextLook)
                 }
             }
         }
         work.withLock { $0 = task }
     }
+
+    /// The time until the next look, if nothing calls for one.
+    private var nextLook: Duration {
+        let rests = isAlone && looksOftenUntil.withLock { $0 < .now }
+        return rests ? Self.intervalAlone : Self.interval
+    }
+
+    private func lookOften() { looksOftenUntil.withLock { $0 = .now + Self.timeOfOffers } }
 
     /// Looks for bulk changes now.
     func hurry() { signal.send() }
@@ -64,6 +79,7 @@ final class BulkChangeRunner: Sendable {
             return underWay.withLock { underWay in offered.filter { underWay.insert($0.number).inserted } }
         } catch let error as LedgerError where error.isTransient || error.code == .cancelled {
             // The next round asks again. Others report that the ledger is away.
+            lookOften()
             return []
         } catch {
             complain(Self.failure(error))
@@ -82,6 +98,7 @@ final class BulkChangeRunner: Sendable {
             while !Task.isCancelled, let now = try await ledger.step(ofChange: change.number), now.isUnderWay {}
         } catch let error as LedgerError where error.isTransient || error.code == .cancelled {
             // Any coordinator goes on with it once the ledger is back.
+            lookOften()
             return
         } catch {
             do {

@@ -184,6 +184,40 @@ def test_another_coordinator_goes_on(ledger, guarded):
         doomed.__enter__()
 
 
+class PrivateCoordinator(CoordinatorProcess):
+    """As the supervisor of a private cluster starts it: the only one of its ledger."""
+
+    def start(self, variables):
+        folder = self.ledger.folder / "links"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        super().start({**variables, "SLUICE_PAGE_LINKS": str(folder)})
+
+
+@pytest.mark.process
+def test_the_only_coordinator_goes_on_after_a_restart(ledger):
+    """It rests for a minute at a time, but not when it has just begun."""
+    headers = token(ledger, "submitter", name="ci")
+    with PrivateCoordinator(ledger) as coordinator:
+        coordinator.client.headers.update(headers)
+        batch = submit(coordinator, 30_000)
+        number = begin(coordinator, "cancel", {"batch": batch})
+        end = time.monotonic() + PATIENCE
+        while not coordinator.get(f"/api/v1/bulk-changes/{number}")["seen"]:
+            assert time.monotonic() < end
+        coordinator.process.kill()
+        coordinator.process.wait(PATIENCE)
+        coordinator.client.close()
+        coordinator.__enter__()
+        coordinator.client.headers.update(headers)
+        start = time.monotonic()
+        before = coordinator.get(f"/api/v1/bulk-changes/{number}")
+        assert before["phase"] == "running", before
+        bulk = ended(coordinator, number, "done")
+        assert (bulk["seen"], bulk["changed"]) == (30_000, 30_000)
+        # The ledger offers the change again after ten seconds.
+        assert time.monotonic() - start < 45
+
+
 def test_is_seen_and_steered_by_those_who_may(ledger, guarded):
     batch = submit(guarded, 2)
     number = begin(guarded, "cancel", {"batch": batch})

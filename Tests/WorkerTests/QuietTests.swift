@@ -65,6 +65,26 @@ struct QuietTests {
         try await coordinator.stopsWell()
     }
 
+    /// Its supervisor starts it like this. It asks for bulk changes that were left, and then rests as well.
+    @Test func theCoordinatorOfAPrivateClusterRests() async throws {
+        let lab = try await WorkerLab()
+        let links = lab.path("links")
+        try FileManager.default.createDirectory(atPath: links, withIntermediateDirectories: false)
+        let coordinator = try lab.coordinator("--listen", "0", behind: ["env", "SLUICE_PAGE_LINKS=\(links)"])
+        try await coordinator.waits(for: "listens")
+        // Others ask every three seconds.
+        let asks = "query like '%\(lab.schema.text)%take_changes%' and pid <> pg_backend_pid()"
+        try await lab.wait("it has not asked for bulk changes for ten seconds", within: .seconds(60)) {
+            try lab.sql("select max(query_start) < now() - interval '10 s' from pg_stat_activity where \(asks)") == "t"
+        }
+        try await lab.wait("the housekeeping rests") {
+            try lab.sql("select rest_until > now() from \(lab.schema).house") == "t"
+        }
+        let wakes = try await wakeUps(of: coordinator.id, seconds: 20)
+        #expect(wakes < 12, "the coordinator woke \(wakes) times a second")
+        try await coordinator.stopsWell()
+    }
+
     /// A rest ends when a job comes: the job is converted and counted at once.
     @Test func jobThatComesInARestIsNotKeptWaiting() async throws {
         let lab = try await WorkerLab()
