@@ -17,8 +17,14 @@ final class ExcerptSweeper: Sendable {
 
     func start() {
         let task = Task {
+            var left: [[String]] = []
+            var told: StorageError?
             while !Task.isCancelled {
-                await sweep()
+                let removal = await sweep(left)
+                left = removal.left
+                // Trouble that lasts is told once.
+                if let failure = removal.failure, failure != told { complain(failure.failure) }
+                told = removal.failure
                 // `try?`: the only error is that this task is cancelled.
                 guard (try? await Task.sleep(for: Self.interval, clock: .continuous)) != nil else { return }
             }
@@ -32,18 +38,20 @@ final class ExcerptSweeper: Sendable {
         await task?.value
     }
 
-    private func sweep() async {
+    /// Removes old excerpts, beginning with the folders that the last round has left.
+    private func sweep(_ left: [[String]]) async -> StorageRoot.Removal {
         do {
             // `try?`: a root that does not answer is told of already.
-            guard let root = try? share.root(forDownloads: self.root) else { return }
+            guard let root = try? share.root(forDownloads: self.root) else { return .init(left: left) }
             let oldest = Date.now.timeIntervalSince1970 - Double(ExcerptFile.kept.components.seconds)
-            _ = try await share.run(in: root.name) { () throws(StorageError) in
-                try root.removeFiles(changedBefore: Int64(oldest), ExcerptFile.isOne)
+            return try await share.run(in: root.name) { () throws(StorageError) in
+                root.removeFiles(changedBefore: Int64(oldest), in: left, ExcerptFile.isOne)
             }
         } catch let error as StorageError {
-            complain(error.failure)
+            return .init(failure: error, left: left)
         } catch {
             // The root was given up meanwhile. The next round tries again.
+            return .init(left: left)
         }
     }
 }

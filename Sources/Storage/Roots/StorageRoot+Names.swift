@@ -28,7 +28,7 @@ extension StorageRoot {
         }
         let folder = try folder(path, at: .open, creating: false)
         let (entries, isWhole) = try entries(of: folder) { entry in
-            entry.utf8.starts(with: beginning.utf8) && entry.utf8.first != UInt8(ascii: ".") && permits(entry)
+            entry.name.utf8.starts(with: beginning.utf8) && !entry.isHidden && permits(entry.name)
         }
         var found = FolderNames(hasMore: !isWhole)
         for entry in entries.sorted(by: { $0.name < $1.name }) {
@@ -46,10 +46,12 @@ extension StorageRoot {
         return found
     }
 
-    private struct Entry {
+    struct Entry {
         let name: String
         /// As the folder states it.
         let kind: UInt8
+
+        var isHidden: Bool { name.utf8.first == UInt8(ascii: ".") }
     }
 
     /// Whether an entry is a folder; `nil` if it is no file either. A link counts as what it leads to, below the root.
@@ -68,9 +70,10 @@ extension StorageRoot {
     }
 
     /// The entries that fit, and whether all of the folder were looked at.
-    private func entries(
+    func entries(
         of folder: Folder,
-        _ fits: (String) -> Bool
+        most: Int = StorageRoot.mostEntries,
+        _ fits: (Entry) -> Bool
     ) throws(StorageError) -> (entries: [Entry], isWhole: Bool) {
         // A separate descriptor, whose position in the listing no other code moves.
         let opened = retryingInterrupts { openat(folder.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
@@ -81,7 +84,7 @@ extension StorageRoot {
         }
         defer { closedir(stream) }
         var entries: [Entry] = []
-        for _ in 0..<Self.mostEntries {
+        for _ in 0..<most {
             errno = 0
             guard let entry = readdir(stream) else {
                 guard errno == 0 else {
@@ -92,10 +95,12 @@ extension StorageRoot {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { letters in
                 letters.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
             }
-            if let name, fits(name) { entries.append(Entry(name: name, kind: entry.pointee.d_type)) }
+            guard let name else { continue }
+            let found = Entry(name: name, kind: entry.pointee.d_type)
+            if fits(found) { entries.append(found) }
         }
         return (entries, false)
     }
 
-    private static let mostEntries = 20_000
+    static let mostEntries = 20_000
 }
