@@ -16,7 +16,7 @@ public final class APIServer: Sendable {
     private let sweeper: ExcerptSweeper?
 
     /// A folder with files that programs may send or get.
-    public struct RootPlace: Sendable {
+    public struct RootPlace: Sendable, Hashable {
         public let name: String
         public let path: String
         public let rules: RootRules
@@ -87,7 +87,8 @@ public final class APIServer: Sendable {
             return address
         }
         let offer = FileShare.Offer(configuration, complain)
-        for roots in [offer.uploads, offer.downloads] { try roots.wait() }
+        try offer.uploads.wait()
+        if offer.downloads !== offer.sources { try offer.downloads.wait() }
         // The coordinator has opened the same ones, and has told which do not answer.
         try offer.sources.wait(for: .seconds(1))
         let share = FileShare(offer)
@@ -187,10 +188,14 @@ extension FileShare.Offer {
             },
             complain: complain
         )
+        sources = OpeningRoots(configuration.sources.map { .init(name: $0.name, path: $0.path, rules: $0.rules) })
+        guard configuration.downloads != configuration.sources else {
+            downloads = sources
+            return
+        }
         downloads = OpeningRoots(
             configuration.downloads.map { .init(name: $0.name, path: $0.path, rules: $0.rules) },
             complain: complain
         )
-        sources = OpeningRoots(configuration.sources.map { .init(name: $0.name, path: $0.path, rules: $0.rules) })
     }
 }

@@ -115,8 +115,9 @@ package final class ClusterSupervisor {
         if let problem { throw problem }
     }
 
-    /// How long a part may take until it is ready. If it takes longer, its log says why.
-    private static let patience = Duration.seconds(10)
+    /// How long a part may take until it is ready. If it takes longer, its log says why. Parts wait ten seconds for roots
+    /// that do not answer.
+    private static let patience = Duration.seconds(15)
 
     /// Starts the parts, and waits until each can do its work: who is told that the cluster runs must not find a ledger
     /// without workers.

@@ -237,10 +237,20 @@ struct SilentRootTests {
         return try await lab.ledger.register(other)
     }
 
-    @Test func coordinatorStartsAndStopsWhileARootIsSilent() async throws {
+    /// That of a private cluster also serves files of its roots.
+    @Test(arguments: [false, true])
+    func coordinatorStartsAndStopsWhileARootIsSilent(isPrivate: Bool) async throws {
         let lab = try await Self.lab()
         let mirror = MirroredFolder.words(at: lab.path("silent"), "", isSilent: true)
-        let coordinator = try lab.coordinator("--root", "silent=\(lab.path("silent"))", behind: mirror)
+        var words = ["--root", "silent=\(lab.path("silent"))"]
+        var before = mirror
+        if isPrivate {
+            let links = lab.path("links")
+            try FileManager.default.createDirectory(atPath: links, withIntermediateDirectories: false)
+            words += ["--listen", "0"]
+            before += ["env", "SLUICE_PAGE_LINKS=\(links)"]
+        }
+        let coordinator = try lab.coordinator(words, behind: before)
         defer { Mirror(of: coordinator).answer() }
         try await coordinator.waits(for: "started")
         #expect(coordinator.lines("trouble").map { $0.failure?.code } == ["storage_unavailable"])

@@ -221,6 +221,10 @@ final class WorkerLab: Sendable {
     }
 
     func coordinator(_ words: String..., behind: [String] = []) throws -> WorkerProcess {
+        try coordinator(words, behind: behind)
+    }
+
+    func coordinator(_ words: [String], behind: [String] = []) throws -> WorkerProcess {
         try WorkerProcess(behind, ["coordinator"] + words + ["--schema", schema.text], url: url, in: folder)
     }
 }
