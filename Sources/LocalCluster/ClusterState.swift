@@ -13,6 +13,8 @@ package struct ClusterState: Sendable, Codable, Equatable {
     package var roots: [String]?
     /// The page of the coordinator; `nil` before the first start, and with the supervisor of an earlier release.
     package var page: ClusterPage?
+    /// Whether the coordinator got an address for its page, by which browsers reach it; `nil` if none was started.
+    package var pageHasAddress: Bool?
     /// Whether all parts have been started and the ledger is up to date.
     var isReady = false
     /// Why the start failed, if it did.

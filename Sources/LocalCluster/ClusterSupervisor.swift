@@ -143,20 +143,24 @@ package final class ClusterSupervisor {
     /// The page that the next coordinator serves.
     private var page: ClusterPage { wishes.page ?? ClusterPage() }
 
-    /// The options with which the coordinator serves its page; empty without one.
-    private var pageOptions: [String] {
-        guard page.isServed else { return [] }
+    /// The port at which the next coordinator serves its page, 0 for a free one; `nil` if it gets only a socket, because the
+    /// machine lacks the address, as a container without any network does.
+    private var pagePort: UInt16? {
+        guard LocalPort.isReachable else { return nil }
         var port = page.port ?? 0
         if port != 0, !LocalPort.isFree(port) {
             // Without its port, the coordinator would not start. Each link has the port that it got.
             say("port \(port) is in use: the page gets another one")
             port = 0
         }
-        // A machine may lack the address, as a container without any network does.
-        let isReachable = LocalPort.isFree(port)
+        return LocalPort.isFree(port) ? port : nil
+    }
+
+    /// The options with which the coordinator serves its page.
+    private func pageOptions(_ port: UInt16?) -> [String] {
         // As `--context` names the cluster.
         let options = ["--page-name", "private", "--listen", place.pageSocket]
-        return options + (isReachable ? ["--listen", "127.0.0.1:\(port)"] : [])
+        return options + (port.map { ["--listen", "127.0.0.1:\($0)"] } ?? [])
     }
 
     /// How many the next worker gets.
@@ -178,10 +182,16 @@ package final class ClusterSupervisor {
         case .coordinator:
             place.links.withdraw()
             var variables = ["SLUICE_DATABASE_URL": address, PartLog.variable: place.coordinatorLog.path]
-            if page.isServed { variables[PageLinks.variable] = place.links.folder }
+            var options = roots.flatMap { ["--root", $0] }
+            if page.isServed {
+                variables[PageLinks.variable] = place.links.folder
+                let port = pagePort
+                state.pageHasAddress = port != nil
+                options += pageOptions(port)
+            }
             // The private cluster does not use the settings of the machine's services.
             started = try Daemon.start(
-                [program, "coordinator", "--config", "/dev/null"] + roots.flatMap { ["--root", $0] } + pageOptions,
+                [program, "coordinator", "--config", "/dev/null"] + options,
                 log: place.coordinatorLog.path,
                 variables: variables.merging(manager) { $1 }
             )

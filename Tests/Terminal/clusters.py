@@ -24,10 +24,10 @@ class PrivateCluster:
         self.run("down")
         shutil.rmtree(self.home)
 
-    def run(self, *words, code=0, **more):
-        """Runs `sluice` without a terminal."""
+    def run(self, *words, code=0, behind=(), **more):
+        """Runs `sluice` without a terminal, maybe by another program."""
         done = subprocess.run(
-            [str(SLUICE), *words], cwd=self.home, env=environment(**{**self.variables, **more}), capture_output=True, text=True
+            [*behind, str(SLUICE), *words], cwd=self.home, env=environment(**{**self.variables, **more}), capture_output=True, text=True
         )
         assert done.returncode == code, done.stdout + done.stderr
         return done

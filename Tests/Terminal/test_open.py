@@ -1,12 +1,15 @@
 """`sluice up` and `sluice open` on a terminal: the page of the private cluster, and the browser that is started for it."""
 
 import os
+import re
 import socket
+import subprocess
+import time
 
 import pytest
 
 from clusters import PrivateCluster
-from terminal import SLUICE, Terminal
+from terminal import PATIENCE, SLUICE, Terminal
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +28,15 @@ def desktop(cluster, tmp_path):
     return {**cluster.variables, "DISPLAY": ":0", "BROWSER": str(program)}
 
 
-def opened(tmp_path):
-    """What the browser was started with."""
+def opened(tmp_path, count=0):
+    """What the browser was started with: `count` arguments at least, for which it may need some time."""
     path = tmp_path / "arguments"
-    return path.read_text().splitlines() if path.exists() else []
+    end = time.monotonic() + PATIENCE
+    while len(arguments := path.read_text().splitlines() if path.exists() else []) < count:
+        assert time.monotonic() < end, arguments
+        # The command does not wait for the browser.
+        time.sleep(0.02)
+    return arguments
 
 
 def on_terminal(cluster, *words, code=0, **variables):
@@ -46,16 +54,18 @@ def test_up_names_the_page(cluster):
 
 def test_the_browser_gets_no_secret(cluster, desktop, tmp_path):
     said = on_terminal(cluster, "open", **desktop)
-    link, note = said
-    assert note == "the link works once, for five minutes"
-    [file] = opened(tmp_path)
+    link, note, advice = said
+    assert note == "the link works once, within five minutes"
+    assert advice == "if the browser does not find the file, open the link above in it"
+    [file] = opened(tmp_path, 1)
     secret = link.rpartition("=")[2]
     assert secret not in file and os.stat(file).st_mode & 0o777 == 0o600
     assert link in open(file).read()
 
 
 def test_no_browser_is_started_where_there_is_none(cluster, desktop, tmp_path):
-    on_terminal(cluster, "open", "--print", **desktop)
+    said = on_terminal(cluster, "open", "--print", **desktop)
+    assert len(said) == 2, said
     on_terminal(cluster, "open", **{**desktop, "DISPLAY": ""})
     # A program reads the link.
     assert cluster.link().startswith(cluster.up()["page"])
@@ -71,22 +81,37 @@ def test_a_browser_that_fails_is_told(cluster, desktop):
 
 def test_a_coordinator_of_the_settings_is_opened(cluster, desktop, tmp_path):
     said = on_terminal(cluster, "open", "--url", "https://sluice.example/", **desktop)
-    assert said[0] == "https://sluice.example" and opened(tmp_path) == ["https://sluice.example"]
+    assert said[0] == "https://sluice.example" and opened(tmp_path, 1) == ["https://sluice.example"]
     said = on_terminal(cluster, "open", "--url", "unix:/run/sluice/http", code=7, **desktop)
     assert said[0] == "error: browsers cannot reach unix:/run/sluice/http"
     said = on_terminal(cluster, "open", "--database", "postgresql://db.example/audio", code=7, **desktop)
     assert said[0] == "error: the ledger in use is reached by its database, which has no page"
 
 
+def free_port():
+    """A port that no program is given by chance: below those that the system chooses from."""
+    lowest = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
+    for port in range(lowest - 1, 1_024, -1):
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("all ports are in use")
+
+
 def test_the_page_has_the_port_that_was_asked_for():
-    with PrivateCluster() as cluster, socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+    port = free_port()
+    with PrivateCluster() as cluster:
         before = cluster.up()
-        refused = cluster.run("up", "--port", str(port), code=7).stderr
+        with socket.socket() as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.bind(("127.0.0.1", port))
+            taken.listen()
+            refused = cluster.run("up", "--port", str(port), code=7).stderr
         assert f"the page cannot have port {port}" in refused
-        taken.close()
         after = cluster.up("--port", str(port))
         assert after["page"] == f"http://127.0.0.1:{port}"
         assert after["processes"]["worker"] == before["processes"]["worker"]
@@ -106,3 +131,22 @@ def test_the_page_has_the_port_that_was_asked_for():
         assert "page" not in cluster.up()
         cluster.run("up", "--no-page", "--port", "0", code=2)
         assert cluster.up("--port", "0")["page"].startswith("http://127.0.0.1:")
+
+
+def can_leave_the_network():
+    words = ["unshare", "--net", "true"]
+    return os.geteuid() == 0 and subprocess.run(words, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not can_leave_the_network(), reason="no network namespace can be made here")
+def test_without_the_address_of_the_machine_the_page_is_at_its_socket():
+    with PrivateCluster() as cluster:
+        up = cluster.run("up", behind=["unshare", "--net"]).stdout
+        assert "its page is at" not in up
+        refused = cluster.run("open", code=7).stderr
+        assert "this machine has no address 127.0.0.1" in refused
+        path = re.search(r"at the socket (\S+),", refused)[1]
+        with socket.socket(socket.AF_UNIX) as page:
+            page.connect(path)
+            page.sendall(b"GET /login HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            assert page.recv(1_024).startswith(b"HTTP/1.1 200 ")

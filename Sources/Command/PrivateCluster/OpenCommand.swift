@@ -11,8 +11,9 @@ enum OpenCommand {
         summary: "open the page of your private cluster in a browser",
         discussion: [
             "Prints a link that logs a browser in, and opens it in the browser of your desktop, if there is one and "
-                + "standard output is a terminal. The link works once, for five minutes. BROWSER names another browser "
-                + "than the usual one.",
+                + "standard output is a terminal. The link works once, within five minutes. BROWSER names another browser "
+                + "than the usual one. Browsers from Snap or Flatpak may not find the file that leads to the link: open the "
+                + "link yourself in them.",
             "From another machine, forward the port of the link with \"ssh -L\", and open the link there.",
             "If a context, SLUICE_URL or --url names a coordinator, its page is opened instead, which asks for a token.",
         ],
@@ -41,15 +42,19 @@ enum OpenCommand {
         let cluster = try PrivateCluster(environment: invocation.environment)
         let link = try cluster.place.links.make(to: page(of: cluster))
         try console.print(link.url)
-        console.say("the link works once, for five minutes")
-        show(link.file, invocation, console)
+        console.say("the link works once, within five minutes")
+        if show(link.file, invocation, console) {
+            // Those of Snap and Flatpak may not read hidden folders, and nothing tells that they could not.
+            console.say("if the browser does not find the file, open the link above in it")
+        }
         return .success
     }
 
     /// The URL of the page, which the running cluster serves.
     private static func page(of cluster: PrivateCluster) throws -> String {
         if let url = cluster.place.links.url { return url }
-        guard let page = cluster.runningState()?.page else {
+        let state = cluster.runningState()
+        guard let page = state?.page else {
             throw Refusal(
                 message: "the private cluster was started by an earlier release, which serves no page",
                 hint: "run \"sluice down\" first",
@@ -60,6 +65,13 @@ enum OpenCommand {
             throw Refusal(
                 message: "the private cluster serves no page",
                 hint: "\"sluice up --port 0\" has it serve one",
+                exitCode: .configuration
+            )
+        }
+        guard state?.pageHasAddress != false else {
+            throw Refusal(
+                message: "browsers cannot reach the page of the private cluster: this machine has no address 127.0.0.1",
+                hint: "the page is at the socket \(cluster.place.pageSocket.printable), where a token logs in",
                 exitCode: .configuration
             )
         }
@@ -88,14 +100,18 @@ enum OpenCommand {
         show(coordinator.url.base, invocation, console)
     }
 
-    /// Opens a file or a URL in the browser, if there is one. Whatever happens, the link has been printed.
-    private static func show(_ target: String, _ invocation: Invocation, _ console: CommandOutput) {
+    /// Opens a file or a URL in the browser, if there is one. Returns whether it was started. Whatever happens, the link has
+    /// been printed.
+    @discardableResult
+    private static func show(_ target: String, _ invocation: Invocation, _ console: CommandOutput) -> Bool {
         guard !invocation[onlyPrints], console.data.isTerminal,
             let words = DesktopBrowser.words(toOpen: target, invocation.environment)
-        else { return }
-        if !Daemon.launch(words, variables: invocation.environment) {
+        else { return false }
+        guard Daemon.launch(words, variables: invocation.environment) else {
             console.warn("no browser could be started (\(words[0].printable)); open the link yourself")
+            return false
         }
+        return true
     }
 }
 
