@@ -62,7 +62,9 @@ extension RemoteLedger {
             return JobPage(of: jobs, next: nil)
         }
         var (jobs, next): ([JobSummary], JobCursor?) = ([], cursor)
+        var emptyPages = 0
         repeat {
+            let start = next
             var query = RemoteFilter.query(filter)
             query.append(("limit", "\(min(Self.pageLimit, limit - Int32(jobs.count)))"))
             if let next { query.append(("after", RemoteFilter.text(next))) }
@@ -72,7 +74,16 @@ extension RemoteLedger {
             )
             // What is more than was asked for is left out.
             jobs += page.records.prefix(Int(limit) - jobs.count)
-            next = page.records.isEmpty ? nil : try page.next.map { try cursorOf($0) }
+            next = try page.next.map { try cursorOf($0) }
+            emptyPages = page.records.isEmpty ? emptyPages + 1 : 0
+            // A search inside sources makes pages without jobs, but each goes on.
+            guard next == nil || next != start, emptyPages <= Self.mostEmptyPages else {
+                throw LedgerError(
+                    .coordinatorUnexpectedAnswer,
+                    during: "list jobs",
+                    "the list of the coordinator at \(place.url) does not end"
+                )
+            }
         } while next != nil && jobs.count < Int(limit)
         return JobPage(of: jobs, next: next)
     }

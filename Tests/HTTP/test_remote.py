@@ -15,6 +15,7 @@ import pytest
 from coordinators import Coordinator, CoordinatorProcess
 from terminal import PATIENCE, SLUICE, environment, listen_to_signals
 from test_access import token
+from test_operations import jobs, lines
 
 pytestmark = pytest.mark.process
 
@@ -346,11 +347,27 @@ def test_an_endless_answer_needs_no_endless_memory(tmp_path):
 
 
 def test_a_list_without_an_end_is_not_read_for_ever(tmp_path):
-    """A page without jobs ends a list, whatever it says about a next one."""
-    page = answer(json.dumps({"jobs": [{**JOB, "state": "failed"}], "next": "e30"}))
-    with hostile(answer(json.dumps(TIME)), page, page, answer(json.dumps({"jobs": [], "next": "e30"}))) as (url, asked):
-        done = run(tmp_path, "jobs", "--all", "--json", SLUICE_URL=url)
-        assert done.returncode == 0 and len(asked) == 4, done.stderr
+    """A page may have no jobs, but the next one must be another."""
+    for found in [[{**JOB, "state": "failed"}], []]:
+        page = answer(json.dumps({"jobs": found, "next": "e30"}))
+        with hostile(answer(json.dumps(TIME)), page, page) as (url, asked):
+            done = run(tmp_path, "jobs", "--all", "--json", SLUICE_URL=url)
+            assert done.returncode == 5 and "does not end" in done.stderr, done
+            assert len(asked) == 3, asked
+
+
+def test_a_search_inside_sources_goes_on(ledger, operator, api, tmp_path):
+    """A request reads so many sources that one search does not hold up others for long."""
+    first = api.post("/api/v1/batches", {"jobs": jobs(1, "wanted")}).json()["firstJob"]
+    many = api.client.post(
+        "/api/v1/batches", content=lines(jobs(110_000, "many")), headers={"content-type": "application/x-ndjson"}
+    )
+    assert many.status_code == 201, many.text
+    page = operator.get("/api/v1/jobs", params={"sourceContains": "wanted"})
+    assert page["jobs"] == [] and "next" in page
+    page = operator.get("/api/v1/jobs", params={"sourceContains": "wanted", "after": page["next"]})
+    assert [job["id"] for job in page["jobs"]] == [first] and "next" not in page
+    assert run(tmp_path, "jobs", "--quiet", "--source-contains", "wanted", SLUICE_URL=operator.url).stdout == f"{first}\n"
 
 
 def test_a_change_without_an_end_is_not_made_for_ever(tmp_path):

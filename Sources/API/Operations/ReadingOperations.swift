@@ -11,6 +11,9 @@ enum ReadingOperations {
         "continue after the page that gave this as \"next\""
     )
 
+    /// A request searches 100,000 sources at most, as the page does. The next one continues behind them.
+    private static let mostCalls = 5
+
     static let all: [Operation] = [
         Operation(
             name: "getStatus",
@@ -37,7 +40,8 @@ enum ReadingOperations {
             let page = try await call.ledger.jobs(
                 matching: JobSelection.filter(call.parameters),
                 after: try call.text("after").map(JobCursor.init(urlText:)),
-                limit: Int32(call.whole("limit") ?? 50)
+                limit: Int32(call.whole("limit") ?? 50),
+                calls: mostCalls
             )
             return try .json(RecordPage(page.jobs, next: page.next.map(\.urlText)))
         },
