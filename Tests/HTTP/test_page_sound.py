@@ -144,6 +144,31 @@ def test_an_excerpt_that_is_gone_is_made_again(ledger, heard):
     assert [job["state"] for job in made].count("failed") == 1
 
 
+def test_another_sound_at_the_place_of_an_excerpt_is_not_heard(ledger, heard):
+    tone(ledger.folder / "in/talk.wav", 1)
+    tone(ledger.folder / "in/other.wav", 2)
+    headers, other = token(ledger, "submitter"), token(ledger, "submitter", name="other")
+    session = log_in(heard, headers["authorization"].removeprefix("Bearer "))
+    with worker(ledger):
+        batch = submit(ledger, heard, headers, {"source": "in:talk.wav", "output": "out:talk.flac"})
+        ledger.run("wait", str(batch["batch"]), "--timeout", "60s")
+        path = f"/jobs/{batch['firstJob']}"
+        form(heard, f"{path}/excerpts", {}, origin=heard.url, **session)
+        made = excerpts(heard, headers, "completed")
+        recipe = heard.get(f"/api/v1/jobs/{made[0]['id']}", headers=headers)["recipe"]
+        recipe["sources"][0]["location"] = "in:other.wav"
+        # Also in the queue of excerpts, with everything else as the page asks for it.
+        forged = submit(ledger, heard, other, {"recipe": recipe}, queue="excerpts")
+        ledger.run("wait", str(forged["batch"]), "--timeout", "60s")
+        page = get(heard, path, session)
+        assert [side for _, side in links(page)] == ["output"] and "Prepare the sound" in page
+        form(heard, f"{path}/excerpts", {}, origin=heard.url, **session)
+        again = excerpts(heard, headers, "completed")[-1]
+    assert again["id"] > forged["lastJob"] and again["source"] == "in:talk.wav"
+    link = links(get(heard, path, session))[0][0]
+    assert link == f"/jobs/{again['id']}/outputs/1" and heard.client.get(link, headers=session).status_code == 200
+
+
 def test_a_long_sound_is_heard_in_parts(ledger, heard):
     with wave.open(str(ledger.folder / "in/long.wav"), "wb") as file:
         file.setparams((1, 2, 8_000, 0, "NONE", ""))

@@ -250,6 +250,36 @@ import Testing
         #expect(text.contains("A worker makes a copy of the output that") && !text.contains("data-seek"))
     }
 
+    @Test func `another recipe at the place of an excerpt is not heard`() throws {
+        let plan = try #require(ExcerptPlan(story(seconds: 3_600), base: "x:excerpts/"))
+        // A later job of a person who wants another sound to be heard as the source, or its peaks to be seen.
+        var forged = try made(plan, .source, 60)
+        forged.recipe = forged.recipe.replacing("in:a.aiff", with: "in:other.aiff")
+        var peaks = try made(plan, .source, 61)
+        var recipe = try #require(plan.wholeRecipe)
+        recipe.sources[0].location = "in:other.aiff"
+        peaks.recipe = try recipe.json()
+        var excerpts = JobExcerpts(plan)
+        excerpts.take(from: [forged, peaks])
+        #expect(excerpts.found.isEmpty && excerpts.whole == nil && excerpts.missing(["x"]) == plan.sides)
+        excerpts.take(from: [try made(plan, .source, 57), forged, peaks])
+        #expect(excerpts.jobs == [57])
+        // An excerpt is found by what its job has, whose times are written as people write them.
+        var failed = story()
+        (failed.summary.state, failed.attempts[0].outcome, failed.attempts[0].facts.report) = (.failed, .failed, nil)
+        failed.attempts[0].failure = Failure(
+            code: "truncated",
+            kind: .permanent,
+            stage: "decode",
+            message: "",
+            position: MediaTime(value: 30_000_001, timescale: 44_100)
+        )
+        let part = try #require(ExcerptPlan(failed, base: "x:excerpts/", part: 1))
+        excerpts = JobExcerpts(part)
+        excerpts.take(from: [try made(part, .source, 62)])
+        #expect(excerpts.jobs == [62])
+    }
+
     @Test func `a long sound has a way to its other parts`() throws {
         let plan = try #require(ExcerptPlan(story(seconds: 3_600), base: "x:excerpts/", part: 1))
         var excerpts = JobExcerpts(plan)

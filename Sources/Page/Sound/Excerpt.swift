@@ -28,7 +28,7 @@ struct Excerpt: Sendable {
         }
     }
 
-    /// The first file, which is the sound or the peaks of all of it, and the peaks; `nil` if they cannot be had.
+    /// The first file, which is the sound or the peaks of all of it, and the peaks; `nil` if they are not available.
     func files(_ downloads: Set<String>) -> (first: PageLink, peaks: PageLink?)? {
         let outputs = PublishedOutputs(job: summary, recipe: recipe, downloads: downloads)
         guard let first = outputs.file(0)?.link else { return nil }
@@ -73,13 +73,17 @@ struct JobExcerpts: Sendable {
     }
 
     /// Takes the latest of the jobs for each excerpt.
+    ///
+    /// Others may write at these places, too. A job with another recipe makes another sound there.
     mutating func take(from stories: [JobStory]) {
         let made = stories.compactMap(Excerpt.init)
-        func latest(_ location: String?) -> Excerpt? {
-            made.filter { $0.recipe.outputs.first?.location == location }.max { $0.summary.job < $1.summary.job }
+        func latest(_ recipe: Recipe?) -> Excerpt? {
+            // `try?`: it could not have been submitted. The times of a recipe may be written in other words in its job.
+            guard let asked = recipe.flatMap({ try? Recipe(json: $0.json()) }) else { return nil }
+            return made.filter { $0.recipe == asked }.max { $0.summary.job < $1.summary.job }
         }
-        for side in plan.sides { found[side] = latest(plan.location(of: side)) }
-        whole = plan.wholeLocation.flatMap(latest)
+        for side in plan.sides { found[side] = latest(plan.recipe(of: side)) }
+        whole = latest(plan.wholeRecipe)
     }
 
     /// The sides that are neither there nor being made.
