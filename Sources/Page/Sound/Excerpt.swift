@@ -97,8 +97,12 @@ struct JobExcerpts: Sendable {
 
     /// The recipes of what is missing; of all that is not being made if they are to be made `again`.
     func wanted(_ downloads: Set<String>, again: Bool) -> [Recipe] {
-        let sides = again ? plan.sides.filter { found[$0]?.isAwaited != true } : missing(downloads)
-        return sides.map { plan.recipe(of: $0) } + (lacks(whole, downloads) ? [plan.wholeRecipe].compactMap { $0 } : [])
+        func isUnderWay(_ excerpt: Excerpt?) -> Bool { excerpt?.isAwaited == true }
+        let sides = again ? plan.sides.filter { !isUnderWay(found[$0]) } : missing(downloads)
+        // All of the sound is decoded for it, and it would fail again with each part that is asked for.
+        let lacksWhole = lacks(whole, downloads) && whole?.summary.state != .failed
+        let isWholeWanted = again ? !isUnderWay(whole) : lacksWhole
+        return sides.map(plan.recipe(of:)) + (isWholeWanted ? [plan.wholeRecipe].compactMap { $0 } : [])
     }
 
     var jobs: [Int64] {
