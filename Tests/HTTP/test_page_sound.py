@@ -87,7 +87,7 @@ def test_sources_and_outputs_are_heard_by_excerpts(ledger, heard):
         assert "Prepare the sound" in get(heard, path, session) and links(get(heard, path, session)) == []
         # Who may not submit has nothing prepared.
         page = get(heard, path, viewer)
-        assert "Submitters can" in page and f'action="{path}/excerpts"' not in page
+        assert "Only submitters can" in page and f'action="{path}/excerpts"' not in page
         assert form(heard, f"{path}/excerpts", {"part": "1"}, origin=heard.url, **viewer).status_code == 403
         assert form(heard, f"{path}/excerpts", {"part": "1"}, origin="http://evil.example", **session).status_code == 403
         answer = form(heard, f"{path}/excerpts", {"part": "1"}, origin=heard.url, **session)
@@ -206,7 +206,7 @@ def test_there_is_no_excerpt_of_a_source_that_is_gone(ledger, heard):
         form(heard, f"{path}/excerpts", {}, origin=heard.url, **session)
         excerpts(heard, headers, "failed")
     page = get(heard, path, session)
-    assert "The source cannot be had" in page and "Prepare the sound" in page
+    assert "The source is not available" in page and "Prepare the sound" in page
 
 
 def test_only_so_many_excerpts_wait(ledger, heard):

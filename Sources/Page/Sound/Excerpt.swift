@@ -95,6 +95,12 @@ struct JobExcerpts: Sendable {
         excerpt.map { !$0.isAwaited && $0.files(downloads) == nil } ?? true
     }
 
+    /// Whether the sound, whose length the job does not tell, turned out to be longer than what is decoded of such a one.
+    var isTooLong: Bool {
+        let code = FailureCode.decodedSecondsExceeded.rawValue
+        return !plan.hasLength && plan.sides.contains { found[$0]?.failure?.code == code }
+    }
+
     /// The recipes of what is missing; of all that is not being made if they are to be made `again`.
     func wanted(_ downloads: Set<String>, again: Bool) -> [Recipe] {
         func isUnderWay(_ excerpt: Excerpt?) -> Bool { excerpt?.isAwaited == true }

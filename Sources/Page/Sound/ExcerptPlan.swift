@@ -21,6 +21,8 @@ struct ExcerptPlan: Sendable {
     /// The length of a part, in seconds. The last one may be up to 30 s longer or shorter.
     static let partLength = 600
     private static let shortestPart = 30
+    /// The most of a sound whose length is not known, in seconds.
+    static let mostSeconds = 900
 
     let sides: [Side]
     /// How many parts there are.
@@ -112,10 +114,8 @@ struct ExcerptPlan: Sendable {
         part < parts - 1 ? MediaTime(value: Int64(start + Self.partLength), timescale: 1) : length
     }
 
-    /// The part that has a time.
-    func part(at seconds: Double) -> Int {
-        seconds.isFinite ? min(parts - 1, max(0, Int(min(seconds, 1e9)) / Self.partLength)) : 0
-    }
+    /// Whether the job tells how long the sound is. Otherwise nothing of a longer one than `mostSeconds` can be had.
+    var hasLength: Bool { length != nil }
 }
 
 // MARK: - How they are made
@@ -129,8 +129,6 @@ extension ExcerptPlan {
     private static let mostBytes: Int64 = 256 << 20
     /// Pairs of peaks for the whole of a longer sound.
     private static let wholePairs: Int64 = 2_000
-    /// Of a sound of unknown length, in seconds.
-    private static let mostSeconds = 900
     /// Of a slot, in seconds.
     private static let mostTime = 600
 

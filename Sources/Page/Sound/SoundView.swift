@@ -148,17 +148,27 @@ struct SoundView {
             }
             guard let failure = excerpt.failure else { return nil }
             return """
-                <p>\(Mark.of(JobState.failed)) \(what.capitalised) cannot be had: \(failure.message.cutInside(to: 400).sentence) \
+                <p>\(Mark.of(JobState.failed)) \(what.capitalised) is not available: \(failure.message.cutInside(to: 400).sentence) \
                 <a href="\(PageLink.job(job))">Job \(job)</a></p>
                 """
         }
         return .all(lines)
     }
 
+    /// `15 minutes`
+    private static let most = Figures.count(ExcerptPlan.mostSeconds / 60, "minute")
+
     private func way(_ excerpts: JobExcerpts) -> HTML {
         let (plan, missing) = (excerpts.plan, excerpts.missing(downloads))
         guard mayPrepare else {
-            return missing.isEmpty ? "" : "<p class=\"soft\">Submitters can have more of the sound prepared.</p>"
+            return missing.isEmpty ? "" : "<p class=\"soft\">Only submitters can prepare the sound.</p>"
+        }
+        // The next attempt would fail as well.
+        guard !excerpts.isTooLong else {
+            return """
+                <p class="soft">The job does not tell the length of the source. Such a source can be prepared if it has up to \
+                \(Self.most).</p>
+                """
         }
         // A file may have been changed, or be gone.
         let isAgain = missing.isEmpty
@@ -169,8 +179,10 @@ struct SoundView {
             isAgain
             ? "<button class=\"b plain\">Prepare it again</button>" : "<button class=\"b\">Prepare the sound</button>"
         let again: HTML = isAgain ? "<input type=\"hidden\" name=\"again\" value=\"yes\">" : ""
+        let most: HTML = plan.hasLength ? "" : " The job does not tell its length; it may have up to \(Self.most)."
         let words: HTML =
-            isAgain ? "" : " <span class=\"soft\">A worker makes a copy of \(times)\(what) that browsers play.</span>"
+            isAgain
+            ? "" : " <span class=\"soft\">A worker makes a copy of \(times)\(what) that browsers play.\(most)</span>"
         return """
             <form class="do" method="post" action="\(PageLink(["jobs", "\(job.job)", "excerpts"]))">\
             <input type="hidden" name="part" value="\(plan.part + 1)">\(again)\(button)\(words)</form>
