@@ -299,11 +299,11 @@ TIMES = "[...document.querySelectorAll('#heard audio')].map(player => player.cur
 CHOSEN = "document.querySelector('[name=heard]:checked').value"
 
 
-def click(browser, script):
-    """Clicks as a person does: sound that was not asked for is not played."""
+def click(browser, script, across=0.5):
+    """Clicks as a person does: sound that was not asked for is not played. `across` is where, from the left to the right."""
     browser.run(f"({script}).scrollIntoView({{ block: 'center' }})")
-    middle = "(box => [box.x + box.width / 2, box.y + box.height / 2])"
-    x, y = browser.run(f"{middle}(({script}).getBoundingClientRect())")
+    place = f"(box => [box.x + box.width * {across}, box.y + box.height / 2])"
+    x, y = browser.run(f"{place}(({script}).getBoundingClientRect())")
     for kind in ["mousePressed", "mouseReleased"]:
         browser.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
@@ -382,5 +382,50 @@ def test_source_and_output_are_compared_at_the_same_place(ledger, heard, tmp_pat
         browser.ask("Emulation.setScriptExecutionDisabled", value=True)
         show(browser, heard, f"/jobs/{batch['lastJob']}")
         assert browser.run("[...document.querySelectorAll('#heard audio')].every(player => player.clientHeight > 0)")
+    finally:
+        browser.stop()
+
+
+@pytest.mark.process
+def test_the_player_goes_on_when_other_files_are_ready(ledger, heard, tmp_path):
+    with wave.open(str(ledger.folder / "in/long.wav"), "wb") as file:
+        file.setparams((1, 2, 8_000, 0, "NONE", ""))
+        file.writeframes(bytes(2 * 8_000 * 1_300))
+    secret = text_of(ledger, "submitter")
+    headers = {"authorization": f"Bearer {secret}"}
+    browser = Browser(tmp_path)
+    try:
+        browser.ask("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+        with worker(ledger):
+            batch = submit(ledger, heard, headers, {"source": "in:long.wav", "output": "out:long.flac"})
+            ledger.run("wait", str(batch["batch"]), "--timeout", "60s")
+            path = f"/jobs/{batch['firstJob']}"
+            log_in_browser(browser, heard, secret, path)
+            click(browser, button("Prepare the sound"))
+            until(browser, READY)
+            # The waveform of the whole is drawn when it comes.
+            until(browser, "document.querySelector('#whole')?.hidden === false")
+            click(browser, button("Play"))
+            until(browser, f"{TIMES}.every(time => time > 0.5)")
+            browser.run("document.querySelector('#heard .wave').focus()")
+            for _ in range(4):
+                press(browser, "ArrowRight")
+            until(browser, f"{TIMES}.every(time => time > 20.5)")
+            browser.run("""window.asked = 0; const real = getComputedStyle;
+                window.getComputedStyle = (...all) => { asked += 1; return real(...all); }; 1""")
+            # Another person has them made again.
+            session = log_in(heard, secret)
+            form(heard, f"{path}/excerpts", {"again": "yes"}, origin=heard.url, **session)
+            assert len(excerpts(heard, headers, "completed")) == 6
+            before = browser.run("document.querySelector('#heard').dataset.key")
+            # The page looks again at once, as when a person comes back to it.
+            browser.run("document.dispatchEvent(new Event('visibilitychange'))")
+            until(browser, f"document.querySelector('#heard').dataset.key != '{before}'")
+            assert browser.run(f"{TIMES}.every(time => time > 20)") and browser.run("asked") == 0
+            until(browser, f"({button('Pause')}) != null && {TIMES}.every(time => time > 21)")
+        until(browser, "document.querySelector('#whole')?.hidden === false")
+        click(browser, "document.querySelector('#whole canvas')", 0.95)
+        until(browser, "location.search.startsWith('?part=3&at=12')")
+        assert browser.run("bad") == []
     finally:
         browser.stop()

@@ -66,7 +66,7 @@ struct SoundView {
             excerpts.found[side].flatMap { excerpt in excerpt.files(downloads).map { (side, excerpt, $0) } }
         }
         guard !heard.isEmpty else { return "" }
-        var waves: [HTML] = heard.compactMap { side, _, files in
+        let waves: [HTML] = heard.compactMap { side, _, files in
             files.peaks.map { peaks in
                 """
                 <p class="lab">\(side.rawValue.capitalised)\(level(side))</p><canvas role="img" \
@@ -74,28 +74,27 @@ struct SoundView {
                 """
             }
         }
-        let whole = excerpts.whole.flatMap { excerpt in
-            excerpt.files(downloads).map { (job: excerpt.summary.job, peaks: $0.first) }
-        }
-        if let whole {
-            let canvas: HTML = """
-                <p class="lab">Whole</p><canvas class="ruler" role="img" aria-label="Waveform of the whole sound" \
-                data-peaks="\(whole.peaks)" data-side="whole"></canvas>
-                """
-            waves.insert(canvas, at: 0)
-        }
         let players: [HTML] = heard.map { side, _, files in
             """
             <p class="soft">\(side.rawValue.capitalised)</p><audio controls preload="none" src="\(files.first)" \
             aria-label="\(side.rawValue.capitalised)" data-side="\(side.rawValue)"></audio>
             """
         }
-        let jobs = heard.map { $0.1.summary.job } + [whole?.job].compactMap { $0 }
-        let key = jobs.map { "\($0)" }.joined(separator: ".")
+        let key = heard.map { "\($0.1.summary.job)" }.joined(separator: ".")
         let gain: HTML = gain.map { " data-gain=\"\(Figures.decimals($0, 2))\"" } ?? ""
         return """
-            <div id="heard" data-key="\(key)" data-start="\(plan.start)" data-part="\(plan.part)" \
+            \(ruler(excerpts))<div id="heard" data-key="\(key)" data-start="\(plan.start)" data-part="\(plan.part)" \
             data-parts="\(plan.parts)" data-length="\(ExcerptPlan.partLength)"\(gain)><div class="wave" hidden>\(.all(waves))</div>\(.all(players))</div>
+            """
+    }
+
+    /// The waveform of the whole sound. It stands by itself, so that the player stays when it comes.
+    private func ruler(_ excerpts: JobExcerpts) -> HTML {
+        guard let whole = excerpts.whole, let peaks = whole.files(downloads)?.first else { return "" }
+        return """
+            <div id="whole" class="wave" data-key="\(whole.summary.job)" hidden><p class="lab">Whole sound</p>\
+            <canvas class="ruler" role="img" aria-label="Waveform of the whole sound" data-peaks="\(peaks)" data-side="whole">\
+            </canvas></div>
             """
     }
 

@@ -3,9 +3,13 @@
 "use strict";
 (() => {
 const main = document.querySelector("main"), still = matchMedia("(prefers-reduced-motion: reduce)");
+const scheme = matchMedia("(prefers-color-scheme: dark)");
 // Seconds that an arrow goes, the level of silence and its least length, and how much of a difference is read at once.
 const [step, silent, quiet, span] = [5, 0.001, 0.5, 60];
-let comparison = null;
+// The player, and where one was that is gone: when other files are there, the next one goes on at that place.
+let comparison = null, left = null, palette = null;
+// Before any canvas is drawn again.
+scheme.addEventListener("change", () => { palette = null; });
 
 // MARK: Peaks
 
@@ -45,15 +49,18 @@ async function fetchPeaks(canvas) {
   return read(await answer.arrayBuffer());
 }
 
-function colours(place) {
-  const probe = document.createElement("i"), all = {};
-  place.append(probe);
+// They are read once, and again after a change of the scheme.
+function colours() {
+  if (palette) return palette;
+  // Not in `main`, which is watched.
+  const probe = make("i", "", "", document.body);
+  palette = {};
   for (const name of ["ink", "edge", "line", "accent", "bad"]) {
     probe.style.color = `var(--${name})`;
-    all[name] = getComputedStyle(probe).color;
+    palette[name] = getComputedStyle(probe).color;
   }
   probe.remove();
-  return all;
+  return palette;
 }
 
 // `start` is when the peaks begin, and `now` the place after that. Silences are shaded, or what is given instead.
@@ -61,7 +68,7 @@ function draw(canvas, peaks, start, now, isHeard, shades = peaks?.silences) {
   const width = canvas.clientWidth, height = canvas.clientHeight, scale = devicePixelRatio || 1;
   if (!peaks || !width) return;
   [canvas.width, canvas.height] = [width * scale, height * scale];
-  const pen = canvas.getContext("2d"), colour = colours(canvas.parentElement), bar = 3, middle = height / 2;
+  const pen = canvas.getContext("2d"), colour = colours(), bar = 3, middle = height / 2;
   const count = Math.max(1, Math.floor(width / bar)), x = seconds => seconds / peaks.seconds * width;
   pen.scale(scale, scale);
   pen.fillStyle = colour.line;
@@ -77,9 +84,7 @@ function draw(canvas, peaks, start, now, isHeard, shades = peaks?.silences) {
   for (const place of places("damage", start, peaks.seconds)) pen.fillRect(Math.min(width - 2, x(place) - 1), 0, 2, height);
   pen.fillStyle = colour.ink;
   for (const place of places("chapter", start, peaks.seconds)) pen.fillRect(x(place), 0, 1, 8);
-  if (now > 0) {
-    pen.fillRect(Math.min(width - 1, Math.round(x(now))), 0, 1, height);
-  }
+  if (now > 0) pen.fillRect(Math.min(width - 1, Math.round(x(now))), 0, 1, height);
 }
 
 // The places that rows tell of in a part of the sound, after its start.
@@ -87,9 +92,11 @@ const places = (kind, start, seconds) => [...main.querySelectorAll("td[data-seek
   .filter(cell => (cell.dataset.kind ?? "damage") == kind).map(cell => cell.dataset.seek - start)
   .filter(place => place >= 0 && place <= seconds);
 
-function redraw(canvas, drawing) {
-  new ResizeObserver(drawing).observe(canvas);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawing);
+function redraw(canvas, drawing, signal) {
+  const observer = new ResizeObserver(drawing);
+  observer.observe(canvas);
+  scheme.addEventListener("change", drawing, { signal });
+  signal?.addEventListener("abort", () => observer.disconnect());
 }
 
 // MARK: An output with peaks that the job itself has made
@@ -145,10 +152,7 @@ async function samples(url, head, from) {
   const bytes = new Uint8Array(await answer.arrayBuffer());
   const channels = Array.from({ length: head.channels }, () => new Float32Array(count));
   for (let at = 0, frame = 0; frame < count; frame++) {
-    for (const channel of channels) {
-      channel[frame] = (bytes[at] << 8 | bytes[at + 1] << 16 | bytes[at + 2] << 24) / 2147483648;
-      at += 3;
-    }
+    for (const channel of channels) channel[frame] = (bytes[at++] << 8 | bytes[at++] << 16 | bytes[at++] << 24) / 2147483648;
   }
   return channels;
 }
@@ -170,11 +174,12 @@ function make(name, kind, words, parent) {
   return element;
 }
 
-function compare(box) {
+// `left`: where the player was that this one replaces; `null` without one.
+function compare(box, left) {
   const start = +box.dataset.start, wave = box.querySelector(".wave"), peaks = new Map(), gains = new Map(), heads = new Map();
   const players = new Map([...box.querySelectorAll("audio")].map(player => [player.dataset.side, player]));
-  const canvases = [...box.querySelectorAll("canvas")], bar = make("div", "play", "", box), isPair = players.size == 2;
-  let heard = players.has("output") ? "output" : "source", isPlaying = false, context = null, frame = 0;
+  const canvases = [], ended = new AbortController(), bar = make("div", "play", "", box), isPair = players.size == 2;
+  let heard = players.has("output") ? "output" : "source", isPlaying = false, context = null, frame = 0, ruler = null;
   // The difference that is played, or will be: since when, from where, and the place where it is while it rests.
   let node = null, since = 0, place = 0, order = 0, louder = 0;
 
@@ -294,6 +299,7 @@ function compare(box) {
   async function play() {
     prepare();
     await context?.resume();
+    if (ended.signal.aborted) return;
     isPlaying = true;
     if (heard == "difference") playDifference();
     else {
@@ -354,6 +360,29 @@ function compare(box) {
     play();
   }
 
+  // Draws the peaks that a canvas names once they are here; a click goes to what it shows.
+  async function take(canvas) {
+    const side = canvas.dataset.side;
+    canvases.push(canvas);
+    redraw(canvas, drawAll, ended.signal);
+    canvas.addEventListener("pointerdown", event => {
+      const at = event.offsetX / canvas.clientWidth * (peaks.get(side)?.seconds ?? length());
+      if (side == "whole") go(at);
+      else seek(at);
+    }, { signal: ended.signal });
+    peaks.set(side, await fetchPeaks(canvas));
+  }
+
+  // The waveform of the whole sound, which comes later than the others, and stays when they are replaced.
+  async function takeRuler(whole) {
+    if (whole == ruler) return;
+    ruler = whole;
+    whole.dataset.own = "";
+    await take(whole.querySelector("canvas"));
+    whole.hidden = false;
+    drawAll();
+  }
+
   // `before`: how much sooner, so that the place is heard.
   function jump(words, found, before = 1) {
     if (!found().length) return;
@@ -388,14 +417,6 @@ function compare(box) {
     wave.setAttribute(name, value);
   }
   wave.hidden = false;
-  for (const canvas of canvases) {
-    redraw(canvas, drawAll);
-    canvas.addEventListener("pointerdown", event => {
-      const side = canvas.dataset.side, at = event.offsetX / canvas.clientWidth * (peaks.get(side)?.seconds ?? length());
-      if (side == "whole") go(at);
-      else seek(at);
-    });
-  }
   for (const [side, player] of players) {
     player.addEventListener("ended", () => { if (side == heard) halt(); });
     player.addEventListener("loadedmetadata", drawAll);
@@ -422,8 +443,12 @@ function compare(box) {
   });
 
   const wanted = new URLSearchParams(location.search).get("at");
-  if (wanted && Number.isFinite(wanted - start)) seek(wanted - start);
-  Promise.allSettled(canvases.map(async canvas => peaks.set(canvas.dataset.side, await fetchPeaks(canvas)))).then(() => {
+  if (left?.start == start) {
+    if (left.side == "difference" ? isPair : players.has(left.side)) choose(left.side);
+    seek(left.at);
+    if (left.isPlaying) play();
+  } else if (wanted && Number.isFinite(wanted - start)) seek(wanted - start);
+  Promise.allSettled([...box.querySelectorAll("canvas")].map(take)).then(() => {
     match();
     jump("Next damage", () => places("damage", start, length()));
     jump("Next chapter", () => places("chapter", start, length()), 0);
@@ -431,22 +456,30 @@ function compare(box) {
     drawAll();
   });
   return {
-    box, go,
+    box, go, takeRuler,
+    // Returns where it was.
     end() {
+      const where = { start, side: heard, at: now(), isPlaying };
       halt();
+      ended.abort();
       context?.close();
+      return where;
     },
   };
 }
 
 function begin() {
-  const box = main.querySelector("#heard:not([data-own])");
-  if (box) {
-    comparison?.end();
-    comparison = compare(box);
+  const box = main.querySelector("#heard:not([data-own])"), ruler = main.querySelector("#whole");
+  if (comparison && (box || !comparison.box.isConnected)) {
+    const where = comparison.end();
+    comparison = null;
+    // One that was not used leaves nothing. What comes only later does not begin to play by itself.
+    left = where.isPlaying || where.at > 0 ? { ...where, isPlaying: where.isPlaying && box != null } : null;
   }
+  if (box) [comparison, left] = [compare(box, left), null];
+  // Where the file has gone, or is another one, nothing is drawn.
+  if (ruler) comparison?.takeRuler(ruler).catch(() => {});
   for (const canvas of main.querySelectorAll(".wave:not([data-own]) > canvas[data-peaks]:not([data-side])")) {
-    // Where the file has gone, or is another one, nothing is drawn.
     show(canvas).catch(() => {});
   }
 }
