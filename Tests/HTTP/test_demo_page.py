@@ -163,7 +163,7 @@ def look(browser, api, folder):
     assert browser.run("document.querySelectorAll('td[data-seek]').length") > 0
     # Its peaks are drawn, and lead to what they show.
     until(browser, "document.querySelector('canvas').clientWidth > 600")
-    browser.run("""document.querySelector('canvas').dispatchEvent(new PointerEvent('pointerdown',
+    browser.run("""document.querySelector('canvas').dispatchEvent(new MouseEvent('click',
         { clientX: document.querySelector('canvas').getBoundingClientRect().left + 300 }))""")
     until(browser, "document.querySelector('audio').currentTime > 0")
     # The pictures of README show the same at the width of a column.

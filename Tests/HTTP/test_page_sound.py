@@ -299,13 +299,13 @@ TIMES = "[...document.querySelectorAll('#heard audio')].map(player => player.cur
 CHOSEN = "document.querySelector('[name=heard]:checked').value"
 
 
-def click(browser, script, across=0.5):
+def click(browser, script, across=0.5, button="left"):
     """Clicks as a person does: sound that was not asked for is not played. `across` is where, from the left to the right."""
     browser.run(f"({script}).scrollIntoView({{ block: 'center' }})")
     place = f"(box => [box.x + box.width * {across}, box.y + box.height / 2])"
     x, y = browser.run(f"{place}(({script}).getBoundingClientRect())")
     for kind in ["mousePressed", "mouseReleased"]:
-        browser.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+        browser.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=1)
 
 
 def button(words):
@@ -347,10 +347,12 @@ def test_source_and_output_are_compared_at_the_same_place(ledger, heard, tmp_pat
             click(browser, button("Prepare the sound"))
             until(browser, READY)
         gain = float(browser.run("document.querySelector('#heard').dataset.gain"))
-        assert gain > 1 and f"B plays {gain:.1f} dB softer" in browser.run(NOTE)
+        assert gain > 1 and f"B is played {gain:.1f} dB quieter" in browser.run(NOTE)
         assert "as the job has measured" in browser.run(NOTE)
         click(browser, button("Play"))
         until(browser, f"{TIMES}.every(time => time > 0.5)")
+        # A button that changes its name has no state besides.
+        assert browser.run(f"({button('Pause')}).ariaPressed") is None
         # Both are at the same place, whichever is heard.
         for expected in ["source", "output", "source"]:
             press(browser, "x", "x")
@@ -367,6 +369,9 @@ def test_source_and_output_are_compared_at_the_same_place(ledger, heard, tmp_pat
         press(browser, " ", " ")
         until(browser, f"/The difference has -\\d/.test({NOTE})")
         until(browser, "document.querySelector('.wave').ariaValueNow > 11")
+        # Behind the end of one of them there is nothing to compare.
+        browser.run("document.querySelector('main').dispatchEvent(new CustomEvent('seek', { detail: 20, cancelable: true }))")
+        until(browser, f"/ ends? at 0:(19.9|20.0)/.test({NOTE})")
         assert browser.run("bad") == []
         # It stays while the page is read again.
         assert browser.run("document.querySelector('#heard').dataset.own") == ""
@@ -411,6 +416,9 @@ def test_the_player_goes_on_when_other_files_are_ready(ledger, heard, tmp_path):
             for _ in range(4):
                 press(browser, "ArrowRight")
             until(browser, f"{TIMES}.every(time => time > 20.5)")
+            # As another button than the first, or a finger that scrolls the page.
+            click(browser, "document.querySelector('#heard canvas')", 0.5, "right")
+            assert browser.run(f"{TIMES}.every(time => time < 200)")
             browser.run("""window.asked = 0; const real = getComputedStyle;
                 window.getComputedStyle = (...all) => { asked += 1; return real(...all); }; 1""")
             # Another person has them made again.

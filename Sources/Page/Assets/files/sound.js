@@ -115,7 +115,7 @@ async function show(canvas) {
   };
   for (const event of ["timeupdate", "seeked"]) sound.addEventListener(event, drawing);
   sound.addEventListener("play", follow);
-  canvas.addEventListener("pointerdown", event => {
+  canvas.addEventListener("click", event => {
     sound.currentTime = Math.max(0, event.offsetX / canvas.clientWidth * peaks.seconds);
     // A sound that has not been loaded shows it as well.
     drawing();
@@ -227,7 +227,7 @@ function compare(box, left) {
 
   function tell(words) {
     const by = "gain" in box.dataset ? "as the job has measured" : "by their peaks", which = louder > 0 ? "B" : "A";
-    const change = `${which} plays ${Math.abs(louder).toFixed(1)} dB softer, so that both are equally loud ${by}. `;
+    const change = `${which} is played ${Math.abs(louder).toFixed(1)} dB quieter, so that both are equally loud ${by}. `;
     note.textContent = (isPair && louder ? change : "") + words;
   }
 
@@ -265,6 +265,12 @@ function compare(box, left) {
     try {
       const sides = ["source", "output"];
       for (const side of sides) if (!heads.has(side)) heads.set(side, await layout(players.get(side).src));
+      const [first, last] = sides.map(side => [side, heads.get(side).frames / heads.get(side).rate]).sort((a, b) => a[1] - b[1]);
+      if (mine != order) return;
+      if (place >= first[1]) {
+        halt();
+        return tell(`${first[1] < last[1] ? `The ${first[0]} ends` : "Both end"} at ${clock(start + first[1])}.`);
+      }
       const [a, b] = await Promise.all(sides.map(side => samples(players.get(side).src, heads.get(side), from)));
       const rate = heads.get("source").rate, isSame = a.length == b.length;
       if (rate != heads.get("output").rate) throw new Error("other rates");
@@ -322,10 +328,7 @@ function compare(box, left) {
     drawAll();
   }
 
-  function shown() {
-    toggle.textContent = isPlaying ? "Pause" : "Play";
-    toggle.setAttribute("aria-pressed", isPlaying);
-  }
+  function shown() { toggle.textContent = isPlaying ? "Pause" : "Play"; }
 
   function seek(seconds) {
     const at = Math.max(0, Math.min(seconds, length() || seconds));
@@ -365,7 +368,7 @@ function compare(box, left) {
     const side = canvas.dataset.side;
     canvases.push(canvas);
     redraw(canvas, drawAll, ended.signal);
-    canvas.addEventListener("pointerdown", event => {
+    canvas.addEventListener("click", event => {
       const at = event.offsetX / canvas.clientWidth * (peaks.get(side)?.seconds ?? length());
       if (side == "whole") go(at);
       else seek(at);
@@ -401,7 +404,7 @@ function compare(box, left) {
   toggle.addEventListener("click", () => isPlaying ? halt() : play());
   if (choices) {
     make("legend", "vh", "What is heard", choices);
-    for (const [side, words] of [["source", "A source"], ["output", "B output"], ["difference", "difference"]]) {
+    for (const [side, words] of [["source", "A source"], ["output", "B output"], ["difference", "Difference"]]) {
       const label = make("label", "", "", choices), choice = make("input", "", "", label);
       [choice.type, choice.name, choice.value, choice.checked] = ["radio", "heard", side, side == heard];
       choice.addEventListener("change", () => choose(side));
