@@ -264,7 +264,7 @@ package struct CoordinatorPages: PageService {
             guard error.status == .unauthorized else {
                 return finished(problemPage(error, head, nil), error.status)
             }
-            let said = "This link does not work any more: it works once, and for five minutes."
+            let said = "This link is no longer valid. A link works once, within five minutes."
             return unauthorized(loginPage(head, access, said: said, next: nil))
         }
     }
