@@ -367,10 +367,13 @@ def test_files_are_found_while_they_are_typed(browser, ledger):
         # No file is named twice.
         browser.run("document.querySelector('#find button').click()")
         until(browser, "document.querySelector('[role=status]').textContent == '0 files are added'")
+        (ledger.folder / "in/2026/d.wav").touch()
+        browser.run("document.querySelector('#find button').click()")
+        until(browser, "document.querySelector('[role=status]').textContent == '1 file is added'")
         browser.run("document.querySelector('[name=destination]').value = 'in:{dir}/{stem}.flac';"
                     "document.querySelector('form.form').requestSubmit()")
         until(browser, "document.querySelector('[name=step]') != null")
-        assert "4 files would become 4 jobs" in browser.run("document.body.innerText")
+        assert "5 files would become 5 jobs" in browser.run("document.body.innerText")
         assert browser.run("bad") == []
 
 

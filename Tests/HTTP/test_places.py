@@ -2,10 +2,13 @@
 
 import pytest
 
+from browsers import Browser
 from coordinators import Coordinator
+from relay import Relay
 from test_access import token
 from test_operations import problem
 from test_page import log_in, text_of
+from test_page_browser import WATCH, log_in as log_in_browser, until
 
 PATH = "/api/v1/places"
 
@@ -85,3 +88,38 @@ def test_without_roots_none_are_offered(ledger):
     with Coordinator(ledger, "--open-role", "submitter") as api:
         assert places(api, {}) == ([], False)
         assert 'id="find"' not in api.client.get("/submit").text
+
+
+@pytest.mark.process
+def test_what_adds_no_files_says_why(ledger, tmp_path):
+    for folder, count in [("few", 2), ("many", 101)]:
+        (ledger.folder / "in" / folder).mkdir(parents=True)
+        for number in range(count):
+            (ledger.folder / f"in/{folder}/{number:03}.wav").touch()
+    browser = Browser(tmp_path)
+
+    def add(text, said):
+        browser.run(f"""document.querySelector('#find input').value = '{text}';
+            document.querySelector('#find button').click()""")
+        until(browser, f"document.querySelector('[role=status]').textContent.startsWith('{said}')")
+
+    try:
+        browser.ask("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+        # The browser knows the relay alone, which keeps its port.
+        with Relay(None) as relay, Coordinator(ledger, "--root", f"in={ledger.folder}/in") as relay.api:
+            api = relay.api
+            log_in_browser(browser, relay, text_of(ledger, "submitter"), "/submit")
+            add("few", "Begin with a root, as in in:")
+            add("in:many/", "This folder has too many files")
+            relay.api = None
+            add("in:few/", "Names cannot be listed: the coordinator does not answer")
+            # The same text is asked for again.
+            relay.api = api
+            add("in:few/", "2 files are added")
+            sources = browser.run("document.querySelector('[name=sources]').value")
+            assert sources == "in:few/000.wav\nin:few/001.wav\n"
+            browser.ask("Network.clearBrowserCookies")
+            add("in:few/", "Names cannot be listed: your session has ended")
+            assert browser.run("bad") == []
+    finally:
+        browser.stop()

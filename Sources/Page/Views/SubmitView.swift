@@ -137,8 +137,8 @@ struct SubmitView {
         return """
             <div id="find" class="form" hidden><label class="f">Find files of the cluster <input list="places" autocomplete="off" \
             spellcheck="false" placeholder="\(value: first)" aria-describedby="finding"></label>\
-            <datalist id="places"></datalist><p class="soft" id="finding">Names are offered while you type. A file is added to the \
-            list below, and a folder adds the files in it.</p>\
+            <datalist id="places"></datalist><p class="soft" id="finding">Choose or type a location, then press Add to the list. \
+            A folder adds its files.</p>\
             <p class="do"><button class="b" type="button">Add to the list</button></p></div>
             """
     }

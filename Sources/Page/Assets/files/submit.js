@@ -102,42 +102,56 @@ const part = document.getElementById("find");
 if (!part) return;
 const input = part.querySelector("input"), list = part.querySelector("datalist"), button = part.querySelector("button");
 const sources = document.querySelector("[name=sources]"), status = document.querySelector("[role=status]");
-// What was asked for last, the answer that is under way, and what was found.
-let asked = null, looking = null, offered = [], isPart = false, timer = 0;
+// What was asked for last.
+let asked = null, timer = 0;
 
-function look() {
-  if (input.value != asked) looking = find(asked = input.value);
-  return looking;
-}
+function look() { if (input.value != asked) find(input.value); }
 
+// Offers the names that begin so. Returns the answer; `null` if there is none, which it tells.
 async function find(begin) {
-  let found = { places: [], hasMore: false };
+  asked = begin;
+  let found = null, why = "the coordinator does not answer";
   try {
-    const answer = await fetch(`/places?begin=${encodeURIComponent(begin)}`);
-    if (answer.ok) found = await answer.json();
-  } catch { /* Without the coordinator nothing is offered. */ }
+    const answer = await fetch(`/places?begin=${encodeURIComponent(begin)}`), said = await answer.json();
+    if (answer.ok) found = said;
+    else why = answer.status == 401 ? "your session has ended" : said.detail ?? said.title;
+  } catch { /* It was no answer of the API. */ }
   // More was typed meanwhile.
-  if (asked != begin) return;
-  [offered, isPart] = [found.places, found.hasMore];
-  list.replaceChildren(...offered.map(place => {
+  if (asked != begin) return found;
+  if (!found) {
+    // The next look asks for it again.
+    asked = null;
+    status.textContent = `Names cannot be listed: ${why}`;
+    return null;
+  }
+  list.replaceChildren(...found.places.map(place => {
     const option = document.createElement("option");
     option.value = place;
     return option;
   }));
-  const count = offered.length == 1 ? "1 name" : `${offered.length} names`;
+  const count = found.places.length == 1 ? "1 name" : `${found.places.length} names`;
   if (begin) status.textContent = found.hasMore ? `The first ${count}; type more to see others` : count;
+  return found;
 }
 
 async function add() {
   const wanted = input.value.trim(), isFolder = /[:/]$/.test(wanted);
-  if (!wanted.includes(":")) return;
-  clearTimeout(timer);
-  await look();
-  if (isFolder && isPart) {
-    status.textContent = "This folder has too many files to add at once. Send them with sluice submit.";
+  let files = [wanted];
+  if (!wanted.includes(":")) {
+    status.textContent = `Begin with a root, as in ${input.placeholder}`;
     return;
   }
-  const files = isFolder ? offered.filter(place => place.startsWith(wanted) && !/[:/]$/.test(place)) : [wanted];
+  clearTimeout(timer);
+  if (isFolder) {
+    // It may have other files than when it was typed.
+    const found = await find(wanted);
+    if (!found) return;
+    if (found.hasMore) {
+      status.textContent = "This folder has too many files to add at once. Send them with sluice submit.";
+      return;
+    }
+    files = found.places.filter(place => place.startsWith(wanted) && !/[:/]$/.test(place));
+  }
   const known = new Set(sources.value.split("\n"));
   const added = files.filter(file => !known.has(file));
   if (added.length) sources.value = [sources.value.trimEnd(), ...added].filter(line => line).join("\n") + "\n";
