@@ -37,8 +37,9 @@ package struct CoordinatorPages: PageService {
             guard let answer = PageAsset.answer(name, head) else { return nil }
             return .answer(answer)
         case .login where head.method == "POST":
-            // A token, and a path that may have three bytes for each that is escaped.
-            return form(head, access, limit: 2 << 10 + 3 * PageTarget.mostBytes) {
+            // A token, a path that may have three bytes for each that is escaped, and a form that is kept.
+            let limit = 2 << 10 + 3 * PageTarget.mostBytes + SubmissionDraft.mostKept
+            return form(head, access, limit: limit) {
                 granted(head, access, account: "form:\(head.network)") { await logIn(head, access, $0) }
             }
         case .logout:
@@ -48,7 +49,7 @@ package struct CoordinatorPages: PageService {
         case .login:
             let link = PageQuery(head).text("link")
             if head.method == "GET", let link, access.hasLinks { return .run { follow(link, head, access) } }
-            return .answer(finished(loginPage(head, access, said: nil, next: nil), .ok))
+            return .answer(finished(loginPage(head, access), .ok))
         case .live: return .run { await answer(of: "listenToEvents", head, access) }
         case .places: return .run { await answer(of: "listPlaces", head, access) }
         case .output(let output, let job): return .run { await file(output, of: job, head, access) }
@@ -100,17 +101,12 @@ package struct CoordinatorPages: PageService {
     ) -> BodyPermission {
         .granted(account: account) { bytes in
             do {
-                return try await access.answer(form: bytes, of: account, parse: Self.query, run: run)
+                return try await access.answer(form: bytes, of: account, parse: PageQuery.parse(form:), run: run)
             } catch {
                 let problem = access.problem(error)
                 return finished(problemPage(problem, head, nil), problem.status)
             }
         }
-    }
-
-    @Sendable private static func query(_ bytes: [UInt8]) -> Result<PageQuery, Problem> {
-        guard let query = PageQuery(form: bytes) else { return .failure(Problem(.badBody, "the body is not a form")) }
-        return .success(query)
     }
 
     /// A form that changes something is read only for those who have a session, or need none.
@@ -125,7 +121,14 @@ package struct CoordinatorPages: PageService {
                 }
             }
         } catch {
-            return .refused(stranger(access.problem(error), head, access))
+            let problem = access.problem(error)
+            guard route == .submit, problem.status == .unauthorized, head.bodyLength <= SubmissionDraft.mostKept else {
+                return .refused(stranger(problem, head, access))
+            }
+            // The form of the login has it until then: nothing of it is kept here, or in an address.
+            return granted(head, access, account: "form:\(head.network)") {
+                stranger(problem, head, access, SubmissionDraft($0))
+            }
         }
     }
 
@@ -229,13 +232,16 @@ package struct CoordinatorPages: PageService {
     private func logIn(_ head: RequestHead, _ access: PageAccess, _ query: PageQuery) async -> HTTPAnswer {
         let next = PageTarget(query.text("next")).text
         let token = query.text("token").map { String(Substring($0).trimmingSpaces) } ?? ""
+        let draft = query.names.contains("sources") ? SubmissionDraft(query) : nil
         guard !token.isEmpty else {
-            return finished(loginPage(head, access, said: "Paste a token.", next: next), .badRequest)
+            return finished(loginPage(head, access, said: "Paste a token.", next: next, draft), .badRequest)
         }
         do {
             _ = try await access.visitor(head, session: token)
-            var answer = finished(nil, .seeOther)
-            answer.fields += [("Location", next), SessionCookie(head).beginning(token)]
+            // The browser sends a form that was kept once more, which shows what it would submit.
+            var answer = finished(nil, draft == nil ? .seeOther : .temporaryRedirect)
+            let place = draft == nil ? next : PageLink(["submit"]).text
+            answer.fields += [("Location", place), SessionCookie(head).beginning(token)]
             return answer
         } catch {
             let problem = access.problem(error)
@@ -243,7 +249,7 @@ package struct CoordinatorPages: PageService {
                 return finished(problemPage(problem, head, nil), problem.status)
             }
             let said = "The token is not valid" + (problem.detail.map { ": \($0)." } ?? ".")
-            return unauthorized(loginPage(head, access, said: said, next: next))
+            return unauthorized(loginPage(head, access, said: said, next: next, draft))
         }
     }
 
@@ -265,7 +271,7 @@ package struct CoordinatorPages: PageService {
                 return finished(problemPage(error, head, nil), error.status)
             }
             let said = "This link is no longer valid. A link works once, within five minutes."
-            return unauthorized(loginPage(head, access, said: said, next: nil))
+            return unauthorized(loginPage(head, access, said: said))
         }
     }
 
@@ -355,21 +361,29 @@ package struct CoordinatorPages: PageService {
         }
     }
 
-    /// What a browser gets that has shown no valid token.
-    private func stranger(_ problem: Problem, _ head: RequestHead, _ access: PageAccess) -> HTTPAnswer {
+    /// What a browser gets that has shown no valid token. The form of the login keeps a draft.
+    private func stranger(
+        _ problem: Problem,
+        _ head: RequestHead,
+        _ access: PageAccess,
+        _ draft: SubmissionDraft? = nil
+    ) -> HTTPAnswer {
         guard problem.status == .unauthorized else {
             return finished(problemPage(problem, head, nil), problem.status)
         }
         let cookie = SessionCookie(head)
-        // A form is read only for those who are known. The browser still has it.
-        let lost: String? =
-            head.method == "POST"
-            ? "The form was not taken. Log in in another tab, then reload this page to send the form again." : nil
+        var form: String?
+        if draft != nil, !access.hasLinks {
+            form = "Log in to go on with the form: what you have written is kept."
+        } else if head.method == "POST" {
+            // Who logs in by a link does not come back to it here. The browser still has it.
+            form = "The form was not taken. Log in in another tab, then reload this page to send the form again."
+        }
         let here = PageLink(head.path.first == "" ? [] : head.path, query: head.query)
         guard cookie.token(in: head) == nil else {
             let ended = "Your session has ended" + (access.hasLinks ? "." : ": its token was revoked, or has expired.")
-            let said = [ended, lost].compactMap(\.self).joined(separator: " ")
-            var answer = unauthorized(loginPage(head, access, said: said, next: here.text))
+            let said = [ended, form].compactMap(\.self).joined(separator: " ")
+            var answer = unauthorized(loginPage(head, access, said: said, next: here.text, draft))
             answer.fields.append(cookie.end)
             return answer
         }
@@ -377,7 +391,7 @@ package struct CoordinatorPages: PageService {
         if head.field("sec-fetch-site") == "cross-site" {
             return finished(outside(head).passage(to: here), .ok)
         }
-        return unauthorized(loginPage(head, access, said: lost, next: here.text))
+        return unauthorized(loginPage(head, access, said: form, next: here.text, draft))
     }
 
     // MARK: - Scripts
@@ -436,8 +450,14 @@ package struct CoordinatorPages: PageService {
 
     // MARK: - Answers
 
-    private func loginPage(_ head: RequestHead, _ access: PageAccess, said: String?, next: String?) -> HTML {
-        let view = LoginView(said: said, next: PageTarget(next).text, hasLinks: access.hasLinks)
+    private func loginPage(
+        _ head: RequestHead,
+        _ access: PageAccess,
+        said: String? = nil,
+        next: String? = nil,
+        _ draft: SubmissionDraft? = nil
+    ) -> HTML {
+        let view = LoginView(said: said, next: PageTarget(next).text, draft: draft, hasLinks: access.hasLinks)
         return outside(head).document(view.content)
     }
 
@@ -474,20 +494,5 @@ package struct CoordinatorPages: PageService {
             ],
             body: .bytes(Array((page?.text ?? "").utf8))
         )
-    }
-}
-
-/// Where a browser goes after the login, or after a filter was saved: a path of this page, and nowhere else.
-struct PageTarget {
-    /// A filter that is saved has up to 4,000.
-    static let mostBytes = 6_000
-
-    let text: String
-
-    init(_ wanted: String?) {
-        let wanted = wanted ?? "/"
-        let isPlain = wanted.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }
-        let isPath = wanted.hasPrefix("/") && !wanted.hasPrefix("//") && wanted.utf8.count <= Self.mostBytes
-        text = isPlain && isPath ? wanted : "/"
     }
 }

@@ -294,6 +294,20 @@ def test_a_page_ends_with_its_session(browser, ledger, guarded):
     assert "Your session has ended" in browser.run("document.body.innerText")
 
 
+def test_a_form_is_sent_again_after_a_login(browser, ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    log_in(browser, guarded, secret, "/submit")
+    browser.run("""document.querySelector('[name=sources]').value = 'in:a.wav';
+        document.querySelector('[name=destination]').value = 'out:{stem}.flac'""")
+    browser.ask("Network.clearBrowserCookies")
+    browser.run("document.querySelector('form.form').requestSubmit()")
+    until(browser, "document.querySelector('[name=token]') != null")
+    browser.run(f"document.querySelector('[name=token]').value = '{secret}'; document.querySelector('.go').click()")
+    until(browser, "document.querySelector('[name=step]') != null")
+    assert "1 file would become 1 job" in browser.run("document.body.innerText")
+    assert browser.run("location.pathname + location.search") == "/submit" and browser.run("bad") == []
+
+
 def test_it_can_be_read_without_scripts(browser, ledger, guarded):
     secret = text_of(ledger, "submitter")
     submit(guarded, secret, 1, name="plain")

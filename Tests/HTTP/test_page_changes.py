@@ -395,11 +395,41 @@ def test_what_was_written_into_a_form_is_not_lost(ledger, guarded):
     viewer = log_in(guarded, text_of(ledger, "viewer"))
     assert "A new webhook" not in send(guarded, "/webhooks", fields, viewer, 403)
     # The browser still has what was not read.
-    page = send(guarded, "/submit", {"sources": "in:a.wav"}, status=401)
-    assert "The form was not taken." in page
+    page = send(guarded, "/submit", {"sources": "in:" + 70_000 * "x"}, status=401)
+    assert "The form was not taken." in page and "xxx" not in page
     assert "The form was not taken." not in get(guarded, "/submit", {}, 401)
     page = send(guarded, "/queues", {"pause": "x" * 70_000}, session, 413)
     assert "body_too_large" in page and "<html" in page
+
+
+def test_a_form_for_jobs_outlives_its_session(ledger, guarded):
+    secret = text_of(ledger, "submitter")
+    fields = {"sources": 'in:a.wav\r\nin:"b" \u044f.wav\r\n', "destination": "out:{stem}.mp3", "preset": "podcast-mp3",
+              "conflict": "replace", "queue": "nightly", "name": "autumn <b>", "key": "k1"}
+
+    def kept(page):
+        found = re.findall(r'type="hidden" name="([a-z]+)" value="([^"]*)"', page)
+        return {name: html.unescape(value) for name, value in found}
+
+    page = send(guarded, "/submit", {**fields, "step": "submit"}, status=401)
+    assert "what you have written is kept" in page and "not taken" not in page
+    # Nothing is submitted before it has been shown.
+    sources = 'in:a.wav\nin:"b" \u044f.wav'
+    assert kept(page) == {**fields, "sources": sources, "next": "/submit"}
+    # A session that has ended, and a token that is mistyped.
+    ended = {"cookie": f"sluice_session_{guarded.port}=slt_none"}
+    assert kept(send(guarded, "/submit", fields, ended, 401)) == kept(page)
+    for token, status in [("slt_none", 401), ("", 400)]:
+        assert kept(send(guarded, "/login", {**kept(page), "token": token}, status=status)) == kept(page)
+    answer = form(guarded, "/login", {**kept(page), "token": secret}, origin=guarded.url)
+    # The browser sends the same to the form itself.
+    assert (answer.status_code, answer.headers["location"]) == (307, "/submit")
+    session = {"cookie": answer.headers["set-cookie"].partition(";")[0]}
+    guarded.client.cookies.clear()
+    page = send(guarded, "/submit", {**kept(page), "token": secret}, session, 200)
+    assert "2 files would become 2 jobs" in page and "autumn &lt;b&gt;" in page and 'value="k1"' in page
+    assert secret not in page
+    assert guarded.get("/api/v1/jobs", headers={"authorization": f"Bearer {secret}"})["jobs"] == []
 
 
 def test_a_long_filter_is_saved_and_survives_a_login(ledger, guarded):

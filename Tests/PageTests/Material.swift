@@ -253,9 +253,10 @@ enum Material {
 
     /// The pages that tell what does not work, and the way in.
     static func others(_ name: String) throws -> [PageContent] {
-        [
+        let draft = SubmissionDraft(PageQuery([("sources", name), ("destination", name), ("name", name)]))
+        return [
             try submission(name, isWrong: true).content,
-            LoginView(said: short(name), next: short(name)).content,
+            LoginView(said: short(name), next: short(name), draft: draft).content,
             ProblemView(problem: Problem(.noSuchThing, name)).content,
             CreatedWebhookView(number: 5, secret: short(name)).content,
         ]

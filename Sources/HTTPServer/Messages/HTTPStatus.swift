@@ -7,6 +7,7 @@ package enum HTTPStatus: UInt32, Sendable {
     case partialContent = 206
     case seeOther = 303
     case notModified = 304
+    case temporaryRedirect = 307
     case badRequest = 400
     case unauthorized = 401
     case forbidden = 403
@@ -37,6 +38,7 @@ package enum HTTPStatus: UInt32, Sendable {
         case .partialContent: "Partial Content"
         case .seeOther: "See Other"
         case .notModified: "Not Modified"
+        case .temporaryRedirect: "Temporary Redirect"
         case .badRequest: "Bad Request"
         case .unauthorized: "Unauthorized"
         case .forbidden: "Forbidden"

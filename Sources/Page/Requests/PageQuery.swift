@@ -24,6 +24,12 @@ struct PageQuery: Sendable {
         self.init(head.query)
     }
 
+    /// The same, with what is wrong with it.
+    @Sendable static func parse(form body: [UInt8]) -> Result<PageQuery, Problem> {
+        guard let query = PageQuery(form: body) else { return .failure(Problem(.badBody, "the body is not a form")) }
+        return .success(query)
+    }
+
     /// The first value of a parameter.
     func text(_ name: String) -> String? { items.first { $0.name == name }?.value }
 

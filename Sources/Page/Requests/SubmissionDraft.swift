@@ -7,6 +7,8 @@ import Ledger
 struct SubmissionDraft: Sendable {
     /// The most sources of one form; programs send more.
     static let mostSources = 1_000
+    /// Bytes of a form that outlives a session: those of a thousand sources, as they are usually named.
+    static let mostKept = 64 << 10
 
     /// Locations, one from each line.
     let sources: [String]
@@ -68,6 +70,19 @@ struct SubmissionDraft: Sendable {
         body["queue"] = queue.map { .text($0) }
         body["name"] = name.map { .text($0) }
         return body
+    }
+
+    /// The same in a form, from which it is sent again.
+    func fields(key: String?) -> HTML {
+        let items: [(String, String?)] = [
+            ("sources", sources.joined(separator: "\n")), ("preset", preset), ("destination", destination),
+            ("conflict", conflict), ("queue", queue), ("name", name), ("key", key),
+        ]
+        return .all(
+            items.map { name, value in
+                value.map { "<input type=\"hidden\" name=\"\(name)\" value=\"\(value: $0)\">" } ?? ""
+            }
+        )
     }
 
     /// The command that submits the same.

@@ -6,6 +6,8 @@ struct LoginView {
     var said: String?
     /// Where it goes after the login.
     var next: String
+    /// A form for jobs that is sent again then.
+    var draft: SubmissionDraft?
     /// Whether one-time links begin sessions, and tokens are for others.
     var hasLinks = false
 
@@ -18,7 +20,7 @@ struct LoginView {
                 <form class="form panel" method="post" action="/login">\(alert)\
                 <label class="f">Token <input type="password" name="token" required autocomplete="current-password" \
                 placeholder="slt_…" aria-describedby="how"></label>\
-                <input type="hidden" name="next" value="\(value: next)">\
+                <input type="hidden" name="next" value="\(value: next)">\(draft?.fields(key: draft?.key) ?? "")\
                 <p class="soft" id="how">\(how)</p>\
                 <p class="do"><button class="b go">Log in</button></p></form>
 

@@ -86,25 +86,12 @@ struct SubmitView {
         return """
             <form class="panel on" method="post" action="/submit" aria-labelledby="dry"><div class="bar"><h2 id="dry">\
             \(Figures.count(draft.sources.count, "file")) would become \(jobs) in queue \
-            <bdi>\((draft.queue ?? "default").cutInside(to: 60))</bdi></h2></div>\(fields(plan))\
+            <bdi>\((draft.queue ?? "default").cutInside(to: 60))</bdi></h2></div>\(draft.fields(key: plan.key))\
             <table class="rows"><thead class="vh"><tr><th scope="col">Source</th><th scope="col">Destination</th></tr></thead>\
             <tbody>\(rows)</tbody></table>\(rest)<p class="do"><button class="b go" name="step" value="submit">Submit \(jobs)\
             </button></p></form>
 
             """
-    }
-
-    private func fields(_ plan: Plan) -> HTML {
-        let items: [(String, String?)] = [
-            ("sources", draft.sources.joined(separator: "\n")), ("preset", draft.preset),
-            ("destination", draft.destination), ("conflict", draft.conflict), ("queue", draft.queue),
-            ("name", draft.name), ("key", plan.key),
-        ]
-        return .all(
-            items.map { name, value in
-                value.map { "<input type=\"hidden\" name=\"\(name)\" value=\"\(value: $0)\">" } ?? ""
-            }
-        )
     }
 
     // MARK: - The form
