@@ -65,6 +65,15 @@ def test_a_queue_is_paused_resumed_limited_and_weighted(api, operator):
     assert send(operator, "/queues", {"pause": "nightly", "next": "//evil.example/"}) == "/"
 
 
+def test_an_older_batch_of_a_paused_queue_is_under_way(api, operator):
+    old = api.post("/api/v1/batches", {"jobs": jobs(2), "queue": "nightly", "name": "old"}).json()["batch"]
+    for _ in range(21):
+        api.post("/api/v1/batches", {"jobs": jobs(1)})
+    assert f'href="/batches/{old}"' not in get(operator, "/", {})
+    send(operator, "/queues", {"pause": "nightly"})
+    assert '<bdi>old</bdi></a> <span class="s paused">paused</span>' in get(operator, "/", {})
+
+
 def test_a_worker_that_does_not_run_is_told(operator):
     assert "no worker 1 is running" in send(operator, "/workers", {"drain": "1"}, status=404).lower()
     send(operator, "/workers", {}, status=400)

@@ -9,7 +9,7 @@ import Testing
 struct GrantTests {
     static let looking: Set<String> = [
         "ledger_time", "batch_jobs", "counts", "demand", "status", "paces", "list_queues", "list_batches",
-        "find_batches",
+        "find_batches", "paused_batches",
         "list_workers", "find_jobs", "count_jobs", "count_containing", "list_jobs", "show_jobs", "list_attempts",
         "list_failures",
         "list_unable", "list_chores", "list_amendments", "list_outputs", "list_makers", "count_spans", "list_changes",

@@ -422,7 +422,8 @@ extension GuardedCall {
     private static let views: [GuardedCall] =
         [
             "counts(true)", "paces(now() - interval '6 hours')", "failure_hours(now() - interval '1 day')",
-            "list_batches(only_batch => 1)", "list_unable()", "list_holds()", "list_changes(null, 21)",
+            "list_batches(only_batch => 1)", "list_unable()", "paused_batches()", "list_holds()",
+            "list_changes(null, 21)",
             "list_webhooks()", "list_deliveries(null, null, null, 21)", "list_audit(null, null, 41)", "list_filters()",
         ]
         .map { function in

@@ -115,7 +115,7 @@ struct TenantSightTests {
             "list_failures()", "list_failures(batch_id => $batch)", "list_failures(queue_name => 'default')",
             "list_failures(since => now() - interval '1 day')",
         ],
-        "list_unable": ["list_unable()"],
+        "list_unable": ["list_unable()"], "paused_batches": ["paused_batches()"],
         "list_holds": ["list_holds()"], "show_tenant": ["show_tenant()"],
         "list_presets": ["list_presets()"], "find_preset": ["find_preset('bravo-house')"],
         "list_filters": ["list_filters()"],
@@ -180,6 +180,8 @@ struct TenantSightTests {
         let preset = try OwnPreset(PresetReference(name: "bravo-house"), recipe)
         _ = try await scene.lab.ledger.put(preset, ofTenant: "bravo")
         try await scene.bravo.ledger.saveFilter("bravo filter", "source=in:bravo")
+        // Of a queue that runs, it would tell nothing.
+        try await scene.lab.ledger.setPaused(true, queue: "default")
         _ = try await scene.lab.ledger.keepHouse()
         for call in Self.calls.values.flatMap(\.self) + filtered {
             let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.alpha)
@@ -187,6 +189,8 @@ struct TenantSightTests {
             #expect(text.firstMatch(of: /[^0-9.:](77|88)[0-9]{4}[^0-9]/) == nil, "\(call): \(text)")
         }
         // The calls are able to tell: the other tenant sees itself.
+        let paused = try await scene.answer("paused_batches()", to: scene.bravo)
+        #expect(paused.firstMatch(of: /[^0-9.:]88[0-9]{4}[^0-9]/) != nil, "\(paused)")
         for call in ["list_batches()", "list_failures()", "list_jobs('{}')", "show_jobs(array[$ids]::bigint[])"] {
             let text = try await scene.answer(Self.fill(call, scene.bravo), to: scene.bravo)
             #expect(text.contains("bravo") && text.firstMatch(of: /[^0-9.:](77|88)[0-9]{4}[^0-9]/) != nil)

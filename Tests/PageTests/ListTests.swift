@@ -71,7 +71,17 @@ import Testing
         }
         let text = overview.content.main.text
         let shown = text.matches(of: /href="\/batches\/(\d+)"/).map { String($0.output.1) }
-        #expect(shown == ["1", "6", "5", "4", "3"])
+        let mark = "</bdi></a> <span class=\"s paused\">paused</span></td>"
+        #expect(shown == ["1", "6", "5", "4", "3"] && !text.contains(mark))
+        // An older one that a paused queue holds is behind the newest of those that the ledger has told.
+        overview.batches[5].jobs.running = 0
+        overview.batches[5].queue = "nightly"
+        var queue = QueueSummary.blank
+        (queue.name, queue.isPaused, queue.jobs.waiting) = ("nightly", true, 3)
+        overview.queues = [queue]
+        let held = overview.content.main.text
+        let order = held.matches(of: /href="\/batches\/(\d+)"/).map { String($0.output.1) }
+        #expect(order == ["1", "6", "5", "4", "3"] && held.contains(mark))
         let jobs = [Material.job(1, "a", .running), Material.job(2, "a", .running), Material.job(3, "a", .running)]
         var other = jobs
         other[1].batch = 3

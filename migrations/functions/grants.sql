@@ -75,7 +75,7 @@ select r, o from unnest(array['sluice_submitter', 'sluice_operator', 'sluice_vie
     'batch_jobs', 'count_containing', 'count_jobs', 'count_spans', 'counts', 'demand', 'failure_hours', 'find_batches', 'find_jobs',
     'find_preset', 'list_amendments', 'list_attempts', 'list_batches', 'list_changes', 'list_chores', 'list_failures', 'list_filters',
     'list_holds', 'list_jobs', 'list_makers', 'list_outputs', 'list_presets', 'list_queues', 'list_unable', 'list_workers', 'paces',
-    'show_change', 'show_jobs', 'show_tenant', 'status', 'unsent_deliveries'
+    'paused_batches', 'show_change', 'show_jobs', 'show_tenant', 'status', 'unsent_deliveries'
 ]) o;
 
 -- What submitters change about their own jobs, and operators about all.

@@ -227,6 +227,20 @@ begin
     end if;
 end $$;
 
+-- Batches whose jobs wait in paused queues, as far as the caller may see them, newest first, 20 at most: of each lane those that claims
+-- would come to first. The turns of a lane's batches alternate.
+create or replace function paused_batches() returns table (batch bigint)
+language sql stable security definer set search_path from current set jit = off
+as $$
+    select distinct h.batch
+    from open_lane() l join queue q on q.id = l.queue
+    cross join lateral (
+        select w.batch from waiting w where w.lane = l.id and w.turn >= l.floor order by w.turn, w.job limit 20
+    ) h
+    where q.paused and ((select sees_all()) or exists (select from share s where s.id = l.share and s.submitter = caller()))
+    order by h.batch desc limit 20
+$$;
+
 -- Workers that have not ended, and also those that ended since `ended_since`, if given. `holds` is the number of running jobs of
 -- each, `begun` that of those at which a room works: the others have been claimed ahead.
 create or replace function list_workers(ended_since timestamptz default null)

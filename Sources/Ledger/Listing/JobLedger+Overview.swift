@@ -48,6 +48,13 @@ extension JobLedger {
         }
     }
 
+    /// The numbers of batches whose jobs wait in paused queues, newest first, 20 at most.
+    package func pausedBatches() async throws -> [Int64] {
+        try await list("find paused batches", "select batch from \(schema).paused_batches()") { row -> Int64 in
+            try row["batch"]
+        }
+    }
+
     /// The number of the newest batch that this user submitted; `nil` if there is none.
     public func lastBatch() async throws -> Int64? {
         try await list("find the last batch", "select batch from \(schema).find_batches(null)") { row -> Int64 in

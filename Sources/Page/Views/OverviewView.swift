@@ -21,6 +21,8 @@ struct OverviewView {
     private static let (mostRows, mostNotes) = (8, 8)
     /// Batches that are looked at, and that are shown.
     static let (newestBatches, mostBatches) = (20, 5)
+    /// Batches of paused queues that are shown before others that wait.
+    static let mostPaused = 2
 
     init(facts: StatusFacts, rights: CallerRights) { (self.facts, self.rights) = (facts, rights) }
 
@@ -345,16 +347,22 @@ struct OverviewView {
             """
     }
 
+    private static let pausedMark: HTML = " <span class=\"s paused\">paused</span>"
+
     private var batchTable: HTML {
         let open = batches.filter { $0.jobs.open > 0 }
         guard !open.isEmpty else { return "" }
-        // Those whose jobs run first: older ones are here for that.
-        let shown = open.filter { $0.jobs.running > 0 } + open.filter { $0.jobs.running == 0 }
+        let paused = Set(queues.lazy.filter(\.isPaused).map(\.name))
+        // Those whose jobs run first, then some of paused queues: older ones are here for that.
+        var (shown, others) = (open.filter { $0.jobs.running > 0 }, open.filter { $0.jobs.running == 0 })
+        let held = others.filter { paused.contains($0.queue) }.suffix(Self.mostPaused)
+        others.removeAll { batch in held.contains { $0.batch == batch.batch } }
+        shown += held + others
         let rows: HTML = .all(
             shown.prefix(Self.mostBatches).map { batch in
                 """
                 <tr><td class="src w"><a href="\(PageLink.batch(batch.batch))">\(batch.batch) \
-                <bdi>\((batch.name ?? "").cutInside(to: 100))</bdi></a></td>\
+                <bdi>\((batch.name ?? "").cutInside(to: 100))</bdi></a>\(paused.contains(batch.queue) ? Self.pausedMark : "")</td>\
                 <td class="t">\(Picture.progress(batch.jobs.share))</td>\
                 <td class="n" data-k="failed">\(Figures.grouped(batch.jobs.failed))</td></tr>
                 """
@@ -362,7 +370,7 @@ struct OverviewView {
         )
         return """
             <section class="late" aria-labelledby="batches"><div class="bar"><h2 id="batches">Batches under way</h2> \
-            <span class="soft near">of the newest, and those whose jobs run</span> <a href="/batches">All batches</a></div><table class="rows"><thead><tr><th scope="col">Batch</th>\
+            <span class="soft near">of the newest, those whose jobs run, and of paused queues</span> <a href="/batches">All batches</a></div><table class="rows"><thead><tr><th scope="col">Batch</th>\
             <th scope="col">Done</th><th scope="col" class="n">Failed</th></tr></thead><tbody>\(rows)</tbody></table></section>
 
             """

@@ -66,15 +66,21 @@ struct PageReader: Sendable {
                 try await rights.caller.tenant == nil
                 ? ledger.failures(since: now.addingTimeInterval(-86_400)) : facts.failedLately
         }
-        if rights.may("listBatches") { view.batches = try await batchesUnderWay(view.running) }
+        if rights.may("listBatches") { view.batches = try await batchesUnderWay(view.running, view.queues) }
         return view.content
     }
 
-    /// The newest batches, and older ones whose jobs run: a large one lasts while many small ones come and go.
-    private func batchesUnderWay(_ running: RunningJobs) async throws -> [BatchSummary] {
+    /// The newest batches, and older ones whose jobs run or wait in paused queues: a large one lasts while many small ones come
+    /// and go.
+    private func batchesUnderWay(_ running: RunningJobs, _ queues: [QueueSummary]) async throws -> [BatchSummary] {
         var batches = try await ledger.batches(limit: Int32(OverviewView.newestBatches))
-        let known = Set(batches.map(\.batch))
-        for number in running.batches.filter({ !known.contains($0) }).prefix(OverviewView.mostBatches) {
+        var known = Set(batches.map(\.batch))
+        var older = running.batches.filter { known.insert($0).inserted }.prefix(OverviewView.mostBatches)
+        if queues.contains(where: { $0.isPaused && $0.jobs.waiting > 0 }) {
+            let paused = try await ledger.pausedBatches().filter { known.insert($0).inserted }
+            older += paused.prefix(OverviewView.mostPaused)
+        }
+        for number in older {
             if let batch = try await ledger.batch(number) { batches.append(batch) }
         }
         return batches
