@@ -16,7 +16,7 @@ struct PublishedOutputs {
     /// Bytes of peaks that a page reads by itself: those of three hours, as they are usually made.
     private static let mostPeaks: Int64 = 4 << 20
 
-    /// An output by its place in the recipe, from 0; `nil` if it cannot be had.
+    /// An output by its place in the recipe, from 0; `nil` if it is not available.
     func file(_ place: Int) -> (link: PageLink, bytes: Int64)? {
         guard job.state == .completed, recipe.outputs.indices.contains(place) else { return nil }
         let location = recipe.outputs[place].location
