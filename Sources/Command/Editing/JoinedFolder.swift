@@ -22,11 +22,25 @@ struct JoinedFolder {
         }
         found = found.sorted(by: NaturalOrder.precedes)
         let prefix = folder == "/" ? "/" : folder + "/"
-        files = found.map { prefix + $0 }.filter { $0 != output }
+        files = found.map { prefix + $0 }.filter { !Self.areSame($0, output) }
         doubts = Self.doubts(files).map(\.printable)
         if files.isEmpty {
-            throw Refusal(message: "\(word) has no audio files", hint: "their extensions tell them, as in .mp3")
+            let hint = "audio files are recognised by their extension, such as .mp3"
+            throw Refusal(message: "\(word) has no audio files", hint: hint)
         }
+    }
+
+    /// Whether both paths are the same name in the same folder, as `./book.m4b` and `book.m4b` are. A link with another
+    /// name is another file: without it, the book would lack a part.
+    private static func areSame(_ path: String, _ other: String) -> Bool {
+        let (name, wanted) = (path.lastPathName ?? path, other.lastPathName ?? other)
+        return name.utf8.elementsEqual(wanted.utf8) && folder(of: path) == folder(of: other)
+    }
+
+    private static func folder(of path: String) -> FileIdentity? {
+        let name = path.lastPathName ?? path
+        let front = String(Substring(path.utf8.dropLast(name.utf8.count)))
+        return FileFacts.of(path: front.isEmpty ? "." : front, followingLinks: true)?.identity
     }
 
     /// Numbers that are missing, or that several files have, where all names in a folder have one in the same place.

@@ -22,7 +22,7 @@ public enum FileKind: String, Sendable, Hashable, CaseIterable {
 
 /// The metadata of a file, read without opening it.
 package struct FileFacts {
-    let identity: FileIdentity
+    package let identity: FileIdentity
     package let kind: FileKind
     package let byteCount: Int64
     let linkCount: Int

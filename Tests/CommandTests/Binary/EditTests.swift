@@ -108,13 +108,20 @@ struct EditTests {
             sounds.append(sound)
         }
         try Bytes.write(Array("no sound".utf8), to: material.path("book/CD 1/cover.jpg"))
-        // An output in the folder is none of its files.
-        for output in ["book.wav", "book/book.wav", "book/book.wav"] {
+        // An output in the folder is none of its files, however it is named.
+        let inside = "book/book.wav"
+        let outputs = [("book.wav", "book.wav"), (inside, inside), (inside, inside), ("./" + inside, inside)]
+        for (output, place) in outputs + [(material.path(inside), inside)] {
             let run = try sluice("join", "book/", output, "--mark-files", "--on-conflict", "replace")
             #expect(run.succeeded, "\(run.errorText)")
-            #expect(try samples(output) == PCM.joined(sounds))
+            #expect(try samples(place) == PCM.joined(sounds))
             #expect(run.errorText.contains("book/CD 1: no file has the number 3\n"), "\(run.errorText)")
         }
+        // A link to one of the files is no output of an earlier run.
+        let (link, target) = (material.path("book/link.wav"), material.path("book/CD 2/1 one.wav"))
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        let refused = try sluice("join", "book", link, "--on-conflict", "replace")
+        #expect(refused.errorText.contains("it is one of the sources"), "\(refused.errorText)")
         let titles = try FFmpeg.probe(material.path("book.wav")).chapters.map { $0.tags["title"] }
         #expect(titles == ["2 two", "10 ten", "1 one", "1 last"])
     }
