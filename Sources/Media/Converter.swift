@@ -37,7 +37,8 @@ public struct Converter: Sendable {
         /// infinity. Those that begin behind the end of the output are left out.
         public var chapters: [Chapter] = []
 
-        /// Whether each source of the timeline that has no chapters is one.
+        /// Whether the sources of the timeline are parts of a book: each one without chapters is a chapter, unless `chapters`
+        /// has some, and the output has the tags that all sources agree on.
         public var marksSources = false
 
         /// Whether losing anything from the source is a failure.

@@ -220,6 +220,16 @@ import Testing
         #expect(error?.path == "recipe.markSources")
     }
 
+    /// A book may have a list of chapters, and the tags of a book.
+    @Test func markedSourcesAndChaptersGoTogether() throws {
+        var recipe = try Recipe(json: text())
+        recipe.sources[0].name = "a"
+        recipe.timeline = Timeline(tracks: [.init(pieces: [Piece(.source("a"))])])
+        (recipe.markSources, recipe.chapters) = (true, [.init(at: .zero, title: "One")])
+        try recipe.validate()
+        #expect(try Recipe(json: recipe.json()) == recipe)
+    }
+
     /// Workers that do not know the mode leave the job.
     @Test func recipesThatTrustPacketsAreOfVersion4() throws {
         var recipe = try Recipe(json: text())

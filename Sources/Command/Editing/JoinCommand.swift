@@ -65,7 +65,7 @@ enum JoinCommand {
         return try TimelineRun(
             sources: zip(paths, names).map { Recipe.Source(location: $0, name: $1) },
             timeline: Timeline(tracks: [.init(pieces: pieces)], limit: try EditOptions.peakLimit(invocation)),
-            marksSources: invocation[markFiles] && invocation[ChapterOption.option] == nil
+            marksSources: invocation[markFiles]
         ).run(invocation, console)
     }
 }

@@ -23,7 +23,5 @@ enum ChapterOption {
         } catch {
             throw Refusal(error, in: word, hint: "a line is a time and a title, as in 12:30.5 The tide")
         }
-        // Those that a recipe would make are replaced as well.
-        recipe.markSources = false
     }
 }

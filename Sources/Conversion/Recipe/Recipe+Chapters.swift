@@ -25,9 +25,8 @@ extension Recipe {
 
     /// Checks that chapters are in the order of time, and that an output can have them.
     func checkChapters() throws(RecipeError) {
-        if markSources, timeline == nil || !chapters.isEmpty {
-            let reason = timeline == nil ? "needs a timeline" : "the recipe has chapters of its own"
-            throw RecipeError(.valueNotAllowed, at: "recipe.markSources", reason)
+        if markSources, timeline == nil {
+            throw RecipeError(.valueNotAllowed, at: "recipe.markSources", "needs a timeline")
         }
         guard !chapters.isEmpty else { return }
         guard !isSplit else {

@@ -40,7 +40,8 @@ public struct Recipe: Sendable, Hashable {
     public var dropTags: Bool
     /// The chapters of the output, in place of those of the sources; empty for theirs.
     public var chapters: [Chapter] = []
-    /// Whether each source of the timeline that has no chapters is one, by the name of its title.
+    /// Whether the sources of the timeline are parts of a book: each one without chapters is a chapter by its title or name,
+    /// unless `chapters` says otherwise, and the output has the tags that all sources agree on.
     public var markSources = false
     /// Merged over the source's tags; one without a value removes a tag.
     public var tags: [String: TagValues]

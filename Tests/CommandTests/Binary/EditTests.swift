@@ -96,6 +96,19 @@ struct EditTests {
         #expect(found.map(\.start) == [0, 0.6])
     }
 
+    /// A book with a list of chapters is not called as its first file, either.
+    @Test func booksWithAListOfChaptersHaveTheTagsOfBooks() throws {
+        let own = ["-metadata", "album=The harbour", "-metadata"]
+        try FFmpeg.encode(talk, to: material.path("1.flac"), own + ["title=One"])
+        try FFmpeg.encode(talk, to: material.path("2.flac"), own + ["title=Two"])
+        try Bytes.write(Array("0 Dawn\n0.3 Noon\n0.7 Dusk\n".utf8), to: material.path("times.txt"))
+        let run = try sluice("join", "1.flac", "2.flac", "book.m4b", "--mark-files", "--chapters", "times.txt")
+        #expect(run.succeeded, "\(run.errorText)")
+        let found = try FFmpeg.probe(material.path("book.m4b"))
+        #expect(found.chapters.map { $0.tags["title"] } == ["Dawn", "Noon", "Dusk"])
+        #expect(found.tags["album"] == "The harbour" && found.tags["title"] == nil, "\(found.tags)")
+    }
+
     /// Of all discs, where 2 comes before 10.
     @Test func aFolderBecomesABook() throws {
         var sounds: [PCM] = []
