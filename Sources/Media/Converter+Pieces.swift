@@ -72,9 +72,9 @@ extension Converter {
     /// The tags that the request sets in an output. Those for this output win.
     func tags(ofOutput index: Int) -> [String: Recipe.TagValues] {
         guard index < request.outputTags.count, !request.outputTags[index].isEmpty else { return request.tags }
-        let own = request.outputTags[index]
-        let names = Set(own.keys.map { $0.lowercased() })
-        return request.tags.filter { !names.contains($0.key.lowercased()) }.merging(own) { $1 }
+        var tags = request.tags
+        for (name, values) in request.outputTags[index] { tags.set(name, to: values) }
+        return tags
     }
 
     func packetsCannotBeCut(_ track: Track) -> MediaError {

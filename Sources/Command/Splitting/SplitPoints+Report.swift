@@ -41,16 +41,17 @@ extension SplitPoints {
 }
 
 extension SplitPoints.Piece {
-    /// The tags that tell piece `number` of `count` apart, without those that `wished` sets.
+    /// The tags that tell piece `number` of `count` apart, without those that `wished` sets under any of their names.
     func tags(
         _ number: Int,
         of count: Int,
         besides wished: [String: Recipe.TagValues]
     ) -> [String: Recipe.TagValues] {
-        let names = Set(wished.keys.map { $0.lowercased() })
-        var tags = self.tags.filter { !names.contains($0.key) }.mapValues { Recipe.TagValues($0) }
-        if !names.contains("track") { tags["track"] = Recipe.TagValues("\(number)/\(count)") }
-        if let title, !title.isEmpty, !names.contains("title") { tags["title"] = Recipe.TagValues(title) }
-        return tags
+        var own = self.tags
+        // A total that the user sets stands beside the number.
+        let names = Set(wished.keys.map(TagTable.commonName(ofKey:)))
+        own["track"] = names.contains("totaltracks") ? "\(number)" : "\(number)/\(count)"
+        if let title, !title.isEmpty { own["title"] = title }
+        return own.filter { !names.contains(TagTable.commonName(ofKey: $0.key)) }.mapValues { Recipe.TagValues($0) }
     }
 }

@@ -124,6 +124,26 @@ struct SplitTests {
         #expect(!second.contains { $0.hasPrefix("ISRC") }, "\(second)")
     }
 
+    /// Tags have several names: those of the user count, whichever they are.
+    @Test func tagsOfTheUserWinUnderAllTheirNames() throws {
+        try Bytes.write(Array(Self.sheet.utf8), to: material.path("talk.cue"))
+        let set = ["--tag", "album_artist=Eva", "--tag", "totaltracks=20"]
+        let words = ["split", "talk.wav", "--at", "cue", "--to", "{n}.flac"] + set
+        _ = try Sluice.run(words, in: material.folder).checked()
+        let listed = try Run.program("metaflac", ["--export-tags-to=-", material.path("2.flac")]).checked().outputText
+        let tags = listed.split(separator: "\n").map(String.init)
+        func values(_ name: String) -> [String] {
+            tags.filter { $0.uppercased().hasPrefix(name + "=") }.map { String($0.dropFirst(name.count + 1)) }
+        }
+        #expect(values("ALBUMARTIST") == ["Eva"] && values("ALBUM_ARTIST").isEmpty, "\(tags)")
+        #expect(values("TRACKNUMBER") == ["2"] && values("TRACKTOTAL") == ["20"], "\(tags)")
+        let numbered = ["--tag", "tracknumber=5", "--on-conflict", "replace"]
+        let again = try Sluice.run(words + numbered, in: material.folder)
+        #expect(again.succeeded, "\(again.errorText)")
+        let number = try Run.program("metaflac", ["--show-tag=TRACKNUMBER", material.path("2.flac")]).checked()
+        #expect(number.outputText.uppercased() == "TRACKNUMBER=5\n", "\(number.outputText)")
+    }
+
     @Test func longSoundBeforeTheFirstTrackIsTrackZero() throws {
         let sound = Signal.sweep(rate: 8_000, frames: 64_000).pcm(.s16)
         try WAVFile.write(sound, to: material.path("disc.wav"))
