@@ -53,6 +53,32 @@ struct CueListTests {
         #expect(found?.line == 2)
     }
 
+    private static let quoted: [(line: String, title: String?)] = [
+        (#""The 12" mix""#, #"The 12" mix"#), (#""Open"#, "Open"), (#""A" B"#, "A"), ("Plain  words ", "Plain  words"),
+        ("\"\u{301}A\u{308}\"", "\u{301}A\u{308}"), (#"" a ""#, "a"), ("\"", nil),
+    ]
+
+    /// Programs write quotation marks as they are.
+    @Test(arguments: quoted) func textsEndAtTheLastQuotationMark(line: String, title: String?) throws {
+        let text = "FILE \(line) WAVE\nTRACK 01 AUDIO\nTITLE \(line)\nINDEX 01 00:00:00"
+        #expect(try CueList(text).tracks.map(\.title) == [title])
+        #expect(CueList(tag: text, mostLines: 10).tracks.map(\.title) == [title])
+    }
+
+    @Test func allIndexesAreRead() throws {
+        let lines = ["TRACK 01 AUDIO", "INDEX 00 00:00:00", "INDEX 01 00:02:00", "INDEX 02 00:03:10", "INDEX x 0:0:0"]
+        let sheet = try CueList(lines.joined(separator: "\n"))
+        #expect(sheet.indexes.map(\.index) == [0, 1, 2] && sheet.tracks.map(\.line) == [3])
+    }
+
+    /// In a tag, a line with a mistake is none. Hostile files have long ones.
+    @Test func sheetsInTagsAreReadAsFarAsTheyGo() {
+        let text = "TRACK 01 AUDIO\r\nINDEX 01 00:00:75\r\nTRACK 02 AUDIO\r\nINDEX 01 00:01:00\r\nINDEX 02 00:02:00"
+        #expect(CueList(tag: text, mostLines: 100).indexes.map(\.number) == [2, 2])
+        #expect(CueList(tag: text, mostLines: 4).indexes.map(\.index) == [1])
+        #expect(CueList(tag: text, mostLines: 3).indexes.isEmpty)
+    }
+
     /// Old sheets have no Unicode.
     @Test func bytesAreReadInTheirEncoding() {
         let text = "TITLE \"Caf\u{E9} \u{20AC}\""

@@ -44,8 +44,8 @@ enum ContainerPoints {
     }
 
     private static func cueSheet(_ tags: [Tag], rate: Int) -> StatedPoints {
-        let sheet = tags.first { $0.key.lowercased() == "cuesheet" }
-        return sheet.map { CueSheet($0.value, rate: rate).stated } ?? StatedPoints()
+        let sheet = tags.first(where: CueSheetTag.isSheet)
+        return sheet.map { StatedPoints(cueSheet: $0.value, rate: rate) } ?? StatedPoints()
     }
 
     private static func add(_ edits: EditedTime, to stated: inout StatedPoints) {

@@ -428,8 +428,8 @@ private func name(_ text: String) -> [UInt8] { Array(text.utf8) }
             SourcePoint(.cueIndex, at: Int64(seconds + 3 * 588), text: "track 2, index 0"),
             SourcePoint(.cueTrack, at: Int64(seconds + 74 * 588), text: "track 2"),
         ]
-        #expect(CueSheet(text, rate: 44_100).stated.points == expected)
-        let rounded = CueSheet("TRACK 1\nINDEX 01 0:00:01", rate: 8_000).stated.points
+        #expect(StatedPoints(cueSheet: text, rate: 44_100).points == expected)
+        let rounded = StatedPoints(cueSheet: "TRACK 1\nINDEX 01 0:00:01", rate: 8_000).points
         // 106.67 frames.
         #expect(rounded == [SourcePoint(.cueTrack, at: 107, text: "track 1", isRounded: true)])
     }
@@ -438,18 +438,24 @@ private func name(_ text: String) -> [UInt8] { Array(text.utf8) }
         "INDEX 01", "INDEX 01 1:2", "INDEX 01 a:b:c", "INDEX 01 00:60:00", "INDEX 01 00:00:75", "INDEX x 00:00:00",
         "INDEX 01 9999999999:00:00", "INDEX 01 -1:00:00", "\"", "INDEX", "TRACK", "INDEX 01 ::",
     ]) func wrongLinesOfACueSheetAreLeftOut(line: String) {
-        #expect(CueSheet("TRACK 01 AUDIO\n\(line)", rate: 44_100).stated.points.isEmpty)
+        #expect(StatedPoints(cueSheet: "TRACK 01 AUDIO\n\(line)", rate: 44_100).points.isEmpty)
     }
 
     @Test func accentBehindAQuotationMarkEndsNoWord() {
         let text = "TRACK 01 AUDIO\nTITLE \"\u{301}A title\u{308}\"\nINDEX 01 00:00:00"
-        let found = CueSheet(text, rate: 44_100).stated.points.first?.text
+        let found = StatedPoints(cueSheet: text, rate: 44_100).points.first?.text
         #expect(found == "track 1: \u{301}A title\u{308}")
+    }
+
+    /// Points have the titles that chapters have.
+    @Test func titlesKeepTheirQuotationMarks() {
+        let text = "TRACK 01 AUDIO\nTITLE \"The 12\" mix\"\nINDEX 01 00:00:00"
+        #expect(StatedPoints(cueSheet: text, rate: 44_100).points.first?.text == "track 1: The 12\" mix")
     }
 
     @Test func longCueSheetIsBounded() {
         let line = "INDEX 01 00:00:01\n"
-        let stated = CueSheet("TRACK 1\n" + String(repeating: line, count: 100_000), rate: 44_100).stated
+        let stated = StatedPoints(cueSheet: "TRACK 1\n" + String(repeating: line, count: 100_000), rate: 44_100)
         #expect(stated.points.count == PointReport.mostOfKind)
     }
 }
