@@ -2,7 +2,7 @@ import Console
 import Conversion
 import Storage
 
-/// The CUE sheet beside a file, by whose tracks that is split.
+/// The CUE sheet beside a file or in its tags, by whose tracks that is split.
 enum SheetBeside {
     /// The longest sheet that is read. One of 99 tracks has a few kilobytes.
     private static let mostBytes = 1_000_000
@@ -30,6 +30,17 @@ enum SheetBeside {
             throw .unreadable(refusal.message)
         } catch {
             throw .unreadable("\(path): \(error)")
+        }
+    }
+}
+
+extension SheetBeside {
+    /// The sheet that a tag of the source holds.
+    static func sheet(inTag text: String) throws(SplitProblem) -> CueList {
+        do throws(ListMistake) {
+            return try CueList(text)
+        } catch {
+            throw .unreadable("the CUE sheet in its tags: \(error.description.printable)")
         }
     }
 }

@@ -26,8 +26,9 @@ enum SplitCommand {
                 + "tags and a track number; a chapter also has its title.",
             "--at silence cuts in the middle of each silence between sounds: half a second or more in which no sample "
                 + "exceeds -60 dB. --at 'silence -50dB/1s' takes another level and length.",
-            "--at cue takes the tracks of the CUE sheet beside the file, as disc.cue beside disc.flac, or of one in it. Pieces "
-                + "have the titles, performers and ISRCs of the sheet.",
+            "--at cue takes the tracks of the CUE sheet beside the file, as disc.cue beside disc.flac, or of the one in its tag "
+                + "CUESHEET. Pieces have the titles, performers and ISRCs of the sheet. A file without a sheet is cut at its "
+                + "chapters.",
             "One decode makes up to 200 pieces, which appear together once all are complete. If some exist, the same "
                 + "command with --on-conflict skip makes the others.",
         ],

@@ -11,15 +11,31 @@ extension SplitPoints {
         track number: Int?,
         hasScanned: Bool
     ) throws(SplitProblem) -> [Piece]? {
-        let sheet = try self == .cue ? SheetBeside.sheet(of: path) : nil
-        let takesChapters = self == .chapters || (self == .cue && sheet == nil)
-        if takesChapters, report.unlistedChapters != nil { throw .tooManyChapters }
         let silences = try Self.silences(in: report, number)
         let length = try Self.length(of: report, number)
         if case .every = self, length == nil, !hasScanned { return nil }
-        if let sheet { return try Self.pieces(of: sheet, inFile: path.lastPathName ?? path, within: length) }
+        if self == .cue, let pieces = try Self.piecesOfSheet(for: report, at: path, within: length) { return pieces }
         if self == .cue, report.chapters.isEmpty { throw .noSheet }
+        if self == .chapters || self == .cue, report.unlistedChapters != nil { throw .tooManyChapters }
         return try pieces(length: length, chapters: report.chapters, silences: silences)
+    }
+
+    /// By the CUE sheet beside the file, or else by the one in its tags; `nil` if there is none.
+    private static func piecesOfSheet(
+        for report: SourceReport,
+        at path: String,
+        within length: MediaTime?
+    ) throws(SplitProblem) -> [Piece]? {
+        let name = path.lastPathName ?? path
+        if let sheet = try SheetBeside.sheet(of: path) { return try pieces(of: sheet, inFile: name, within: length) }
+        guard let text = report.sheet else { return nil }
+        do throws(SplitProblem) {
+            return try pieces(of: try SheetBeside.sheet(inTag: text), inFile: name, within: length)
+        } catch {
+            // The file may state its tracks in another place, as in FLAC's own block.
+            guard report.chapters.isEmpty else { return nil }
+            throw error
+        }
     }
 
     /// The length of the track that is split; `nil` if the file does not state it to the frame.
@@ -37,6 +53,15 @@ extension SplitPoints {
         guard let frames = report.silences, let main = report.tracks.first(where: \.isMain) else { return [] }
         guard number ?? main.track == main.track else { throw .otherTrack(main: main.track) }
         return frames.map { MediaTime(frames: $0, rate: main.sampleRateHz) }
+    }
+}
+
+extension SourceReport {
+    /// The CUE sheet in the tags; `nil` without one, and for one that is too long for the report.
+    fileprivate var sheet: String? {
+        guard let tag = tags.first(where: { $0.name.lowercased() == "cuesheet" }) else { return nil }
+        let text = tag.values?.first ?? tag.value
+        return text.hasSuffix("…") ? nil : text
     }
 }
 

@@ -5,7 +5,7 @@ import Conversion
 enum SplitPoints: Sendable, Hashable {
     /// At the start of each of its chapters.
     case chapters
-    /// At the tracks of the CUE sheet beside it, or else at those in it, which are chapters.
+    /// At the tracks of the CUE sheet beside it, or else of the one in its tags, or else at its chapters.
     case cue
     /// After each of these lengths.
     case every(MediaTime)
@@ -139,7 +139,7 @@ enum SplitProblem: Error, Hashable {
         case .otherTrack: "give times, as in 1:00,2:30"
         case .elsewhere: "name its root with --root NAME=PATH, or give times, as in --split-at 1:00,2:30"
         case .tooManyForAJob: "\"sluice split\" makes more, one after another"
-        case .noTracks: "a sheet of several files names them in its lines FILE"
+        case .noTracks: "of several FILE lines in the sheet, one must name this file"
         case .beyondEnd, .tooMany, .unreadable: nil
         }
     }

@@ -156,7 +156,7 @@ struct SplitTests {
         #expect(try samples("t2.wav") == sound.cut(56_000..<64_000))
     }
 
-    /// Without one beside the file, as rippers keep it.
+    /// Without one beside the file, as rippers keep it. It has the same meaning there.
     @Test func tracksOfASheetInTheFileBecomeFiles() throws {
         try Bytes.write(Array(Self.sheet.utf8), to: material.path("in.cue"))
         try Run.program("flac", ["-s", material.path("talk.wav"), "-o", material.path("whole.flac")]).checked()
@@ -164,13 +164,33 @@ struct SplitTests {
         try Run.program("metaflac", words).checked()
         let run = try sluice("split", "whole.flac", "--at", "cue", "--to", "{n} {title}.wav", "--strict-loss")
         #expect(run.succeeded, "\(run.errorText)")
-        #expect(try samples("3 Caf\u{E9}.wav") == talk.cut(9_600..<24_000))
+        #expect(try samples("1 One-Two.wav") == talk.cut(0..<9_600))
+        #expect(try samples("2 Caf\u{E9}.wav") == talk.cut(9_600..<24_000))
+        let pieces = try material.folder.names().filter { $0.first?.isNumber == true }
+        #expect(pieces.count == 2, "\(pieces)")
+        let first = try FFmpeg.probe(material.path("1 One-Two.wav")).tags
+        let second = try FFmpeg.probe(material.path("2 Caf\u{E9}.wav")).tags
+        #expect(first["artist"] == "Ada" && first["track"] == "1/2" && first["album"] == "The record", "\(first)")
+        #expect(second["artist"] == "Eve" && second["track"] == "2/2" && second["title"] == "Caf\u{E9}", "\(second)")
+    }
+
+    /// A sheet in the tags that does not describe the file says why, if the file has no chapters either.
+    @Test func sheetsInTheFileThatCannotBeUsedAreNamed() throws {
+        for (sheet, message) in [
+            ("FILE a WAVE\nTRACK 01 AUDIO\nINDEX 01 00:00:45", "0:00.6 is beyond the end"),
+            ("TRACK 01 AUDIO\nINDEX 01 1", "the CUE sheet in its tags: line 2: 1 is not minutes, seconds and 75ths"),
+        ] {
+            try FFmpeg.encode(talk, to: material.path("whole.flac"), ["-metadata", "CUESHEET=" + sheet])
+            let run = try sluice("split", "whole.flac", "--at", "cue", "--to", "{n}.wav")
+            #expect(run.errorText.contains(message) && run.status == .exited(1), "\(run.errorText)")
+        }
     }
 
     @Test func sheetsThatCannotBeUsedAreNamed() throws {
         let late = "FILE a WAVE\nTRACK 01 AUDIO\nINDEX 01 00:00:45"
         for (sheet, message) in [
             (late, "0:00.6 is beyond the end"), ("FILE a WAVE\n", "the CUE sheet has no tracks of this file"),
+            (late + "\nFILE b WAVE", "of several FILE lines in the sheet, one must name this file"),
             ("TRACK 01 AUDIO\nINDEX 01 1", "talk.cue: line 2: 1 is not minutes, seconds and 75ths"),
         ] {
             try Bytes.write(Array(sheet.utf8), to: material.path("talk.cue"))
