@@ -29,13 +29,13 @@ struct CompanionFiles: Sendable {
         var copied = 0
         /// Files that are there already, and are left alone.
         var present = 0
-        /// Folders in which there is no output.
+        /// Files whose output folder does not exist.
         var withoutFolder = 0
         var failures: [Failure] = []
     }
 
     /// Finds the files; `nil` without the option. Throws if a folder is not on this machine, or if two files would become
-    /// one.
+    /// one: two that are copied, or one of them and an output. No copy replaces a source.
     init?(_ plan: SubmitPlan, _ roots: PathRoots, _ invocation: Invocation) throws {
         let globs = invocation.all(Self.option).flatMap { $0.split(separator: ",").map(String.init) }
         guard !globs.isEmpty else { return nil }
@@ -47,10 +47,15 @@ struct CompanionFiles: Sendable {
         }
         var folders: [String: Set<String>] = [:]
         var sources: Set<String> = []
+        var outputs: Set<String> = []
         for item in plan.items {
             let source = try path(of: item.source)
             sources.insert(source)
-            for place in item.destinations { folders[source.folder, default: []].insert(try path(of: place).folder) }
+            for place in item.destinations {
+                let output = try path(of: place)
+                outputs.insert(output)
+                folders[source.folder, default: []].insert(output.folder)
+            }
         }
         var walk = FolderWalk(filter: NameFilter(includes: globs, excludes: []))
         var origins: [String: String] = [:]
@@ -60,15 +65,38 @@ struct CompanionFiles: Sendable {
                 let source = "\(folder)/\(name)"
                 for target in targets.sorted() where target != folder {
                     let destination = "\(target)/\(name)"
-                    if let other = origins.updateValue(source, forKey: destination) {
+                    let isOutput = outputs.contains(destination)
+                    if let other = isOutput ? "an output" : origins.updateValue(source, forKey: destination) {
                         let message = "--copy-files: \(other) and \(source) would both become \(destination)"
-                        throw Refusal(message: message, hint: "tell the folders apart by {dir} in --to")
+                        let apart = "tell the folders apart by {dir} in --to"
+                        throw Refusal(message: message, hint: isOutput ? "leave the file out of --copy-files" : apart)
                     }
                     copies.append(Copy(source: source, destination: destination))
                 }
             }
         }
-        self.copies = copies
+        let kept = sources.union(plan.sources([]).compactMap(roots.path(of:)))
+        self.copies = replaces ? try Self.replacing(copies, besides: kept) : copies
+    }
+
+    /// The copies of which none replaces one of `sources`, or a file that is copied itself, by whatever name. Those that are
+    /// in their places already, by links, are left out.
+    private static func replacing(_ copies: [Copy], besides sources: Set<String>) throws -> [Copy] {
+        func identity(_ path: String) -> FileIdentity? { FileFacts.of(path: path, followingLinks: true)?.identity }
+        let present = copies.map { identity($0.destination) }
+        guard present.contains(where: { $0 != nil }) else { return copies }
+        var kept: [FileIdentity: String] = [:]
+        for path in sources.union(copies.map(\.source)) {
+            if let found = identity(path) { kept[found] = path }
+        }
+        return try zip(copies, present).compactMap { copy, present in
+            guard let present, let source = kept[present] else { return copy }
+            if present == identity(copy.source) { return nil }
+            throw Refusal(
+                message: "--copy-files: \(copy.source) would replace \(source), which is a source or is copied itself",
+                hint: "leave the file out of --copy-files, or tell the folders apart by {dir} in --to"
+            )
+        }
     }
 
     /// Copies them into the folders that are there, each whole or not at all.
@@ -90,26 +118,31 @@ struct CompanionFiles: Sendable {
 
     /// Returns `false` if the file is there already.
     private func copied(_ copy: Copy) throws -> Bool {
-        let source = try SourceFile.open(copy.source)
+        let source = try SourceFiles.opening([copy.source]) { path throws(StorageError) in try SourceFile.open(path) }
         let preparation = try OutputFile.prepare(
             at: copy.destination,
             onConflict: replaces ? .replace : .skip,
-            sources: [source.identity],
-            mode: .withinSources([source.permissions].compactMap(\.self))
+            sources: source.identities,
+            mode: .withinSources(source.permissions)
         )
         switch consume preparation {
         case .skipped: return false
         case .ready(let file):
-            try Self.copyBytes(from: source.descriptor, to: file.descriptor, copy)
+            let bytes = try Self.copyBytes(from: source.descriptors[0], to: file.descriptor, copy)
+            guard bytes == source.byteCounts[0], source.areUnchanged else {
+                throw Failure(.sourceChanged, at: .publish, "\(copy.source) was changed while it was copied")
+            }
             return try file.publish() == .published
         }
     }
 
-    private static func copyBytes(from source: Int32, to target: Int32, _ copy: Copy) throws {
+    /// Returns how many there are.
+    private static func copyBytes(from source: Int32, to target: Int32, _ copy: Copy) throws -> Int64 {
         var block = [UInt8](repeating: 0, count: 1 << 18)
+        var copied: Int64 = 0
         while true {
             let count = read(source, &block, block.count)
-            if count == 0 { return }
+            if count == 0 { return copied }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw failure(.sourceIO, "read \(copy.source)") }
             var done = 0
@@ -121,6 +154,7 @@ struct CompanionFiles: Sendable {
                 guard written > 0 else { throw failure(.destinationIO, "write \(copy.destination)") }
                 done += written
             }
+            copied += Int64(count)
         }
     }
 

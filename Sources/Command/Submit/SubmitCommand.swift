@@ -265,10 +265,12 @@ enum SubmitCommand {
         }
         if outcome.withoutFolder > 0 {
             let files = Figures.count(outcome.withoutFolder, "other file")
-            console.warn("\(files) not copied: there is no output in their folders")
+            console.warn("\(files) not copied: the output folder does not exist")
         }
-        guard !invocation[SubmitOptions.json], !invocation[SubmitOptions.quiet], outcome.copied > 0 else { return }
-        try console.print("\(Figures.count(outcome.copied, "other file")) copied")
+        guard !invocation[SubmitOptions.json], !invocation[SubmitOptions.quiet] else { return }
+        guard outcome.copied > 0 || outcome.present > 0 else { return }
+        let present = outcome.present > 0 ? ", \(Figures.grouped(outcome.present)) already there" : ""
+        try console.print("\(Figures.count(outcome.copied, "other file")) copied\(present)")
     }
 
     /// Waits for the end of batches, and prints it. `nil` if there are none.
