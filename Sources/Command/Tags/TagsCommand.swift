@@ -39,7 +39,8 @@ enum TagsCommand {
         name: "tags",
         summary: "show the tags of files, or change them and keep the sound as it is",
         discussion: [
-            "Names are the same for all formats: \"artist\", \"albumartist\", \"tracknumber\". Other names stay as files have them.",
+            "Names are the same for all formats: \"artist\", \"albumartist\", \"tracknumber\". Other tags "
+                + "keep the names that they have in the file.",
             "A change makes a new file with the same packets of sound, which takes the place of FILE once it is complete. A file "
                 + "that would lose a part that Sluice knows stays as it is, and so does one that has the tags already.",
         ],
