@@ -48,9 +48,15 @@ struct TagChanges: Sendable {
     /// Whether a file with this report has all that the user wants.
     func areMet(by report: SourceReport, atPath path: String) -> Bool {
         guard chapters.isEmpty, extras.isEmpty else { return false }
-        let held = report.tags.filter { !$0.isTechnical }
-        let named = held.map { (TagTable.commonName(ofKey: $0.name), $0.values ?? [$0.value]) }
-        let known = Dictionary(named) { first, _ in first }
-        return tags(ofFile: path).allSatisfy { known[TagTable.commonName(ofKey: $0.key)] ?? [] == $0.value.all }
+        var known: [String: [String]] = [:]
+        for tag in report.tags where !tag.isTechnical {
+            // A tag may be meant by its name in the table, or by that in the file.
+            for name in Set([tag.tableName.lowercased(), tag.name.lowercased()]) where known[name] == nil {
+                known[name] = tag.values ?? [tag.value]
+            }
+        }
+        return tags(ofFile: path).allSatisfy { key, values in
+            known[TagTable.commonName(ofKey: key)] ?? [] == values.all
+        }
     }
 }

@@ -70,5 +70,5 @@ struct TagsPage {
 
 extension TagReport {
     /// Its name in the table; its own if the table does not have it.
-    var tableName: String { TagTable.row(key: name)?.name ?? name }
+    var tableName: String { commonName ?? TagTable.row(key: name)?.name ?? name }
 }

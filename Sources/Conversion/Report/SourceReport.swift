@@ -129,7 +129,11 @@ public struct TrackReport: Sendable, Hashable, Codable {
 
 /// One tag; the same name may occur more than once.
 public struct TagReport: Sendable, Hashable, Codable {
+    /// As the file or libav spells it.
     public var name: String
+    /// The name in `TagTable`, if `name` does not tell it, as `TSRC` in ID3 is `isrc`; `nil` if it does, and for tags that the
+    /// table does not have.
+    public var commonName: String?
     /// Several values are one text here, with `;` between them.
     public var value: String
     /// The values, each for itself, if there are several; otherwise `nil`.
@@ -137,8 +141,15 @@ public struct TagReport: Sendable, Hashable, Codable {
     /// Whether the tag describes the container itself.
     public var isTechnical: Bool
 
-    public init(name: String, value: String, values: [String]? = nil, isTechnical: Bool) {
+    public init(
+        name: String,
+        commonName: String? = nil,
+        value: String,
+        values: [String]? = nil,
+        isTechnical: Bool
+    ) {
         self.name = name
+        self.commonName = commonName
         self.value = value
         self.values = values
         self.isTechnical = isTechnical

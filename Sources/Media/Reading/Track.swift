@@ -82,7 +82,7 @@ public struct Tag: Sendable, Hashable {
     /// The values, each for itself, if the source keeps them apart; otherwise `value` alone.
     public let values: [String]
     /// Its name in `TagTable`; `nil` for a tag that the table does not have.
-    let name: String?
+    package let name: String?
 
     public init(key: String, value: String) {
         self.init(key: key, value: value, values: [value], name: TagTable.row(key: key)?.name)

@@ -146,8 +146,13 @@ extension SourceReport {
 
 extension TagReport {
     fileprivate init(_ tag: Tag) {
-        let values = tag.values.count > 1 ? tag.values : nil
-        self.init(name: tag.key, value: tag.value, values: values, isTechnical: tag.isTechnical)
+        self.init(
+            name: tag.key,
+            commonName: TagTable.row(key: tag.key)?.name == tag.name ? nil : tag.name,
+            value: tag.value,
+            values: tag.values.count > 1 ? tag.values : nil,
+            isTechnical: tag.isTechnical
+        )
     }
 }
 

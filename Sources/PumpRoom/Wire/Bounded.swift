@@ -85,6 +85,7 @@ extension SourceReport {
         report.tags = tags.prefix(count).map {
             TagReport(
                 name: $0.name.shortened(to: Bound.name),
+                commonName: $0.commonName?.shortened(to: Bound.name),
                 value: $0.value.shortened(to: bytes),
                 values: $0.values?.bounded(count: count, bytes: bytes),
                 isTechnical: $0.isTechnical

@@ -92,6 +92,24 @@ struct TagsTests {
         #expect(again.outputText == "\(name)  unchanged\n", "\(again.outputText)\(again.errorText)")
     }
 
+    /// The file may call them otherwise: `TSRC` in ID3 is `isrc`, and `Album Artist` in APE `albumartist`.
+    @Test(arguments: kinds) func tagsAreKnownByTheNamesOfTheTable(name: String, codec: String) throws {
+        try make(name, ["-c:a", codec])
+        let wanted = ["isrc": "DEA061200001", "albumartist": "All", "date": "1999"]
+        let settings = wanted.sorted { $0.key < $1.key }.flatMap { ["--set", "\($0.key)=\($0.value)"] }
+        let words: [String] = ["tags"] + settings + [name]
+        try Sluice.run(words, in: material.folder).checked()
+        let found = try #require(try record(tags("--json", name))["tags"] as? [String: [String]])
+        for (key, value) in wanted { #expect(found[key] == [value], "\(key): \(found)") }
+        #expect(try Sluice.run(words, in: material.folder).checked().outputText == "\(name)  unchanged\n")
+        #expect(try tags("--remove", "isrc", name).checked().outputText.hasPrefix("\(name)  changed"))
+        let left = try #require(try record(tags("--json", name))["tags"] as? [String: [String]])
+        #expect(left["isrc"] == nil && left["albumartist"] == ["All"], "\(left)")
+        let probe = try FFmpeg.probe(path(name))
+        let names = Array(probe.tags.keys) + Array(probe.audio.first?.tags.keys ?? [:].keys)
+        #expect(!names.contains { ["tsrc", "isrc"].contains($0.lowercased()) }, "\(names)")
+    }
+
     /// One sets the other's field for each file.
     @Test func valuesComeFromNamesAndFiles() throws {
         for name in ["1 One.flac", "2 Two.flac"] { try make(name) }
