@@ -142,7 +142,7 @@ extension Converter {
         stating measured: [Tag],
         ofOutput index: Int
     ) -> [Tag] {
-        let tags = tags(ofOutput: index)
+        let tags = tags(ofOutput: index).dividingTotals
         let wished = Set(tags.keys.map { $0.lowercased() })
         let named = Set(tags.keys.compactMap { TagTable.row(key: $0)?.name })
         // A timeline may change the level, and mixes or joins what no tag of one source describes.

@@ -105,6 +105,21 @@ import Testing
         #expect(tags[.common("totaldiscs")] == ["7"])
     }
 
+    @Test func setNumbersAreDividedFromTheirTotals() {
+        let tags: [String: Recipe.TagValues] = ["track": "3/12", "DISCNUMBER": "1/2", "totaldiscs": "4", "mood": "5/6"]
+        var divided = tags
+        (divided["track"], divided["TRACKTOTAL"], divided["DISCNUMBER"]) = ("3", "12", "1")
+        #expect(tags.dividingTotals == divided)
+        let alone: [String: Recipe.TagValues] = ["tracknumber": "/12"]
+        #expect(alone.dividingTotals == ["TRACKTOTAL": "12"])
+        for value in ["A/B", "3", "3/"] {
+            let whole: [String: Recipe.TagValues] = ["tracknumber": Recipe.TagValues(value)]
+            #expect(whole.dividingTotals == whole, "\(value)")
+        }
+        #expect(TagNumbers(["3/12", "4/12"])?.numbers == ["3", "4"])
+        #expect(TagNumbers(["3/12", "4/15"]) == nil)
+    }
+
     @Test func ofTwoNamesForOneTagTheFirstCounts() {
         var tags = Tags()
         tags.add(["2001-02-03"], native: "TDRC", in: .id3)

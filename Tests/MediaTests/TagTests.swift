@@ -42,17 +42,19 @@ import Testing
                 if theirs != text, !row.hidesFromFFprobe(name) {
                     failures.append("\(name): ffprobe finds \(theirs ?? "nothing")")
                 }
-                if mine != text { failures.append("\(name): our reader finds \(mine ?? "nothing")") }
+                // Of a number, the total is a tag of its own.
+                let own = ["track", "disc"].contains(name) ? String(text.prefix { $0 != "/" }) : text
+                if mine != own { failures.append("\(name): our reader finds \(mine ?? "nothing")") }
             }
         }
         #expect(failures.isEmpty, "\(failures.joined(separator: "\n"))")
         #expect(lost.count == (lost.contains("cover") ? 1 : 0) + Self.lostCount(row.rule.container), "\(lost.sorted())")
     }
 
-    /// How many of the fifteen tags a container cannot store.
+    /// How many of the fifteen tags and of the two totals behind numbers a container cannot store.
     private static func lostCount(_ container: Container) -> Int {
         switch container {
-        case .raw, .w64, .au: 15
+        case .raw, .w64, .au: 17
         default: 0
         }
     }

@@ -55,7 +55,7 @@ struct TagChanges: Sendable {
                 known[name] = tag.values ?? [tag.value]
             }
         }
-        return tags(ofFile: path).allSatisfy { key, values in
+        return tags(ofFile: path).dividingTotals.allSatisfy { key, values in
             known[TagTable.commonName(ofKey: key)] ?? [] == values.all
         }
     }

@@ -42,7 +42,7 @@ struct NativeTags {
     private mutating func addNumbers(_ tag: Tag, _ row: TagRow, _ total: TagRow, statedBeside: String?) {
         let name = name(of: row, spelledLike: tag)
         for value in tag.values {
-            let (number, behind) = Self.divided(value)
+            let (number, behind) = TagNumbers.divided(value)
             if let totalName = ownName(of: total) {
                 if !number.isEmpty { add([number], as: name) }
                 if let behind, statedBeside == nil { add([behind], as: totalName) }
@@ -50,13 +50,6 @@ struct NativeTags {
                 add([(behind ?? statedBeside).map { "\(number)/\($0)" } ?? value], as: name)
             }
         }
-    }
-
-    /// A number and the total behind a slash, if it is a number as well.
-    private static func divided(_ value: String) -> (number: String, total: String?) {
-        let parts = value.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, Int(parts[1]) != nil else { return (value, nil) }
-        return (parts[0], parts[1])
     }
 
     private mutating func add(_ values: [String], as name: String) {

@@ -39,7 +39,9 @@ struct MP4TagItems {
         guard let row = TagTable.name(of: name, in: .mp4).rowName.flatMap({ TagTable.row($0) }) else { return }
         let isNumber = Self.numbers.contains(name)
         let known = (row.libav + [row.name]).first { Self.namesOfLibAV.contains($0) }
-        if let known, isNumber || values.count == 1 {
+        if let total = Self.totalAlone(values, in: name) {
+            items += MP4Patch.box(name, MP4Patch.box("data", Self.none + Self.none + total))
+        } else if let known, isNumber || values.count == 1 {
             forLibAV.append(Tag(key: known, values: values))
         } else if !isNumber {
             items += MP4Patch.box(name, Self.data(values))
@@ -57,6 +59,15 @@ struct MP4TagItems {
         let limit: Int64 = 1 << Int64(8 * bytes - 1)
         guard values.count == 1, let number = Int64(values[0]), number >= 0, number < limit else { return nil }
         return bigEndianBytes(number, count: bytes)
+    }
+
+    /// The bytes of a total without a number, as in `/12`, which libav does not write; `nil` for other values.
+    private static func totalAlone(_ values: [String], in item: String) -> [UInt8]? {
+        guard item == "trkn" || item == "disk", values.count == 1, values[0].hasPrefix("/"),
+            let total = UInt16(values[0].dropFirst())
+        else { return nil }
+        let end: [UInt8] = item == "trkn" ? [0, 0] : []
+        return none + bigEndianBytes(Int64(total), count: 2) + end
     }
 
     /// The items that hold numbers.
