@@ -32,6 +32,30 @@ package enum SystemCall {
         fgetxattr(descriptor, name, &bytes, bytes.count)
     }
 
+    /// The value of an extended attribute; `nil` if the file does not have it.
+    package static func attribute(_ name: String, of descriptor: Int32) -> [UInt8]? {
+        // No value is longer.
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        let count = attribute(name, of: descriptor, into: &bytes)
+        return count < 0 ? nil : Array(bytes.prefix(count))
+    }
+
+    /// The names of the extended attributes of an open file; none if its file system has none.
+    package static func attributeNames(of descriptor: Int32) -> [String] {
+        // No list is longer.
+        var bytes = [CChar](repeating: 0, count: 1 << 16)
+        let count = flistxattr(descriptor, &bytes, bytes.count)
+        guard count > 0 else { return [] }
+        // Each ends with a NUL.
+        return bytes.prefix(count).split(separator: 0).map { name in
+            String(decoding: name.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+
+    package static func removeAttribute(_ name: String, of descriptor: Int32) -> Int32 {
+        fremovexattr(descriptor, name)
+    }
+
     /// The number of the group `name`; `nil` if there is none on this machine.
     package static func groupNumber(of name: String) -> UInt32? {
         var entry = group()

@@ -3,7 +3,6 @@ import Conversion
 import Glibc
 import PumpRoom
 import Storage
-import System
 
 /// Changes what one file says about itself: a new file with the same packets takes its place.
 struct TagChange: Sendable {
@@ -48,22 +47,20 @@ struct TagChange: Sendable {
         }
         var options = ProbeOptions(nameHint: path)
         options.listsUnread = true
-        if !allowsLoss, SystemCall.hasAccessList(sources.descriptors[0]) {
-            let message = "it has an access list, which the new file would not have"
-            throw Failure(.lossRefused, at: .open, message, hint: "--allow-loss changes the file nevertheless")
-        }
         let known = try room.describe(sources.descriptors[0], options, report: report)
         if changes.areMet(by: known, atPath: path) { return nil }
         let recipe = try recipe(for: known)
+        guard let replaced = ReplacedFile(sources.descriptors[0]) else { throw Failure.sourceChanged() }
+        try replaced.refuseReadOnly(path)
         var files = OutputSet()
-        let preparation = try OutputFile.prepare(
-            at: path,
-            onConflict: .replace,
-            mode: sources.permissions.first.map { .ofReplaced($0) } ?? .withinSources([])
-        )
-        switch consume preparation {
+        switch try OutputFile.prepare(at: path, onConflict: .replace, mode: .ofReplaced(replaced)) {
         case .skipped: return nil
         case .ready(let file): files.add(file)
+        }
+        let lacking = replaced.lacking(in: files.descriptors[0])
+        if !lacking.isEmpty, !allowsLoss {
+            let message = "the new file would not have \(lacking.joined(separator: ", "))"
+            throw Failure(.lossRefused, at: .open, message, hint: Self.lossHint)
         }
         var work = RoomWork(recipe, from: sources.descriptors, to: files.descriptors)
         // If a file cannot be sealed, only the room's end stops further writes.
@@ -73,14 +70,17 @@ struct TagChange: Sendable {
         let bytes = try files.written(0)
         let evidence = OutputEvidence(byteCount: bytes.byteCount, hasHoles: bytes.hasHoles, hasWriters: hasWriters)
         if let objection = evidence.objection(to: written, Recipe.Limits()) { throw objection.failure }
-        // Another program may have written to the file, or put another one in its place. Only the names are left to change.
+        // Another program may have written to the file, changed its permissions, or put another one in its place. Only the
+        // names are left to change.
         try files.flush()
-        guard sources.areUnchanged, try SourceFile.open(path).identity == sources.identities[0] else {
-            throw Failure.sourceChanged()
-        }
+        guard sources.areUnchanged, ReplacedFile(sources.descriptors[0]) == replaced,
+            try SourceFile.open(path).identity == sources.identities[0]
+        else { throw Failure.sourceChanged() }
         _ = try files.publish()
         return written
     }
+
+    private static let lossHint = "use --allow-loss to change it anyway"
 
     /// Copies all packets into the same container.
     private func recipe(for report: SourceReport) throws -> Recipe {

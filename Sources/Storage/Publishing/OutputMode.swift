@@ -33,8 +33,9 @@ public enum OutputMode: Sendable, Hashable {
     case ofFolder(within: [FilePermissions])
     /// Exactly these, whatever the umask is.
     case fixed(UInt32)
-    /// Those of the file that the output replaces, with its owner and group as far as this process may set them.
-    case ofReplaced(FilePermissions)
+    /// Those of the file that the output replaces, with its owner, group, access list and attributes as far as this process
+    /// may set them.
+    case ofReplaced(ReplacedFile)
 
     /// The permissions of an output that the kernel created with `created` in a folder with the mode `folder`; that is
     /// `nil` if an access list has decided.
@@ -43,7 +44,8 @@ public enum OutputMode: Sendable, Hashable {
         switch self {
         case .fixed(let mode): return mode
         case .ofReplaced(let old):
-            return created.group == old.group ? old.mode & 0o777 : old.mode & old.limit(on: created)
+            let isOfGroup = created.group == old.permissions.group
+            return isOfGroup ? old.plainMode : old.plainMode & old.permissions.limit(on: created)
         case .withinSources(let sources): return sources.reduce(usual) { $0 & $1.limit(on: created) }
         case .ofFolder(let sources):
             // Others never write to an output, as in a folder like /tmp. The owner must be able to finish it.
@@ -92,16 +94,15 @@ extension UnfinishedFile {
     /// Sets an output's group and permissions before anything is written to it. `above` is the mode of its folder.
     func permit(_ access: OutputAccess, in above: UInt32?) throws(StorageError) {
         if let group = access.group { try give(to: group) }
-        // What fails here is allowed to few.
-        if case .ofReplaced(let old) = access.mode, fchown(descriptor, old.owner ?? .max, old.group) != 0 {
-            _ = fchown(descriptor, .max, old.group)
-        }
+        if case .ofReplaced(let old) = access.mode { old.give(to: descriptor) }
         guard let facts = FileFacts.of(descriptor) else { throw cannotPermit(errno) }
         var parent: UInt32?
         if case .ofFolder = access.mode, !hasAccessList { parent = above }
         let wanted = access.mode.permissions(facts.permissions, folder: parent)
-        guard wanted != facts.permissions.mode & 0o777 else { return }
-        if let number = access.change(descriptor, to: wanted) { throw cannotPermit(number) }
+        if wanted != facts.permissions.mode & 0o777, let number = access.change(descriptor, to: wanted) {
+            throw cannotPermit(number)
+        }
+        if case .ofReplaced(let old) = access.mode { old.giveAccessList(to: descriptor) }
     }
 
     private func give(to group: UInt32) throws(StorageError) {
