@@ -48,15 +48,19 @@ struct TagChanges: Sendable {
     /// Whether a file with this report has all that the user wants.
     func areMet(by report: SourceReport, atPath path: String) -> Bool {
         guard chapters.isEmpty, extras.isEmpty else { return false }
-        var known: [String: [String]] = [:]
+        var known: [String: TagReport] = [:]
         for tag in report.tags where !tag.isTechnical {
             // A tag may be meant by its name in the table, or by that in the file.
             for name in Set([tag.tableName.lowercased(), tag.name.lowercased()]) where known[name] == nil {
-                known[name] = tag.values ?? [tag.value]
+                known[name] = tag
             }
         }
         return tags(ofFile: path).dividingTotals.allSatisfy { key, values in
-            known[TagTable.commonName(ofKey: key)] ?? [] == values.all
+            // Of long tags, and of many, the report has only a part.
+            guard let tag = known[TagTable.commonName(ofKey: key)] else {
+                return values.removes && report.unlistedTags == nil
+            }
+            return tag.isShortened != true && tag.values ?? [tag.value] == values.all
         }
     }
 }

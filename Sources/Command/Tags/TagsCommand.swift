@@ -101,6 +101,7 @@ enum TagsCommand {
                     let lines = page.lines(for: console.data, named: names.count > 1)
                     if index > 0, !lines.isEmpty { try console.print("") }
                     if !lines.isEmpty { try console.print(lines.joined(separator: "\n")) }
+                    if let note = page.note { console.warn(note) }
                 }
             case .failure(let failure):
                 try tell(failure, of: name, invocation, console)

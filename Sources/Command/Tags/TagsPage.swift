@@ -22,6 +22,20 @@ struct TagsPage {
 
     private var pictures: [CoverReport] { report.pictures ?? [report.cover].compactMap(\.self) }
 
+    /// The names of tags that the report has in part.
+    private var shortened: [String] { report.tags.filter { $0.isShortened == true }.map(\.tableName) }
+
+    /// What the page does not show, because a report has only so much; `nil` if it shows all.
+    var note: String? {
+        var missing: [String] = []
+        if let count = report.unlistedTags { missing.append(Plural.count(count, "tag")) }
+        if let count = report.unlistedChapters { missing.append(Plural.count(count, "chapter")) }
+        var parts: [String] = []
+        if !shortened.isEmpty { parts.append("only the beginning of \(shortened.joined(separator: ", ")) is shown") }
+        if !missing.isEmpty { parts.append("not shown: \(missing.joined(separator: " and "))") }
+        return parts.isEmpty ? nil : "\(name.printable): \(parts.joined(separator: "; "))"
+    }
+
     var isEmpty: Bool { texts.isEmpty && report.chapters.isEmpty && pictures.isEmpty }
 
     // MARK: For people
@@ -55,6 +69,10 @@ struct TagsPage {
         let tags: [String: [String]]
         let chapters: [ChapterReport]
         let pictures: [CoverReport]
+        /// The names of tags whose values are not whole, and how many tags and chapters are missing; `nil` for none.
+        let shortenedTags: [String]?
+        let unlistedTags: Int?
+        let unlistedChapters: Int?
     }
 
     var record: Record {
@@ -63,7 +81,10 @@ struct TagsPage {
             container: report.container,
             tags: Dictionary(texts.map { ($0.name, $0.values) }) { first, _ in first },
             chapters: report.chapters,
-            pictures: pictures
+            pictures: pictures,
+            shortenedTags: shortened.isEmpty ? nil : shortened,
+            unlistedTags: report.unlistedTags,
+            unlistedChapters: report.unlistedChapters
         )
     }
 }

@@ -8,6 +8,8 @@ public struct SourceReport: Sendable, Hashable, Codable {
     /// The audio tracks in file order.
     public var tracks: [TrackReport]
     public var tags: [TagReport]
+    /// How many tags the last of `tags` stands for, where a message cannot hold all; `nil` if all are listed.
+    public var unlistedTags: Int?
     public var chapters: [ChapterReport]
     /// How many chapters the last of `chapters` stands for, where a message cannot hold all; `nil` if all are listed.
     public var unlistedChapters: Int?
@@ -138,6 +140,9 @@ public struct TagReport: Sendable, Hashable, Codable {
     public var value: String
     /// The values, each for itself, if there are several; otherwise `nil`.
     public var values: [String]?
+    /// Whether a message could not hold all of it: a value ends in "…", or the last one says how many more there are. `nil` if
+    /// it is whole.
+    public var isShortened: Bool?
     /// Whether the tag describes the container itself.
     public var isTechnical: Bool
 

@@ -82,18 +82,11 @@ extension SourceReport {
     func bounded(count: Int, bytes: Int) -> SourceReport {
         var report = self
         report.container = container.shortened(to: Bound.name)
-        report.tags = tags.prefix(count).map {
-            TagReport(
-                name: $0.name.shortened(to: Bound.name),
-                commonName: $0.commonName?.shortened(to: Bound.name),
-                value: $0.value.shortened(to: bytes),
-                values: $0.values?.bounded(count: count, bytes: bytes),
-                isTechnical: $0.isTechnical
-            )
-        }
+        report.tags = tags.prefix(count).map { $0.bounded(count: count, bytes: bytes) }
         if tags.count > count {
             let rest = "\(tags.count - count) more"
             report.tags.append(TagReport(name: "…", value: rest, isTechnical: true))
+            report.unlistedTags = tags.count - count
         }
         report.chapters = chapters.prefix(count).map {
             ChapterReport(start: $0.start, end: $0.end, title: $0.title?.shortened(to: min(bytes, Bound.name)))
@@ -119,6 +112,20 @@ extension SourceReport {
             ScanReport(frames: $0.frames.bounded(to: FigureBound.frames), damage: $0.damage.bounded, sound: $0.sound)
         }
         return report
+    }
+}
+
+extension TagReport {
+    /// The same with at most `count` values, and texts of at most `bytes` bytes. Says if that is not all.
+    fileprivate func bounded(count: Int, bytes: Int) -> TagReport {
+        var tag = self
+        tag.name = name.shortened(to: Bound.name)
+        tag.commonName = commonName?.shortened(to: Bound.name)
+        tag.value = value.shortened(to: bytes)
+        tag.values = values?.bounded(count: count, bytes: bytes)
+        // Several values are whole even if the text of all of them is not.
+        if tag.name != name || (values == nil ? tag.value != value : tag.values != values) { tag.isShortened = true }
+        return tag
     }
 }
 

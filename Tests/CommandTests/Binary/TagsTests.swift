@@ -61,6 +61,26 @@ struct TagsTests {
         #expect(lines.count == 2)
     }
 
+    /// Of long lyrics, a message holds only a part.
+    @Test func whatCannotBeShownIsTold() throws {
+        try make("song.flac")
+        let lyrics = String(repeating: "la ", count: 25_000)
+        try Bytes.write(Array("LYRICS=\(lyrics)\nMOOD=calm\n".utf8), to: path("tags.txt"))
+        try tags("--tag-file", "tags.txt", "song.flac").checked()
+        let page = try tags("song.flac").checked()
+        #expect(page.errorText.contains("only the beginning of lyrics is shown"), "\(page.errorText.prefix(200))")
+        let record = try record(tags("--json", "song.flac"))
+        #expect(record["shortenedTags"] as? [String] == ["lyrics"])
+        let values = try #require(record["tags"] as? [String: [String]])
+        #expect(values["mood"] == ["calm"])
+        #expect(try tags("--set", "mood=calm", "song.flac").checked().outputText == "song.flac  unchanged\n")
+        // What the beginning says is not what the tag says.
+        let beginning = try #require(values["lyrics"]?.first)
+        try Bytes.write(Array("LYRICS=\(beginning)\n".utf8), to: path("shorter.txt"))
+        let shorter = try tags("--tag-file", "shorter.txt", "song.flac").checked()
+        #expect(shorter.outputText.hasPrefix("song.flac  changed"), "\(shorter.outputText.prefix(200))")
+    }
+
     // MARK: Changing
 
     /// All containers that hold tags, and what makes them.

@@ -115,10 +115,35 @@ import Testing
         )
         let bounded = try #require(report.bounded(count: 16, bytes: 1_000).tags.first)
         #expect(bounded.values?.count == 17 && bounded.values?.last == "… 4984 more")
+        #expect(bounded.isShortened == true)
         // The smallest that a room sends.
         let least = report.bounded(count: 1, bytes: Bound.name)
         let bytes = try coder.bytes(RoomReply.described(job: .max, least, cost))
         #expect(bytes.count <= Datagram.byteLimit, "\(bytes.count)")
+    }
+
+    /// A program that writes a shortened value back would destroy the tag.
+    @Test func shortenedTagsAreMarked() {
+        let long = String(repeating: "x", count: 500)
+        let tags: [TagReport] = [
+            TagReport(name: "title", value: "One", isTechnical: false),
+            TagReport(name: "lyrics", value: long, isTechnical: false),
+            TagReport(name: "artist", value: long, values: ["a", "b"], isTechnical: false),
+            TagReport(name: "mood", value: "calm", isTechnical: false),
+        ]
+        let report = SourceReport(
+            container: "flac",
+            tracks: [],
+            tags: tags,
+            chapters: [],
+            cover: nil,
+            isProtected: false
+        )
+        let bounded = report.bounded(count: 3, bytes: 400)
+        #expect(bounded.tags.map(\.isShortened) == [nil, true, nil, nil])
+        #expect(bounded.unlistedTags == 1)
+        let whole = report.bounded(count: 4, bytes: 500)
+        #expect(whole == report && whole.unlistedTags == nil)
     }
 
     @Test func messagesReadBackAsTheyWereWritten() throws {
