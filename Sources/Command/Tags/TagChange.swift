@@ -88,18 +88,19 @@ struct TagChange: Sendable {
         if report.isProtected { throw Failure(.protectedContent, at: .probe, "its sound is encrypted") }
         let others = report.otherStreams ?? 0
         guard report.tracks.count == 1, others == 0 else {
-            let tracks = Plural.count(report.tracks.count, "track")
-            let rest = others == 0 ? "" : " and \(Plural.count(others, "stream")) of pictures or subtitles"
-            let message = "it has \(tracks) of sound\(rest), and the new file would have one track alone"
-            throw Failure(.lossRefused, at: .probe, message)
+            let tracks = Plural.count(report.tracks.count, "audio track")
+            let rest = others == 0 ? "" : " and \(Plural.count(others, "video or subtitle stream"))"
+            let message = "it has \(tracks)\(rest); sluice tags changes only files with one audio track"
+            let hint = "\"sluice convert --codec copy\" copies a track into a file of its own"
+            throw Failure(.lossRefused, at: .probe, message, hint: hint)
         }
         if let unread = report.unreadParts, !unread.isEmpty, !allowsLoss {
-            let message = "the new file would lack what Sluice does not keep: \(unread.joined(separator: ", "))"
-            throw Failure(.lossRefused, at: .probe, message, hint: "--allow-loss changes the file nevertheless")
+            let message = "changing the tags would remove: \(unread.joined(separator: ", "))"
+            throw Failure(.lossRefused, at: .probe, message, hint: Self.lossHint)
         }
         let format = AudioFormat(container: container, codec: .copy)
-        // In recipes, an output never has the place of the source.
-        let output = Recipe.Output(location: "tagged.\(container.fileExtensions[0])", format: format)
+        // In recipes, an output never has the place of a source. No file is below another one.
+        let output = Recipe.Output(location: "\(path)/tagged.\(container.fileExtensions[0])", format: format)
         var recipe = Recipe(from: Recipe.Source(location: path), to: output)
         recipe.sources += changes.extras
         recipe.tags = changes.tags(ofFile: path)

@@ -26,7 +26,7 @@ struct TagChanges: Sendable {
         (listed, chapters, extras) = (recipe.tags, recipe.chapters, recipe.sources)
         (self.wishes, self.removed) = (wishes, removed)
         if let wish = wishes.first(where: { Container.describesItself(byTag: $0.name) }) {
-            throw UsageError("--set \(wish.name): programs describe the file by this tag, so it cannot be set")
+            throw UsageError("--set \(wish.name): encoders set this tag themselves; it cannot be set")
         }
         let names = Set(wishes.map { TagTable.commonName(ofKey: $0.name) })
         if let both = removed.first(where: { names.contains(TagTable.commonName(ofKey: $0)) }) {

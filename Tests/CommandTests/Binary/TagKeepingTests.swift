@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `sluice tags` keeps of a file beside what it changes, and what it says of the rest.
+struct TagKeepingTests {
+    private let material: Material
+
+    init() throws { material = try Material() }
+
+    private func tags(_ words: String...) throws -> Run { try Sluice.run(["tags"] + words, in: material.folder) }
+    private func path(_ name: String) -> String { material.path(name) }
+
+    private func make(_ name: String, _ arguments: [String] = []) throws {
+        try FFmpeg.encode(path("talk.wav"), to: path(name), ["-metadata", "title=One"] + arguments)
+    }
+
+    /// The tags of a file, under names in small letters.
+    private func found(_ name: String) throws -> [String: String] {
+        Dictionary(try FFmpeg.probe(path(name)).tags.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
+    }
+
+    // MARK: The sound
+
+    /// Containers that count or mark their sound otherwise than most.
+    private static let odd: [(name: String, options: [String])] = [
+        ("no-header.mp3", ["-c:a", "libmp3lame", "-write_xing", "0"]),
+        ("variable.mp3", ["-c:a", "libmp3lame", "-q:a", "2"]), ("a.aac", ["-c:a", "aac"]),
+        ("rf64.wav", ["-rf64", "always"]),
+    ]
+
+    private func sound(_ name: String) throws -> [String] {
+        let copied = ["-i", path(name), "-map", "0:a", "-c", "copy", "-f", "streamhash", "-"]
+        return [try FFmpeg.run(copied).outputText, try FFmpeg.run(["-i", path(name), "-f", "md5", "-"]).outputText]
+    }
+
+    @Test(arguments: odd) func oddSoundStaysTheSame(name: String, options: [String]) throws {
+        try make(name, options)
+        let before = try sound(name)
+        try tags("--set", "title=Two", name).checked()
+        #expect(try sound(name) == before)
+        #expect(try found(name)["title"] == "Two")
+    }
+
+    /// The edit list of this file leaves out the first tenth of a second, within packets.
+    @Test func editsOfMP4Stay() throws {
+        try make("whole.m4a", ["-c:a", "aac"])
+        try FFmpeg.run(["-y", "-ss", "0.1", "-i", path("whole.m4a"), "-c", "copy", path("cut.m4a")])
+        let before = try sound("cut.m4a")
+        #expect(try before != sound("whole.m4a"))
+        try tags("--set", "title=Two", "cut.m4a").checked()
+        #expect(try sound("cut.m4a") == before)
+    }
+
+    // MARK: Other files
+
+    /// Inside, the new file has a name before it takes the place of the old one.
+    @Test func namesOfFilesDoNotMatter() throws {
+        for name in ["tagged.flac", "song.flac"] { try make(name) }
+        try tags("--set", "title=Two", "tagged.flac").checked()
+        #expect(try found("tagged.flac")["title"] == "Two")
+        try tags("--from", "tagged.flac", "song.flac").checked()
+        #expect(try found("song.flac")["title"] == "Two")
+    }
+
+    /// A message says what the file has.
+    @Test func furtherTracksAndVideoAreNamed() throws {
+        try material.addTwoTracks()
+        let two = try tags("--set", "title=Two", "two.mka")
+        #expect(two.errorText.contains("it has 2 audio tracks; "), "\(two.errorText)")
+        try FFmpeg.run([
+            "-y", "-f", "lavfi", "-i", "testsrc=size=60x40:duration=0.5", "-i", path("talk.wav"), "-c:v", "mpeg4",
+            "-c:a", "aac", path("film.mp4"),
+        ])
+        let film = try tags("--set", "title=Two", "film.mp4")
+        #expect(film.errorText.contains("it has 1 audio track and 1 video or subtitle stream; "), "\(film.errorText)")
+    }
+}
