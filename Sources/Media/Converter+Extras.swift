@@ -74,6 +74,23 @@ extension Converter {
         return tags.merging(self.tags(ofOutput: index)) { $1 }
     }
 
+    /// What an output lacks that has nothing of its source but what the request sets, or another file gives.
+    func lossOfSet(
+        _ chapters: [Chapter],
+        behindEnd: Int,
+        as format: ResolvedFormat,
+        ofOutput index: Int
+    ) -> [Remark] {
+        SourceLoss.remarks(
+            ofSet: givenChapters == nil ? [] : chapters,
+            behindEnd: behindEnd,
+            settingTags: settingTags(ofOutput: index),
+            givenWith: request.taggedLoss?.without(tags(ofOutput: index), chapters: !request.chapters.isEmpty),
+            as: format,
+            inStream: request.streams
+        )
+    }
+
     /// Whether the chapters are those of a CUE sheet that the output keeps as a tag, and so are not lost without a place.
     func keepsSheet(of reader: Reader, in container: Container, ofOutput index: Int) -> Bool {
         let isWhole = ranges(ofOutput: index).isEmpty && request.chapters.isEmpty

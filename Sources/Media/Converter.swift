@@ -29,6 +29,8 @@ public struct Converter: Sendable {
 
         /// A file whose tags, pictures and chapters outputs have in place of those of the source; `nil` for the source's.
         public var tagged: SourceDescription?
+        /// What that file has beside what its description says, and so gives to no output.
+        package var taggedLoss: ReaderLoss?
 
         /// The cover of outputs, in place of that of the source; `nil` for the source's.
         public var cover: Picture?
@@ -162,13 +164,7 @@ public struct Converter: Sendable {
             let behindEnd = chaptersBehindEnd(of: track, inOutput: index)
             let chapters = chapters(reader.description, of: track, inOutput: index)
             if request.dropsTags || request.tagged != nil {
-                return SourceLoss.remarks(
-                    ofSet: givenChapters == nil ? [] : chapters,
-                    behindEnd: behindEnd,
-                    settingTags: settingTags(ofOutput: index),
-                    as: formats[index],
-                    inStream: request.streams
-                )
+                return lossOfSet(chapters, behindEnd: behindEnd, as: formats[index], ofOutput: index)
             }
             return SourceLoss.remarks(
                 reader,

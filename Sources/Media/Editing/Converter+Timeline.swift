@@ -153,13 +153,7 @@ extension Converter {
             ?? composition.chapters(marking: request.marksSources)
         let lostByUs = formats.map { format -> [Remark] in
             if request.dropsTags || request.tagged != nil {
-                return SourceLoss.remarks(
-                    ofSet: givenChapters == nil ? [] : chapters.chapters,
-                    behindEnd: chapters.behindEnd,
-                    settingTags: settingTags(ofOutput: 0),
-                    as: format,
-                    inStream: request.streams
-                )
+                return lossOfSet(chapters.chapters, behindEnd: chapters.behindEnd, as: format, ofOutput: 0)
             }
             return composition.remarksOfSources(
                 chapters,

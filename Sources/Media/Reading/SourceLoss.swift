@@ -13,33 +13,46 @@ enum SourceLoss {
         settingTags: [String: Recipe.TagValues],
         inStream: Bool
     ) -> [Remark] {
-        [
-            reader.demuxer.hidesTags ? TagCap.remark : reader.tagsAreCut ? TagCollector.remark : nil,
+        let loss = reader.loss
+        return [
+            loss.ofTags,
             remark(
                 ofChapters: lostChapters + count(withoutPlace: chapters, in: format, inStream: inStream),
                 behindEnd: behindEnd
             ),
-            values(reader.repeatedTags, as: format, setting: settingTags, inStream: inStream),
-            pictures(reader.demuxer, reader.description.pictures.count, in: format.container, inStream: inStream),
+            values(
+                loss.without(settingTags, chapters: false).repeatedTags.filter { tag in
+                    !(tag.isApart && keeps(tag.name, as: format, inStream: inStream))
+                },
+                as: format,
+                setting: settingTags,
+                inStream: inStream
+            ),
+            pictures(loss, in: format.container, inStream: inStream),
         ]
         .compactMap { $0 }
     }
 
     /// The same for an output that has nothing of the source but what the caller sets: `chapters`, so many of them behind the
-    /// end, and tags.
+    /// end, and tags. If another file gives them, `loss` is what its reader does not give.
     static func remarks(
         ofSet chapters: [Chapter],
         behindEnd: Int,
         settingTags: [String: Recipe.TagValues],
+        givenWith loss: ReaderLoss? = nil,
         as format: ResolvedFormat,
         inStream: Bool
     ) -> [Remark] {
-        [
+        // Values that the reader gives apart are among the tags that are set.
+        let joined = loss?.repeatedTags.filter { !$0.isApart } ?? []
+        return [
+            loss?.ofTags,
             remark(
-                ofChapters: count(withoutPlace: chapters, in: format, inStream: inStream),
+                ofChapters: (loss?.unreadChapters ?? 0) + count(withoutPlace: chapters, in: format, inStream: inStream),
                 behindEnd: behindEnd
             ),
-            values([], as: format, setting: settingTags, inStream: inStream),
+            values(joined, as: format, setting: settingTags, inStream: inStream),
+            loss.flatMap { pictures($0, in: format.container, inStream: inStream) },
         ]
         .compactMap { $0 }
     }
@@ -63,19 +76,20 @@ enum SourceLoss {
         return Remark(.chapters, detail, count: Int64(count))
     }
 
+    private static func keeps(_ name: String, as format: ResolvedFormat, inStream: Bool) -> Bool {
+        !inStream && format.rules.keepsValues(of: name)
+    }
+
+    /// The remark on values that become one text: of `old` tags, and of those that the caller sets.
     private static func values(
-        _ repeated: [KnownTags.Repeated],
+        _ old: [KnownTags.Repeated],
         as format: ResolvedFormat,
         setting settingTags: [String: Recipe.TagValues],
         inStream: Bool
     ) -> Remark? {
-        func keeps(_ name: String) -> Bool { !inStream && format.rules.keepsValues(of: name) }
-        let set = Set(settingTags.keys.map(TagTable.commonName(ofKey:)))
-        let old = repeated.filter { tag in
-            !set.contains(TagTable.commonName(ofKey: tag.name)) && !(tag.isApart && keeps(tag.name))
-        }
         let new = settingTags.sorted { $0.key < $1.key }.filter { name, values in
-            values.all.count > 1 && !keeps(name) && format.container.stores(tag: name, inStream: inStream)
+            values.all.count > 1 && !keeps(name, as: format, inStream: inStream)
+                && format.container.stores(tag: name, inStream: inStream)
         }
         let repeated = (old + new.map { .init(name: $0.key.lowercased(), count: $0.value.all.count, isApart: true) })
             .filter { !Container.describesItself(byTag: $0.name) }
@@ -86,15 +100,11 @@ enum SourceLoss {
     }
 
     /// Outputs hold pictures only of the kinds that all players show. The loss of the cover is told elsewhere.
-    private static func pictures(_ demuxer: Demuxer, _ known: Int, in container: Container, inStream: Bool) -> Remark? {
+    private static func pictures(_ loss: ReaderLoss, in container: Container, inStream: Bool) -> Remark? {
         let holdsNone = container.coverPlace == .none || inStream
-        let kept = holdsNone ? min(known, 1) : known
-        let covers = demuxer.streams.filter(\.isCover)
-        let (lost, unread) = (covers.count - kept, max(0, covers.count - Reader.mostPictures))
+        let (all, known, odd) = loss.pictures
+        let (lost, unread) = (all - (holdsNone ? min(known, 1) : known), max(0, all - Reader.mostPictures))
         guard lost > 0 else { return nil }
-        let odd = covers.prefix(Reader.mostPictures).count { stream in
-            stream.attachedPicture.map(Picture.hasImpossibleSides) ?? false
-        }
         let pictures = "\(Plural.count(lost, "picture")) \(Plural.past(lost))"
         var reasons: [String] = []
         if holdsNone { reasons.append("\(container.title) holds none") }

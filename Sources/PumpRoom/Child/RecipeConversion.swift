@@ -71,7 +71,8 @@ public struct RecipeConversion: Sendable {
             openSeconds: request.budget.openSeconds,
             stop: signal
         )
-        request.tagged = try Reader(descriptor: sources[place], options: options).description
+        let reader = try Reader(descriptor: sources[place], options: options)
+        (request.tagged, request.taggedLoss) = (reader.description, reader.loss)
     }
 
     /// Measures what the conversion would encode, for the recipe's album.

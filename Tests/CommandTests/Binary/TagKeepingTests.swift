@@ -63,6 +63,24 @@ struct TagKeepingTests {
         #expect(try found("song.flac")["title"] == "Two")
     }
 
+    /// The song has a cover, and would have none.
+    @Test func whatTheGivingFileLosesIsTold() throws {
+        for name in ["a.gif", "a.png"] {
+            try FFmpeg.run(["-y", "-f", "lavfi", "-i", "testsrc=size=60x40", "-frames:v", "1", path(name)])
+        }
+        for (name, picture) in [("model.flac", "a.gif"), ("song.flac", "a.png")] {
+            try make(name)
+            try Run.program("metaflac", ["--import-picture-from=" + path(picture), path(name)]).checked()
+        }
+        let bytes = try Bytes.read(path("song.flac"))
+        let run = try tags("--from", "model.flac", "song.flac")
+        #expect(run.status == .exited(1) && run.errorText.contains("code loss_refused"), "\(run.errorText)")
+        #expect(run.errorText.contains("1 picture was not carried over: outputs can hold only PNG and JPEG"))
+        #expect(try Bytes.read(path("song.flac")) == bytes)
+        let lax = try tags("--allow-loss", "--from", "model.flac", "song.flac").checked()
+        #expect(lax.errorText.contains("1 picture was not carried over"), "\(lax.errorText)")
+    }
+
     /// A message says what the file has.
     @Test func furtherTracksAndVideoAreNamed() throws {
         try material.addTwoTracks()
