@@ -44,6 +44,7 @@ extension Converter {
             sourceIsLossless: track.isLossless,
             chapters: chapters(reader.description, of: track, inOutput: index)
         )
+        if format.codec == .copy, request.tagged == nil { options.tags = options.tags.map(\.besideItsPackets) }
         guard format.container == .wav, !request.streams, !request.dropsTags, reader.isSeekable,
             let kept = reader.demuxer.rules.broadcast(in: reader.demuxer.source)
         else { return options }

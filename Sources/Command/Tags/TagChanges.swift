@@ -23,7 +23,9 @@ struct TagChanges: Sendable {
             recipe.sources.append(Recipe.Source(location: model, use: .tags))
         }
         try CoverOption.add(to: &recipe, invocation)
-        (listed, chapters, extras) = (recipe.tags, recipe.chapters, recipe.sources)
+        (chapters, extras) = (recipe.chapters, recipe.sources)
+        // A list that a program has made may have them. Outputs do not.
+        listed = recipe.tags.filter { !Container.describesItself(byTag: $0.key) }
         (self.wishes, self.removed) = (wishes, removed)
         if let wish = wishes.first(where: { Container.describesItself(byTag: $0.name) }) {
             throw UsageError("--set \(wish.name): encoders set this tag themselves; it cannot be set")
@@ -32,7 +34,7 @@ struct TagChanges: Sendable {
         if let both = removed.first(where: { names.contains(TagTable.commonName(ofKey: $0)) }) {
             throw UsageError("--set and --remove name the same tag, \(both)", hint: "--set replaces all of its values")
         }
-        if listed.isEmpty, wishes.isEmpty, removed.isEmpty, chapters.isEmpty, extras.isEmpty { return nil }
+        if recipe.tags.isEmpty, wishes.isEmpty, removed.isEmpty, chapters.isEmpty, extras.isEmpty { return nil }
     }
 
     /// The tags that the file at `path` gets.
@@ -49,7 +51,7 @@ struct TagChanges: Sendable {
     func areMet(by report: SourceReport, atPath path: String) -> Bool {
         guard chapters.isEmpty, extras.isEmpty else { return false }
         var known: [String: TagReport] = [:]
-        for tag in report.tags where !tag.isTechnical {
+        for tag in report.tags where !tag.isTechnical || Container.describesPackets(byTag: tag.name) {
             // A tag may be meant by its name in the table, or by that in the file.
             for name in Set([tag.tableName.lowercased(), tag.name.lowercased()]) where known[name] == nil {
                 known[name] = tag

@@ -63,6 +63,11 @@ extension Container {
     /// false.
     public static func describesItself(byTag name: String) -> Bool { technicalTags.contains(name.lowercased()) }
 
+    /// Whether such a tag is about the packets of sound. It holds where they are copied.
+    public static func describesPackets(byTag name: String) -> Bool {
+        ["itunnorm", "encodersettings"].contains(name.lowercased())
+    }
+
     private static let technicalTags: Set<String> = [
         "encoder", "major_brand", "minor_version", "compatible_brands", "itunsmpb", "itunnorm", "duration",
         "metadata_block_picture", "encoded_by_library", "creation_time", "vendor_id", "handler_name", "encodersettings",

@@ -98,13 +98,23 @@ public struct Tag: Sendable, Hashable {
         self.init(key: key, value: values.joined(separator: ";"), values: values, name: name)
     }
 
+    /// Whether the packets of sound that the tag is about are copied with it.
+    private var isOfCopiedPackets = false
+
     private init(key: String, value: String, values: [String], name: String?) {
         (self.key, self.value) = (key, value)
         (self.values, self.name) = (values, name)
     }
 
+    /// The same beside the packets of its source.
+    var besideItsPackets: Tag {
+        var tag = self
+        tag.isOfCopiedPackets = Container.describesPackets(byTag: key)
+        return tag
+    }
+
     /// Whether a container describes itself with this tag. Such tags are not copied.
-    public var isTechnical: Bool { Container.describesItself(byTag: key) }
+    public var isTechnical: Bool { !isOfCopiedPackets && Container.describesItself(byTag: key) }
 }
 
 /// A named stretch of a source.

@@ -20,6 +20,51 @@ struct TagKeepingTests {
         Dictionary(try FFmpeg.probe(path(name)).tags.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
     }
 
+    // MARK: About the packets
+
+    private let levels = " 00000ABC 00000ABD"
+
+    /// An encoder's settings and the levels that iTunes has measured are false of other packets, and these stay.
+    @Test func whatTagsSayOfThePacketsStays() throws {
+        try make("song.flac", ["-metadata", "ENCODERSETTINGS=-8", "-metadata", "iTunNORM=\(levels)"])
+        try tags("--set", "title=Two", "song.flac").checked()
+        let kept = try found("song.flac")
+        #expect(kept["title"] == "Two" && kept["encodersettings"] == "-8" && kept["itunnorm"] == levels, "\(kept)")
+        try tags("--remove", "encodersettings", "song.flac").checked()
+        let left = try found("song.flac")
+        #expect(left["encodersettings"] == nil && left["itunnorm"] == levels, "\(left)")
+        try Sluice.run("convert", "song.flac", "other.flac", in: material.folder).checked()
+        #expect(try found("other.flac")["itunnorm"] == nil)
+    }
+
+    /// In MP3 they are a comment with a name, where iTunes looks for them.
+    @Test func levelsOfITunesStayInTheirComment() throws {
+        try make("song.mp3", ["-c:a", "libmp3lame", "-id3v2_version", "3"])
+        var song = try Bytes.read(path("song.mp3"))
+        let content: [UInt8] = [0] + Array("eng".utf8) + Array("iTunNORM".utf8) + [0] + Array(levels.utf8)
+        let head: [UInt8] = Array("COMM".utf8) + [0, 0, 0, UInt8(content.count), 0, 0]
+        song.insert(contentsOf: head + content, at: 10)
+        // The size of the tag, seven bits to a byte.
+        let length = song[6..<10].reduce(0) { $0 << 7 | Int($1) } + head.count + content.count
+        for index in 0..<4 { song[6 + index] = UInt8(length >> (7 * (3 - index)) & 0x7F) }
+        try Bytes.write(song, to: path("song.mp3"))
+        #expect(try found("song.mp3")["itunnorm"] == levels)
+        try tags("--set", "title=Two", "song.mp3").checked()
+        #expect(try found("song.mp3") == ["title": "Two", "itunnorm": levels])
+        #expect(Bytes.find(head + content, in: try Bytes.read(path("song.mp3"))) != nil)
+    }
+
+    /// Lists that programs have made name the encoder, which no output takes from them.
+    @Test func encodersInListsAreLeftOut() throws {
+        try make("song.flac")
+        try Bytes.write(Array("ENCODER=Mine\nMOOD=calm\n".utf8), to: path("tags.txt"))
+        let run = try tags("--tag-file", "tags.txt", "song.flac").checked()
+        #expect(run.outputText.hasPrefix("song.flac  changed"), "\(run.outputText)")
+        #expect(try found("song.flac")["mood"] == "calm")
+        let again = try tags("--tag-file", "tags.txt", "song.flac").checked()
+        #expect(again.outputText == "song.flac  unchanged\n")
+    }
+
     // MARK: The sound
 
     /// Containers that count or mark their sound otherwise than most.

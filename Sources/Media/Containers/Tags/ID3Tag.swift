@@ -51,6 +51,8 @@ struct ID3Tag {
         let (frame, own) = (parts[0], parts.count == 2 ? parts[1] : "")
         let joined = text.values.joined(separator: ";")
         switch frame {
+        // iTunes looks for the levels that it has measured in a comment.
+        case "TXXX" where own.lowercased() == "itunnorm": addTexts("COMM", ["iTunNORM"] + text.values, language)
         case "TXXX":
             let isFrame = Self.otherFrames[own].map { $0 == 0 || $0 == version } ?? false
             if isFrame { addTexts(own, text.values) } else { addTexts(frame, [own] + text.values) }
