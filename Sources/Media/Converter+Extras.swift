@@ -38,7 +38,7 @@ extension Converter {
         ofOutput index: Int
     ) -> Writer.Options {
         var options = writerOptions(
-            request.tagged ?? reader.description,
+            description(of: reader.description),
             stating: measured,
             ofOutput: index,
             sourceIsLossless: track.isLossless,
@@ -70,7 +70,7 @@ extension Converter {
 
     /// The tags of an output that are not those of its source.
     func settingTags(ofOutput index: Int) -> [String: Recipe.TagValues] {
-        let given = (request.tagged?.tags ?? []).filter { !$0.isTechnical }
+        let given = (request.tagged?.tags ?? []).filter { !$0.isTechnical && !$0.describesSound }
         let tags = Dictionary(given.map { ($0.key, Recipe.TagValues($0.values)) }) { first, _ in first }
         return tags.merging(self.tags(ofOutput: index)) { $1 }
     }

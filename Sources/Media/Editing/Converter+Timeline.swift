@@ -165,7 +165,7 @@ extension Converter {
         if request.refusesLoss, !request.drawsOnly { for lost in lostByUs { try lost.refuseLoss(at: .open) } }
         let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))
         let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)
-        let main = request.tagged ?? composition.description(ofBook: request.marksSources)
+        let main = description(of: composition.description(ofBook: request.marksSources))
         let written = request.drawsOnly ? [] : formats
         let outputs = try outputs(written, destinations) { index, format in
             let stated = statement(of: measurements, in: format).tags
