@@ -18,7 +18,7 @@ public struct SourceReport: Sendable, Hashable, Codable {
     public var pictures: [CoverReport]?
     /// What the file has that no output gets, in the words of its container, such as `chunk smpl`, if requested.
     public var unreadParts: [String]?
-    /// How many streams of pictures that move and of subtitles the file has, if requested.
+    /// How many streams of video and of subtitles the file has, if requested.
     public var otherStreams: Int?
     /// Whether a track is encrypted and cannot be read.
     public var isProtected: Bool

@@ -19,6 +19,8 @@ struct InputStream {
     var isAttachment: Bool { parameters.codec_type == AVMEDIA_TYPE_ATTACHMENT }
     var isSubtitle: Bool { parameters.codec_type == AVMEDIA_TYPE_SUBTITLE }
     var isCover: Bool { pointer.pointee.disposition & AV_DISPOSITION_ATTACHED_PIC != 0 }
+    /// Whether its pictures belong to chapters. libav takes the first of them for a cover, too.
+    var isOfChapters: Bool { pointer.pointee.disposition & AV_DISPOSITION_TIMED_THUMBNAILS != 0 }
     var codecName: String { CodecRegistry.name(parameters.codec_id) }
     /// The allowed decoder for the codec; `nil` if there is none.
     var decoder: UnsafePointer<AVCodec>? { Allowlist.decoder(of: parameters.codec_id) }

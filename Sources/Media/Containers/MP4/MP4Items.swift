@@ -4,9 +4,7 @@ import Conversion
 enum MP4Items {
     static func collect(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
         guard let movie = source.box("moov", in: 0..<size), let user = source.box("udta", in: movie),
-            let meta = source.box("meta", in: user), meta.upperBound - meta.lowerBound > 4,
-            // The content follows version and flags.
-            let list = source.box("ilst", in: (meta.lowerBound + 4)..<meta.upperBound)
+            let list = list(inUser: user, of: source)
         else { return }
         var found = collector
         var left = TagCollector.mostParts
@@ -26,6 +24,49 @@ enum MP4Items {
             return left < 0 ? () : nil
         }
         collector = found
+    }
+
+    /// The items in a box `udta`.
+    private static func list(inUser user: Range<Int64>, of source: ByteSource) -> Range<Int64>? {
+        guard let meta = source.box("meta", in: user), meta.upperBound - meta.lowerBound > 4 else { return nil }
+        // The content follows version and flags.
+        return source.box("ilst", in: (meta.lowerBound + 4)..<meta.upperBound)
+    }
+
+    /// Names the items that outputs do not have under their own names.
+    static func findUnread(inUser user: Range<Int64>, of source: ByteSource, _ parts: inout UnreadParts) {
+        guard let list = list(inUser: user, of: source) else { return }
+        var found = parts
+        let _: Void? = source.eachBox(in: list) { name, item in
+            let native = name.hasPrefix("\u{FFFD}") ? "©\(name.dropFirst())" : name
+            if native == "----" {
+                if let own = unreadItem(source, item) { found.add("MP4 item \(own)") }
+            } else if !ofLibAV.contains(native), TagTable.name(of: native, in: .mp4).rowName == nil,
+                !["free", "skip"].contains(native), item.upperBound > item.lowerBound
+            {
+                found.add("MP4 item \(native)")
+            }
+            return nil
+        }
+        parts = found
+    }
+
+    /// Items that the table does not have, and libav reads and writes, and the covers.
+    private static let ofLibAV: Set<String> = [
+        "covr", "gnre", "desc", "ldes", "tven", "tvnn", "tves", "tvsn", "keyw", "stik", "hdvd",
+    ]
+
+    /// The name of a custom item, if that is not Apple's, or if not all of its values are texts.
+    private static func unreadItem(_ source: ByteSource, _ item: Range<Int64>) -> String? {
+        var (space, name, isText, left) = ("", "", true, TagCollector.mostParts)
+        let _: Void? = source.eachBox(in: item) { part, content in
+            left -= 1
+            if part == "mean" { space = own(source, content) ?? "" }
+            if part == "name" { name = own(source, content) ?? "" }
+            if part == "data" { isText = isText && source.bytes(at: content.lowerBound, count: 4) == [0, 0, 0, 1] }
+            return left < 0 ? () : nil
+        }
+        return space == "com.apple.iTunes" && isText ? nil : "----:\(space):\(name)"
     }
 
     /// The text of a value, whose kind and language are before it; `nil` if it is a picture.

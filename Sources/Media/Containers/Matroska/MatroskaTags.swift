@@ -10,7 +10,75 @@ enum MatroskaTags {
     ///
     /// A file may state tags of an album and of a piece under the same name. Of several tags for the same, the first counts.
     static func collect(in source: ByteSource, _ size: Int64, into collector: inout TagCollector) {
-        guard let segment = MatroskaElement.segment(of: source) else { return }
+        var budget = collector
+        let found = all(in: source, size, &budget)
+        let isOfPart = !found.contains { !$0.target.isPart && !$0.values.isEmpty }
+        var known: Set<String> = []
+        for tag in found where tag.target.isPart == isOfPart {
+            let values: [(name: String, text: String)] = tag.values.compactMap { value in
+                tag.target.name(of: value.name).map { (name: $0, text: value.text) }
+            }
+            for value in values where !known.contains(value.name.lowercased()) {
+                budget.add([value.text], native: value.name, in: .matroska)
+            }
+            known.formUnion(values.map { $0.name.lowercased() })
+        }
+        collector = budget
+    }
+
+    /// Names the tags of tracks, chapters, editions and attachments in a file that has tags of its own, apart from titles
+    /// and from what programs count in tracks.
+    static func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
+        var budget = TagCollector()
+        let found = all(in: source, size, &budget)
+        guard found.contains(where: { !$0.target.isPart && !$0.values.isEmpty }) else { return }
+        for tag in found where tag.target.isPart {
+            for value in tag.values where !isCount(value.name) { parts.add("Matroska tag \(value.name) of a part") }
+        }
+    }
+
+    /// Whether a tag of a part is its title, counts its packets or names its encoder.
+    private static func isCount(_ name: String) -> Bool {
+        let name = name.uppercased()
+        let starts = ["BPS", "DURATION", "NUMBER_OF_", "_STATISTICS_", "SOURCE_ID", "ENCODER"]
+        return name == "TITLE" || starts.contains { name.hasPrefix($0) }
+    }
+
+    /// Names chapters inside of chapters, and a second list of chapters.
+    static func findUnreadChapters(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
+        guard let segment = MatroskaElement.segment(of: source), segment.body < size else { return }
+        let range = segment.body..<max(segment.body, min(segment.end ?? size, size))
+        var (left, editions, hasInner) = (TagCollector.mostParts, 0, false)
+        MatroskaElement.each(in: range, of: source, atMost: 64) { element in
+            guard element.id == 0x1043_A770, let end = element.end else { return element.id != cluster }
+            MatroskaElement.each(in: element.body..<end, of: source, atMost: 64) { edition in
+                guard edition.id == 0x45B9, let editionEnd = edition.end else { return true }
+                editions += 1
+                MatroskaElement.each(in: edition.body..<editionEnd, of: source, atMost: max(0, left)) { chapter in
+                    left -= 1
+                    guard chapter.id == 0xB6, let chapterEnd = chapter.end else { return left > 0 }
+                    MatroskaElement.each(in: chapter.body..<chapterEnd, of: source, atMost: 64) { part in
+                        left -= 1
+                        hasInner = hasInner || part.id == 0xB6
+                        return left > 0
+                    }
+                    return left > 0
+                }
+                return left > 0
+            }
+            return true
+        }
+        if hasInner { parts.add("chapters inside of chapters") }
+        if editions > 1 { parts.add("second list of chapters") }
+    }
+
+    /// All tags of the file, and what they describe.
+    private static func all(
+        in source: ByteSource,
+        _ size: Int64,
+        _ collector: inout TagCollector
+    ) -> [(target: Target, values: [(name: String, text: String)])] {
+        guard let segment = MatroskaElement.segment(of: source) else { return [] }
         var left = TagCollector.mostValues
         var found: [(target: Target, values: [(name: String, text: String)])] = []
         var budget = collector
@@ -34,18 +102,8 @@ enum MatroskaTags {
                 return left > 0
             }
         }
-        let isOfPart = !found.contains { !$0.target.isPart && !$0.values.isEmpty }
-        var known: Set<String> = []
-        for tag in found where tag.target.isPart == isOfPart {
-            let values: [(name: String, text: String)] = tag.values.compactMap { value in
-                tag.target.name(of: value.name).map { (name: $0, text: value.text) }
-            }
-            for value in values where !known.contains(value.name.lowercased()) {
-                budget.add([value.text], native: value.name, in: .matroska)
-            }
-            known.formUnion(values.map { $0.name.lowercased() })
-        }
         collector = budget
+        return found
     }
 
     /// What a tag describes.

@@ -17,11 +17,23 @@ enum ID3Frames {
 
     /// Names the frames of the tag at `place` that hold neither text nor pictures nor chapters.
     static func findUnread(in source: ByteSource, at place: Int64, _ parts: inout UnreadParts) {
-        guard let tag = StoredTag(in: source, at: place) else { return }
+        guard let tag = StoredTag(in: source, at: place) else {
+            let head = source.bytes(at: place, count: 10) ?? []
+            if head.count == 10, head.starts(with: Array("ID3".utf8)), ID3Number.value(head[6..<10]) > 0 {
+                let isTooLong = (2...4).contains(head[3])
+                parts.add(isTooLong ? "ID3 tag of more than 16 MiB" : "ID3 tag of version 2.\(head[3])")
+            }
+            return
+        }
+        var tables = 0
         tag.each { name, frame, start, size in
             let isUnread: Bool
             switch name {
-            case "APIC", "PIC", "CHAP", "CTOC": isUnread = false
+            case "APIC", "PIC": isUnread = false
+            case "CHAP", "CTOC":
+                tables += name == "CTOC" ? 1 : 0
+                isUnread = name == "CTOC" && tables > 1 || isSealed(frame, tag.version)
+                if !isUnread { tag.findUnread(inside: name, frame, start, size, &parts) }
             case "WXXX", "WXX": isUnread = true
             case "UFID", "UFI":
                 let owner = (tag.read(start, Int(min(size, 256))) ?? []).prefix { $0 != 0 }
@@ -69,12 +81,24 @@ enum ID3Frames {
             }
         }
 
+        typealias Visit = (_ name: String, _ head: [UInt8], _ start: Int64, _ size: Int64) -> Void
+
         /// Calls `visit` with the name and the head of each frame, where its content begins, and its size.
-        func each(_ visit: (_ name: String, _ head: [UInt8], _ start: Int64, _ size: Int64) -> Void) {
-            var next: Int64 = 0
-            if flags & 0x40 != 0, version > 2, let extended = read(next, 4), extended.count == 4 {
-                next += version == 4 ? ID3Number.value(extended) : 4 + bigEndian(extended)
+        func each(_ visit: Visit) {
+            var start: Int64 = 0
+            if flags & 0x40 != 0, version > 2, let extended = read(start, 4), extended.count == 4 {
+                start += version == 4 ? ID3Number.value(extended) : 4 + bigEndian(extended)
             }
+            each(from: start, to: end, read, visit)
+        }
+
+        private func each(
+            from start: Int64,
+            to end: Int64,
+            _ read: (_ start: Int64, _ count: Int) -> [UInt8]?,
+            _ visit: Visit
+        ) {
+            var next = start
             let headBytes: Int64 = version == 2 ? 6 : 10
             for _ in 0..<TagCollector.mostValues {
                 guard next + headBytes <= end, let frame = read(next, Int(headBytes)),
@@ -88,6 +112,51 @@ enum ID3Frames {
                 next = start + size
             }
         }
+
+        /// Names the frames inside of a chapter or a table of chapters, apart from the title of a chapter.
+        func findUnread(
+            inside outer: String,
+            _ frame: [UInt8],
+            _ start: Int64,
+            _ size: Int64,
+            _ parts: inout UnreadParts
+        ) {
+            let added = Int64(addedBytes(frame, version))
+            var (from, end, bytes) = (start + added, start + size, read)
+            if isUnsynchronised || version == 4 && frame[9] & 2 != 0 {
+                guard size - added <= longestTag, let stored = read(from, Int(max(0, size - added))) else {
+                    return parts.add("frame \(outer)")
+                }
+                let plain = resynchronised(stored)
+                (from, end) = (0, Int64(plain.count))
+                bytes = { $0 < Int64(plain.count) ? Array(plain[Int($0)...].prefix($1)) : nil }
+            }
+            guard from < end, let head = bytes(from, Int(min(end - from, ID3Frames.longestHead))),
+                let inner = ID3Frames.innerFrames(behind: head, of: outer)
+            else { return parts.add("frame \(outer)") }
+            var found: [String] = []
+            each(from: from + Int64(inner), to: end, bytes) { name, _, _, _ in
+                if outer == "CTOC" || name != "TIT2" { found.append(name) }
+            }
+            for name in found { parts.add("frame \(name) in \(outer)") }
+        }
+    }
+
+    /// What a chapter or a table has in front of its frames. A table has up to 255 names.
+    private static let longestHead: Int64 = 64 << 10
+
+    /// Where the frames in a chapter or a table begin; `nil` if that is further away. A chapter has a name, two times and
+    /// two places. A table has a name, flags, and the names of its chapters.
+    private static func innerFrames(behind head: [UInt8], of outer: String) -> Int? {
+        guard let end = head.firstIndex(of: 0) else { return nil }
+        if outer == "CHAP" { return end + 1 + 16 }
+        guard end + 2 < head.count else { return nil }
+        var place = end + 3
+        for _ in 0..<head[end + 2] {
+            guard place < head.count, let next = head[place...].firstIndex(of: 0) else { return nil }
+            place = next + 1
+        }
+        return place
     }
 
     /// Collects those in the `id3 ` chunk of a WAV or AIFF file.
@@ -97,7 +166,15 @@ enum ID3Frames {
 
     /// The same as `findUnread(in:at:_:)` for the `id3 ` chunk.
     static func findUnread(in chunks: Chunks, of source: ByteSource, _ parts: inout UnreadParts) {
-        if let tag = place(in: chunks, of: source) { findUnread(in: source, at: tag, &parts) }
+        guard let tag = place(in: chunks, of: source) else { return }
+        findUnread(in: source, at: tag, &parts)
+        var isFirst = true
+        chunks.each(in: source) { name, _, _ in
+            guard isChunk(name) else { return true }
+            if !isFirst { parts.add("second ID3 tag") }
+            isFirst = false
+            return true
+        }
     }
 
     /// Where the content of the `id3 ` chunk begins; `nil` if there is none.

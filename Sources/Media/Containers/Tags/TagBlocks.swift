@@ -30,6 +30,48 @@ enum TagBlocks {
         return end
     }
 
+    enum Kind { case id3v1, id3v2, ape, lyrics }
+
+    /// Calls `visit` with the kind and the place of each tag: those at the start, and then those at the end from the last
+    /// one on.
+    static func each(in source: ByteSource, size: Int64, _ visit: (Kind, Int64) -> Void) {
+        var place: Int64 = 0
+        for _ in 0..<plenty {
+            guard place < size, let length = length(in: source, at: place, before: size), length > 0,
+                let head = source.bytes(at: place, count: 8)
+            else { break }
+            visit(kind(ofHead: head), place)
+            place += length
+        }
+        var end = size
+        for _ in 0..<plenty {
+            guard end > place, let tail = source.bytes(at: max(place, end - 128), count: Int(min(128, end - place))),
+                let (kind, length) = trailing(tail, in: source, end: end), length <= end - place
+            else { return }
+            visit(kind, end - length)
+            end -= length
+        }
+    }
+
+    private static func kind(ofHead head: [UInt8]) -> Kind {
+        if head.starts(with: id3v1) { return .id3v1 }
+        return head.starts(with: ape) ? .ape : head.starts(with: Array("ID3".utf8)) ? .id3v2 : .lyrics
+    }
+
+    /// The kind and the length of the tag that ends at `end` with `tail`; `nil` if none does.
+    private static func trailing(_ tail: [UInt8], in source: ByteSource, end: Int64) -> (Kind, Int64)? {
+        if let length = trailingLength(tail, in: source, end: end) {
+            if tail.count == 128, tail.starts(with: id3v1) { return (.id3v1, length) }
+            return (tail.suffix(32).starts(with: ape) ? .ape : .lyrics, length)
+        }
+        // A tag of ID3v2.4 at the end has a footer like its header.
+        let footer = Array(tail.suffix(10))
+        guard footer.count == 10, footer.starts(with: Array("3DI".utf8)), footer[6...9].allSatisfy({ $0 < 0x80 }) else {
+            return nil
+        }
+        return (.id3v2, 20 + ID3Number.value(footer[6...9]))
+    }
+
     /// A file with this many tags in a row is hostile.
     private static let plenty = 1_000
     private static let id3v1 = Array("TAG".utf8)

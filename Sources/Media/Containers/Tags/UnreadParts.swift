@@ -1,19 +1,25 @@
+import Conversion
+
 /// What a file has that no output gets: a copy in the same container would lack it.
 struct UnreadParts {
     /// In the words of the container: `chunk smpl`, `frame GEOB`. Each occurs once.
     private(set) var names: [String] = []
-    /// Streams that are neither sound nor pictures that are kept.
+    /// Streams of video or subtitles.
     private(set) var streams = 0
+
+    /// The tags that are kept, by their common names.
+    private let known: Set<String>
 
     /// So many are named at most.
     private static let most = 64
 
-    init() {}
-
-    init(of demuxer: Demuxer) {
+    init(of demuxer: Demuxer, keeping tags: [Tag]) {
+        known = Set(tags.map { TagTable.commonName(ofKey: $0.key) })
         let source = demuxer.source
         streams = demuxer.streams.count { $0.isVideo && !$0.isCover || $0.isSubtitle }
         if demuxer.streams.contains(where: { $0.isAttachment && !$0.isCover }) { add("attachment") }
+        if demuxer.streams.contains(where: \.isOfChapters) { add("pictures of chapters") }
+        for stream in demuxer.streams where stream.isData || stream.isUnknown { addData(stream.fourCC) }
         // An output has such a header for LAME's delay alone. Without it, players estimate the length of a variable bit rate.
         if let header = demuxer.framed?.header, header.priming == 0 { add("header Xing, Info or VBRI") }
         guard source.isSeekable, let size = source.size else { return }
@@ -24,6 +30,20 @@ struct UnreadParts {
         guard names.count < Self.most, !names.contains(name) else { return }
         names.append(name)
     }
+
+    /// Adds a stream that is neither sound nor pictures nor texts, by the name of its codec.
+    private mutating func addData(_ name: String) {
+        switch name {
+        // In MP4, the titles of chapters, which libav has read.
+        case "text", "tx3g": break
+        case "tmcd": add("time code track")
+        case _ where name.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) }: add("data track \(name)")
+        default: add("data stream")
+        }
+    }
+
+    /// Whether a tag is kept of which this is the common name.
+    func keeps(tag name: String) -> Bool { known.contains(name) }
 
     /// Adds the chunks with other names than `kept`.
     mutating func addChunks(_ chunks: Chunks, in source: ByteSource, without kept: Set<String>) {
@@ -36,13 +56,43 @@ struct UnreadParts {
         }
     }
 
+    /// Adds what the lists of WAV hold beside texts and the titles of cue points.
+    mutating func addLists(_ chunks: Chunks, in source: ByteSource) {
+        chunks.each(in: source) { name, place, size in
+            guard name.elementsEqual("LIST".utf8), let type = source.bytes(at: place, count: 4), type.count == 4 else {
+                return true
+            }
+            let text = String(decoding: type.map { (0x20...0x7E).contains($0) ? $0 : 0x3F }, as: UTF8.self)
+            if text == "adtl" {
+                addNotes(chunks, in: source, place + 4, upTo: place + max(size, 4))
+            } else if text != "INFO" {
+                add("chunk LIST of type \(text)")
+            }
+            return true
+        }
+    }
+
+    /// Adds the chunks about cue points that hold no titles, such as `ltxt` with the length of a region.
+    private mutating func addNotes(_ chunks: Chunks, in source: ByteSource, _ start: Int64, upTo end: Int64) {
+        chunks.each(in: source, from: start, most: Self.mostNotes) { name, place, size in
+            guard place <= end, name.allSatisfy({ (0x20...0x7E).contains($0) }) else { return false }
+            let name = String(decoding: name, as: UTF8.self)
+            // The number of the point, and a length of zero, say nothing.
+            let isEmpty = name == "ltxt" && size <= 20 && source.bytes(at: place + 4, count: 4) == [0, 0, 0, 0]
+            if name != "labl", !isEmpty { add("chunk \(name)") }
+            return true
+        }
+    }
+
+    /// Several for each of 65,535 points.
+    private static let mostNotes = 4 << 16
     private static let fillers: Set<String> = ["JUNK", "junk", "PAD ", "FLLR", "free"]
 }
 
 extension Reader {
     /// What the source has that no output gets.
     package var unreadParts: (names: [String], streams: Int) {
-        let parts = UnreadParts(of: demuxer)
+        let parts = UnreadParts(of: demuxer, keeping: description.tags)
         return (parts.names, parts.streams)
     }
 }
@@ -53,7 +103,25 @@ extension WAV {
         kept.formUnion(broadcast(in: source)?.names ?? [])
         let chunks = WAVHeader.chunks(of: source)
         parts.addChunks(chunks, in: source, without: kept)
+        parts.addLists(chunks, in: source)
         ID3Frames.findUnread(in: chunks, of: source, &parts)
+    }
+}
+
+extension W64 {
+    /// A chunk has a name of 16 bytes, of which four are letters, and a size that includes the name.
+    func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
+        let kept: Set<String> = ["fmt ", "data", "fact", "junk"]
+        var place: Int64 = 40
+        for _ in 0..<Chunks.most {
+            guard place < size, let head = source.bytes(at: place, count: 24), head.count == 24,
+                case let bytes = littleEndian(head[16...]), bytes >= 24, bytes <= size - place,
+                head[..<4].allSatisfy({ (0x20...0x7E).contains($0) })
+            else { return }
+            let name = String(decoding: head[..<4], as: UTF8.self)
+            if !kept.contains(name) { parts.add("chunk \(name)") }
+            place += (bytes + 7) / 8 * 8
+        }
     }
 }
 
@@ -77,13 +145,14 @@ extension CAF {
 extension FLAC {
     /// Chapters in a CUE sheet are kept, but not the sheet.
     func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
-        if TagBlocks.end(in: source, before: size) > 0 { parts.add("tags in front of FLAC") }
+        if TagBlocks.end(in: source, before: size) > 0 { parts.add("tags before the FLAC data") }
+        parts.addTagBlocks(in: source, size)
         FLACBlocks.each(in: source, size) { kind, _ in
             switch kind {
-            case 2: parts.add("block APPLICATION")
-            case FLACBlocks.cueSheet: parts.add("block CUESHEET")
+            case 2: parts.add("FLAC metadata block APPLICATION")
+            case FLACBlocks.cueSheet: parts.add("FLAC metadata block CUESHEET")
             case 0, 1, 3, FLACBlocks.comments, 6: break
-            default: parts.add("block \(kind)")
+            default: parts.add("FLAC metadata block of type \(kind)")
             }
             return true
         }
@@ -91,19 +160,33 @@ extension FLAC {
 }
 
 extension MP3 {
+    /// Programs that change the level keep in an APE tag how to undo it.
     func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
         ID3Frames.findUnread(in: source, at: 0, &parts)
-        // Programs that change the level keep there how to undo it. What an ID3v1 tag says is in other tags, too.
-        let end = TagBlocks.soundEnd(of: source, size: size)
-        let ape = Array("APETAGEX".utf8)
-        for place in [end, size - 32, size - 160] where place >= end && place + 32 <= size {
-            if source.bytes(at: place, count: 8) == ape { parts.add("tag of APE") }
-        }
+        parts.addTagBlocks(in: source, size)
     }
 }
 
 extension ADTS {
     func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
         ID3Frames.findUnread(in: source, at: 0, &parts)
+        // An APE tag is read in place of an ID3 tag.
+        let readsAPE = source.bytes(at: 0, count: 3) != Array("ID3".utf8)
+        parts.addTagBlocks(in: source, size, keepsAPE: readsAPE)
+        if readsAPE { APEItems.findUnread(in: source, size, &parts) }
+    }
+}
+
+extension WavPack {
+    func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
+        parts.addTagBlocks(in: source, size, keepsAPE: true)
+        APEItems.findUnread(in: source, size, &parts)
+    }
+}
+
+extension Matroska {
+    func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
+        MatroskaTags.findUnread(in: source, size, &parts)
+        MatroskaTags.findUnreadChapters(in: source, size, &parts)
     }
 }
