@@ -14,6 +14,9 @@ protocol OutputRules: Sendable {
     /// Further options for copied packets with `priming` frames before the sound.
     func copyOptions(priming: Int64) -> [(String, String)]
 
+    /// The seek table of a source, for an output with the same packets; `nil` if the output has none.
+    func seekTable(of source: ByteSource) -> FLACSeekTable?
+
     /// The codec tag that the muxer needs; `nil` if it chooses the right one.
     func codecTag(_ format: ResolvedFormat) -> UInt32?
 
@@ -87,6 +90,7 @@ protocol OutputRules: Sendable {
 extension OutputRules {
     func muxerOptions(_ format: ResolvedFormat) -> [(String, String)] { [] }
     func copyOptions(priming: Int64) -> [(String, String)] { [] }
+    func seekTable(of source: ByteSource) -> FLACSeekTable? { nil }
     func codecTag(_ format: ResolvedFormat) -> UInt32? { nil }
     var assemblesSamples: Bool { false }
     var isHeaderless: Bool { false }
@@ -170,6 +174,7 @@ struct WrittenFacts {
     var pictures: [Picture] = []
     var chapters: [Chapter] = []
     var broadcast: [FurtherChunks.Chunk] = []
+    var seekTable: FLACSeekTable?
 }
 
 extension ByteSink {

@@ -13,6 +13,8 @@ public final class WriterInput {
     private let source: PacketOutput?
     private var samples: SampleInput?
     private var copy: PacketCopy?
+    /// That of the source, for copied packets.
+    private var seekTable: FLACSeekTable?
     private var lostTags: [String] = []
     /// The pictures that the output has room for.
     private var pictures: [Picture] = []
@@ -115,7 +117,9 @@ public final class WriterInput {
             if let layout = ChannelLayout(mask: track.channelMask), layout.channelCount == track.channelCount {
                 remarks += SampleRemarks.lostLayout(layout, in: format)
             }
-            try writeHeader(rules.muxerOptions(format) + rules.copyOptions(priming: copy.priming))
+            seekTable = options.streams ? nil : rules.seekTable(of: source.demuxer.source)
+            let further = rules.copyOptions(priming: copy.priming) + (seekTable?.muxerOptions ?? [])
+            try writeHeader(rules.muxerOptions(format) + further)
         } catch let error as LibAVError where muxer.sink.failure == nil {
             throw MediaError(
                 error,
@@ -205,7 +209,8 @@ public final class WriterInput {
                 trimmedPacket: copy.trimmedPacket,
                 pictures: pictures,
                 chapters: chapters,
-                broadcast: options.broadcast
+                broadcast: options.broadcast,
+                seekTable: seekTable
             )
             return (planned, source.deliveredFrames, copy.soundFrames, facts)
         }

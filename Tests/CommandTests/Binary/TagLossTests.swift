@@ -64,6 +64,28 @@ struct TagLossTests {
 
     // MARK: Parts of the file itself
 
+    /// The points of a seek table as metaflac shows them.
+    private func points(_ name: String) throws -> [Substring] {
+        let run = try Run.program("metaflac", ["--list", "--block-type=SEEKTABLE", path(name)]).checked()
+        return run.outputText.split(separator: "\n").filter { $0.contains("point ") }
+    }
+
+    /// One is larger than what libav leaves for it.
+    @Test(arguments: [0, 600]) func seekTablesStay(placeholders: Int) throws {
+        try FFmpeg.encode(path("talk.wav"), to: path("song.flac"), ["-metadata", "title=One", "-frame_size", "1024"])
+        let words = ["--add-seekpoint=10x"] + Array(repeating: "--add-seekpoint=X", count: placeholders)
+        try Run.program("metaflac", words + [path("song.flac")]).checked()
+        let before = try points("song.flac")
+        #expect(before.count >= 10 + placeholders)
+        try tags("--set", "title=Two", "--set", "artist=Ada", "song.flac").checked()
+        #expect(try points("song.flac") == before)
+        try Run.program("flac", ["-ts", path("song.flac")]).checked()
+        #expect(try found("song.flac")["title"] == "Two")
+        // Sound that is encoded anew has other frames.
+        try Sluice.run("convert", "song.flac", "new.flac", in: material.folder).checked()
+        #expect(try points("new.flac") == [])
+    }
+
     /// What is named stays, unless the user permits the loss.
     @Test func fieldsOfID3v1AreNotLostUnasked() throws {
         try FFmpeg.encode(path("talk.wav"), to: path("song.mp3"), ["-metadata", "title=One"])

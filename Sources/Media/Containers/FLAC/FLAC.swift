@@ -63,7 +63,10 @@ extension FLAC {
     /// Each has a block, whose size has 24 bits.
     func pictureRoom(beside tags: [Tag]) -> PictureRoom { PictureRoom(each: 1 << 24 - 1) }
 
+    func seekTable(of source: ByteSource) -> FLACSeekTable? { FLACSeekTable(in: source) }
+
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
+        try facts.seekTable?.write(to: sink)
         let tags = facts.tags.filter { !$0.isTechnical }
         try CommentValues.divide(tags, in: sink) { VorbisComments.inFLAC($0, sink.size) }
     }
