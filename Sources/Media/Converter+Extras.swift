@@ -62,6 +62,38 @@ extension Converter {
         return options
     }
 
+    /// What an output that holds all of a source, or parts of it, lacks of its tags, chapters, pictures and chunks.
+    func remarks(
+        ofSource reader: Reader,
+        _ track: Track,
+        as format: ResolvedFormat,
+        ofOutput index: Int
+    ) -> [Remark] {
+        let behindEnd = chaptersBehindEnd(of: track, inOutput: index)
+        let chapters = chapters(reader.description, of: track, inOutput: index)
+        let isSame = ranges(ofOutput: index).isEmpty && format.sampleRateHz == track.sampleRateHz
+        let chunk = BroadcastChunks.remark(
+            reader,
+            in: format.container,
+            isSame: isSame,
+            inStream: request.streams
+        )
+        let further = request.dropsTags ? [] : [chunk].compactMap(\.self)
+        if request.dropsTags || request.tagged != nil {
+            return further + lossOfSet(chapters, behindEnd: behindEnd, as: format, ofOutput: index)
+        }
+        return further
+            + SourceLoss.remarks(
+                reader,
+                as: format,
+                chapters: keepsSheet(of: reader, in: format.container, ofOutput: index) ? [] : chapters,
+                lostChapters: request.chapters.isEmpty ? reader.unreadChapters : 0,
+                behindEnd: behindEnd,
+                settingTags: tags(ofOutput: index),
+                inStream: request.streams
+            )
+    }
+
     /// The chapters of an output that holds all of a source, or parts of it.
     func chapters(_ description: SourceDescription, of track: Track, inOutput index: Int) -> [Chapter] {
         if let set = chaptersSet(for: track, inOutput: index) { return set.chapters }

@@ -160,22 +160,7 @@ public struct Converter: Sendable {
         try refuseUnknownAlbum()
         let (reader, track, formats) = try opened(source)
         try refuseVerifiedStream()
-        let lostByUs = formats.indices.map { index -> [Remark] in
-            let behindEnd = chaptersBehindEnd(of: track, inOutput: index)
-            let chapters = chapters(reader.description, of: track, inOutput: index)
-            if request.dropsTags || request.tagged != nil {
-                return lossOfSet(chapters, behindEnd: behindEnd, as: formats[index], ofOutput: index)
-            }
-            return SourceLoss.remarks(
-                reader,
-                as: formats[index],
-                chapters: keepsSheet(of: reader, in: formats[index].container, ofOutput: index) ? [] : chapters,
-                lostChapters: request.chapters.isEmpty ? reader.unreadChapters : 0,
-                behindEnd: behindEnd,
-                settingTags: tags(ofOutput: index),
-                inStream: request.streams
-            )
-        }
+        let lostByUs = formats.indices.map { remarks(ofSource: reader, track, as: formats[$0], ofOutput: $0) }
         if request.refusesLoss, !request.drawsOnly {
             for (index, lost) in lostByUs.enumerated() {
                 // Outputs that hold all of the source lose the same of it.

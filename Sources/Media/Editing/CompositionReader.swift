@@ -182,6 +182,14 @@ public final class CompositionReader {
         )
     }
 
+    /// The remark that the output lacks the chunk `iXML` of a source.
+    func chunkRemarks(in container: Container, inStream: Bool) -> [Remark] {
+        let remarks = sources.sources.lazy.compactMap { source in
+            BroadcastChunks.remark(source.reader, in: container, isSame: false, inStream: inStream)
+        }
+        return Array(remarks.prefix(1))
+    }
+
     /// The remark that one-bit sound of a source became PCM with all of its noise.
     func oneBitRemarks(in format: ResolvedFormat) -> [Remark] {
         Array(sources.sources.lazy.flatMap { SampleRemarks.oneBit($0.track, in: format) }.prefix(1))

@@ -152,15 +152,19 @@ extension Converter {
             givenChapters.map { TimelineChapters(set: clamped($0, upTo: length)) }
             ?? composition.chapters(marking: request.marksSources)
         let lostByUs = formats.map { format -> [Remark] in
+            let further =
+                request.dropsTags ? [] : composition.chunkRemarks(in: format.container, inStream: request.streams)
             if request.dropsTags || request.tagged != nil {
-                return lossOfSet(chapters.chapters, behindEnd: chapters.behindEnd, as: format, ofOutput: 0)
+                return further
+                    + lossOfSet(chapters.chapters, behindEnd: chapters.behindEnd, as: format, ofOutput: 0)
             }
-            return composition.remarksOfSources(
-                chapters,
-                as: format,
-                settingTags: request.tags,
-                inStream: request.streams
-            )
+            return further
+                + composition.remarksOfSources(
+                    chapters,
+                    as: format,
+                    settingTags: request.tags,
+                    inStream: request.streams
+                )
         }
         if request.refusesLoss, !request.drawsOnly { for lost in lostByUs { try lost.refuseLoss(at: .open) } }
         let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))

@@ -6,6 +6,8 @@ import Conversion
 struct BroadcastChunks {
     private let bext: [UInt8]?
     private let iXML: [UInt8]?
+    /// Whether there is a chunk `iXML`, of any length.
+    private let hasIXML: Bool
 
     /// The fields of text in `bext`, by the tags that libav makes of them.
     private static let texts: [(tag: String, place: Range<Int>)] = [
@@ -26,8 +28,9 @@ struct BroadcastChunks {
 
     /// `nil` if the source has neither.
     init?(in source: ByteSource) {
-        var found: [String: [UInt8]] = [:]
+        var (found, hasIXML): ([String: [UInt8]], Bool) = ([:], false)
         Chunks.riff.each(in: source) { name, place, size in
+            if name.elementsEqual("iXML".utf8) { hasIXML = true }
             for wanted in ["bext", "iXML"] where found[wanted] == nil && name.elementsEqual(wanted.utf8) {
                 guard (1...Self.mostBytes).contains(size), let bytes = source.bytes(at: place, count: Int(size)),
                     bytes.count == Int(size)
@@ -38,7 +41,8 @@ struct BroadcastChunks {
         }
         bext = found["bext"].flatMap { $0.count < Self.leastBytes ? nil : $0 }
         iXML = found["iXML"]
-        if bext == nil, iXML == nil { return nil }
+        self.hasIXML = hasIXML
+        if bext == nil, !hasIXML { return nil }
     }
 
     /// Those that are kept.
@@ -67,6 +71,26 @@ struct BroadcastChunks {
         if let bext { chunks.append(.init(name: "bext", content: Self.adapted(bext, part, replaced))) }
         if let iXML, isSame { chunks.append(.init(name: "iXML", content: iXML)) }
         return chunks
+    }
+
+    /// The remark that an output lacks `iXML`; `nil` if it has it, or the source has none. `isSame` tells whether the output
+    /// has all of the sound at the same rate.
+    static func remark(_ reader: Reader, in container: Container, isSame: Bool, inStream: Bool) -> Remark? {
+        guard reader.isSeekable, let chunks = reader.demuxer.rules.broadcast(in: reader.demuxer.source), chunks.hasIXML
+        else { return nil }
+        let reason: String
+        if container != .wav {
+            reason = "\(container.title) has no place for it"
+        } else if inStream {
+            reason = "a stream has no place for it"
+        } else if !isSame {
+            reason = "it states times of the whole source at its own rate"
+        } else if chunks.iXML == nil {
+            reason = "it is longer than 1 MiB"
+        } else {
+            return nil
+        }
+        return Remark(.tags, "the chunk iXML was not carried over: \(reason)", count: 1)
     }
 
     private static func adapted(_ chunk: [UInt8], _ part: Part, _ replaced: [String]) -> [UInt8] {
