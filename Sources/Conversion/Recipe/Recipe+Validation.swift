@@ -44,7 +44,7 @@ extension Recipe {
                 continue
             }
             guard uses.insert(source.use).inserted else {
-                let reason = "\(source.use.rawValue); another source is used so"
+                let reason = "\(source.use.rawValue); another source already has this use"
                 throw RecipeError(.valueNotAllowed, at: "recipe.sources[\(index)].use", reason)
             }
             guard source == Source(location: source.location, use: source.use) else {
@@ -53,7 +53,7 @@ extension Recipe {
             }
         }
         if dropTags, uses.contains(.tags) {
-            let reason = "is set, and a source gives tags"
+            let reason = "cannot be combined with a source whose use is tags"
             throw RecipeError(.valueNotAllowed, at: "recipe.dropTags", reason)
         }
     }
