@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build install deb tarball image test-packages test-reproducible test-image lint format docs pictures bench bench-scale bench-fleet
+.PHONY: help demo check test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build shipped install deb tarball image test-packages test-reproducible test-image lint format docs pictures bench bench-scale bench-fleet
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,32 +84,37 @@ build: ## build the command for release
 	@scripts/prepare build
 	scripts/build -c release --product sluice --static-swift-stdlib -Xlinker -z -Xlinker now
 
+shipped: ## build the command for packages, with the same bytes in every folder
+	@scripts/prepare build
+	scripts/build --fixed-path -c release --product sluice --static-swift-stdlib -Xlinker -z -Xlinker now \
+		--scratch-path .build/shipped
+
 install: build ## install the command, its manual pages and completions under PREFIX
 	scripts/install .build/release/sluice $(DESTDIR)$(PREFIX)
 
-deb: build ## make the Debian packages in .build/packages
+deb: shipped ## make the Debian packages in .build/packages
 	@scripts/prepare packages
-	scripts/make-packages deb .build/release/sluice .build/packages
+	scripts/make-packages deb .build/shipped/release/sluice .build/packages
 
-tarball: build ## make a tarball for other systems in .build/packages
+tarball: shipped ## make a tarball for other systems in .build/packages
 	@scripts/prepare packages
-	scripts/make-packages tarball .build/release/sluice .build/packages
+	scripts/make-packages tarball .build/shipped/release/sluice .build/packages
 
-test-packages: build ## install, upgrade and purge the Debian packages in a new system of this release of Debian
+test-packages: shipped ## install, upgrade and purge the Debian packages in a new system of this release of Debian
 	@scripts/prepare test-packages
-	@scripts/test-packages .build/release/sluice
+	@scripts/test-packages .build/shipped/release/sluice
 
 test-reproducible: ## build the last commit in two folders and compare the bytes: 25 minutes
 	@scripts/prepare build packages
 	@scripts/test-reproducible
 
-image: build ## make a container image in .build/packages
+image: shipped ## make a container image in .build/packages
 	@scripts/prepare image
-	scripts/make-image .build/release/sluice .build/packages
+	scripts/make-image .build/shipped/release/sluice .build/packages
 
-test-image: build ## make a container image and run it with a separate file system, as process 1
+test-image: shipped ## make a container image and run it with a separate file system, as process 1
 	@scripts/prepare image test python
-	@scripts/test-image .build/release/sluice
+	@scripts/test-image .build/shipped/release/sluice
 
 lint: ## check layout and documentation comments, and build with warnings as errors
 	@scripts/prepare build

@@ -27,11 +27,8 @@ let tool: [SwiftSetting] =
 
 let house = tool + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
-// Paths of this folder in debug information. Files that the build generates come first: their path has this folder's name.
-let packageName = Context.packageDirectory.split(separator: "/").last.map { $0.lowercased() } ?? ""
-let pathMaps = [
-    "\(Context.packageDirectory)/.build/plugins/outputs/\(packageName)=./Generated", "\(Context.packageDirectory)=.",
-]
+// The path of this folder in debug information.
+let pathMap = "\(Context.packageDirectory)=."
 
 // For what the command consists of. C that is compiled with it, which is the inline functions of the C modules, checks its
 // stack like Debian's own packages. A release does not say where it was built, so that two builds of one commit are the same
@@ -43,8 +40,8 @@ let shipped =
             [
                 "-Xcc", "-fstack-protector-strong", "-Xfrontend", "-no-clang-module-breadcrumbs",
                 "-Xfrontend", "-disable-incremental-llvm-codegen",
-            ]
-                + pathMaps.flatMap { ["-file-prefix-map", $0, "-Xcc", "-ffile-prefix-map=\($0)"] },
+                "-file-prefix-map", pathMap, "-Xcc", "-ffile-prefix-map=\(pathMap)",
+            ],
             .when(configuration: .release)
         )
     ]
