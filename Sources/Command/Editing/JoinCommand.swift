@@ -22,19 +22,26 @@ enum JoinCommand {
             "Files with the same sample rate and channels keep every bit, whatever their formats are. Others are "
                 + "brought to the highest rate, and to the layout with the most channels. OUT gets the tags of the "
                 + "first file, or with --mark-files those that all files agree on.",
-            "A folder stands for the audio files in it and below it, in the order of their names, where 2 comes before 10. "
-                + "Numbers that are missing or occur twice are noted.",
+            "A folder stands for the audio files in it and below it. Their order is that of their discs and tracks, if the tags "
+                + "of all have the number of a track, and otherwise that of their names, where 2 comes before 10. --order "
+                + "chooses another; a list is a playlist, or a file with a name in each line, and only what it names is heard. "
+                + "Doubts, such as numbers that are missing or occur twice, are noted, and --strict makes them a failure. "
+                + "--dry-run shows the order, the chapters and the doubts.",
         ],
         arguments: [sources, TimelineRun.output],
         options: FormatOptions.forms + [
             EditOptions.crossfade.form, gap.form, EditOptions.fadeIn.form, EditOptions.fadeOut.form,
-            EditOptions.limit.form, markFiles.form,
-        ] + TimelineRun.forms,
+            EditOptions.limit.form, markFiles.form, BookOptions.order.form, BookOptions.strict.form,
+        ] + TimelineRun.forms + [Question.dryRun.form],
         examples: [
             Example(line: "sluice join one.flac two.flac three.flac all.flac", purpose: "one after another"),
             Example(line: "sluice join one.wav two.wav both.mp3 --crossfade 2s", purpose: "with a cross-fade"),
             Example(line: "sluice join 1.mp3 2.mp3 book.m4b --mark-files", purpose: "a book, a chapter a file"),
             Example(line: "sluice join harbour harbour.m4b --mark-files", purpose: "a book of all files in a folder"),
+            Example(
+                line: "sluice join harbour harbour.m4b --mark-files --dry-run",
+                purpose: "its chapters, and what is missing"
+            ),
             Example(
                 line: "sluice join one.wav two.wav both.mp3 --loudness podcast",
                 purpose: "as loud as podcasts are"
@@ -48,12 +55,18 @@ enum JoinCommand {
         if crossfade != nil, invocation[gap] != nil {
             throw UsageError("--crossfade and --gap exclude each other")
         }
-        var paths: [String] = []
-        for word in invocation.words(sources) {
-            let folder = try JoinedFolder(word, besides: invocation.word(TimelineRun.output))
-            for doubt in folder?.doubts ?? [] { console.warn(doubt) }
-            paths += folder?.files ?? [word]
+        let book = try book(invocation, console)
+        if invocation[Question.dryRun] { return try rehearse(book, invocation, console) }
+        if invocation[BookOptions.strict], !book.doubts.isEmpty {
+            throw Refusal(
+                message: "there \(Plural.be(book.doubts.count)) \(Figures.count(book.doubts.count, "doubt")); "
+                    + "nothing was written",
+                details: book.doubts.map(\.printable),
+                hint: "without \(BookOptions.strict.form.word), they are noted"
+            )
         }
+        for doubt in book.doubts { console.warn(doubt.printable) }
+        let paths = book.files.map(\.place)
         let names = paths.indices.map { "file \($0 + 1)" }
         var pieces: [Piece] = []
         for (index, name) in names.enumerated() {
@@ -67,5 +80,60 @@ enum JoinCommand {
             timeline: Timeline(tracks: [.init(pieces: pieces)], limit: try EditOptions.peakLimit(invocation)),
             marksSources: invocation[markFiles]
         ).run(invocation, console)
+    }
+
+    /// The files of all arguments, with the doubts about the order in folders.
+    private static func book(_ invocation: Invocation, _ console: CommandOutput) throws -> Book {
+        let (words, order) = (invocation.words(sources), invocation[BookOptions.order])
+        var (files, doubts, folders): ([Book.File], [String], Int) = ([], [], 0)
+        for word in words {
+            guard let folder = try JoinedFolder(word, besides: invocation.word(TimelineRun.output)) else {
+                files.append(Book.File(place: word, name: word))
+                continue
+            }
+            folders += 1
+            let book = try folder.book(order, invocation, console)
+            files += book.files
+            doubts += book.doubts
+        }
+        if order != nil, folders == 0 {
+            throw UsageError("\(BookOptions.order.form.word) orders the files of a folder, and none is given")
+        }
+        if case .list = order, folders > 1 {
+            throw UsageError("\(BookOptions.order.form.word): a list orders one folder, and \(folders) are given")
+        }
+        var book = Book(inOrder: files)
+        book.doubts = doubts
+        return book
+    }
+
+    /// Shows what would be joined.
+    private static func rehearse(
+        _ book: Book,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws -> ExitCode {
+        let files = try BookProbing.look(into: book.files, invocation, console) { file in
+            file.facts != nil || file.problem != nil || file.place == "-" ? nil : file.place
+        }
+        // Those of files that a room has looked at before are among the doubts.
+        let problems = zip(book.files, files).compactMap { before, file in
+            before.problem == nil ? file.problem.map { "\(file.place): \($0)" } : nil
+        }
+        let overlap = invocation[EditOptions.crossfade].map { -$0.length }
+        let page = BookPage(
+            output: invocation.word(TimelineRun.output),
+            files: files,
+            doubts: book.doubts + problems,
+            marks: invocation[markFiles] && invocation[ChapterOption.option] == nil,
+            gap: invocation[gap] ?? overlap ?? .zero
+        )
+        if invocation[ConvertCommand.json] {
+            try console.print(JSONText.line(page.record))
+        } else {
+            for line in page.lines(for: console.data) { try console.print(line) }
+            try console.print("nothing was written (--dry-run)")
+        }
+        return invocation[BookOptions.strict] && !page.doubts.isEmpty ? .failure : .success
     }
 }

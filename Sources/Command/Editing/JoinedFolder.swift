@@ -4,10 +4,10 @@ import Storage
 
 /// A folder whose files are joined, as those of a book or of an album.
 struct JoinedFolder {
-    /// The paths of the files, in the order in which they are heard.
-    let files: [String]
-    /// What is odd about their numbers.
-    let doubts: [String]
+    /// As messages call it.
+    let name: String
+    /// Its files, in no particular order.
+    let files: [Book.File]
 
     /// Lists the folder that the user called `word`; `nil` if that is no folder. `output` is not among the files.
     init?(_ word: String, besides output: String) throws {
@@ -20,10 +20,9 @@ struct JoinedFolder {
         if let name = walk.unreadableNames.first {
             throw Refusal(message: "\(name): the name is not UTF-8", hint: "rename it, or name the other files")
         }
-        found = found.sorted(by: NaturalOrder.precedes)
         let prefix = folder == "/" ? "/" : folder + "/"
-        files = found.map { prefix + $0 }.filter { !Self.areSame($0, output) }
-        doubts = Self.doubts(files).map(\.printable)
+        name = folder
+        files = found.map { Book.File(place: prefix + $0, name: $0) }.filter { !Self.areSame($0.place, output) }
         if files.isEmpty {
             let hint = "audio files are recognised by their extension, such as .mp3"
             throw Refusal(message: "\(word) has no audio files", hint: hint)
@@ -43,39 +42,20 @@ struct JoinedFolder {
         return FileFacts.of(path: front.isEmpty ? "." : front, followingLinks: true)?.identity
     }
 
-    /// Numbers that are missing, or that several files have, where all names in a folder have one in the same place.
-    static func doubts(_ paths: [String]) -> [String] {
-        var folders: [String: [String]] = [:]
-        for path in paths {
-            let name = path.lastPathName ?? path
-            let folder = String(String.UnicodeScalarView(path.unicodeScalars.dropLast(name.unicodeScalars.count + 1)))
-            folders[folder, default: []].append(name)
+    /// Puts the files in order. Rooms read their tags first if these may decide.
+    func book(_ order: BookOrder?, _ invocation: Invocation, _ console: CommandOutput) throws -> Book {
+        switch order {
+        case .names: return Book(files, in: name, order: order)
+        case .list(let path):
+            let text = ListBytes.text(of: try SourceFile.contents(word: path, limit: PlayList.mostBytes))
+            let book = Book(files, in: name, order: order, list: PlayList.names(in: text))
+            guard !book.files.isEmpty else {
+                throw Refusal(message: "\(path) names no file of \(name)", hint: "a line is the name of a file")
+            }
+            return book
+        case .tags, nil:
+            let known = try BookProbing.look(into: files, invocation, console) { $0.place }
+            return Book(known, in: name, order: order)
         }
-        let ordered = folders.sorted { NaturalOrder.precedes($0.key, $1.key) }
-        return ordered.flatMap { folder, names in doubts(in: names).map { "\(folder): \($0)" } }
     }
-
-    private static func doubts(in names: [String]) -> [String] {
-        let found = names.compactMap { number(in: $0) }
-        guard found.count > 1, found.count == names.count, Set(found.map { $0.front }).count == 1 else { return [] }
-        let numbers = found.map { $0.number }
-        let known = Set(numbers)
-        let (first, last) = (numbers.min() ?? 0, numbers.max() ?? 0)
-        // Years and the like are no numbers of tracks.
-        guard last - first < 2 * numbers.count + 10 else { return [] }
-        let missing = (first...last).filter { !known.contains($0) }
-        let repeated = known.sorted().filter { number in numbers.count(where: { $0 == number }) > 1 }
-        return missing.map { "no file has the number \($0)" } + repeated.map { "several files have the number \($0)" }
-    }
-
-    /// The first number in a name, of four digits at most, and what stands before it.
-    private static func number(in name: String) -> (front: String, number: Int)? {
-        let letters = Array(name.withoutExtension.lowercased().unicodeScalars)
-        guard let start = letters.firstIndex(where: isDigit) else { return nil }
-        let digits = letters[start...].prefix(while: isDigit)
-        guard digits.count <= 4, let number = Int(String(String.UnicodeScalarView(digits))) else { return nil }
-        return (String(String.UnicodeScalarView(letters[..<start])), number)
-    }
-
-    private static func isDigit(_ letter: Unicode.Scalar) -> Bool { (0x30...0x39).contains(letter.value) }
 }

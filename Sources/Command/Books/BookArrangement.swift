@@ -1,0 +1,255 @@
+import Conversion
+import Storage
+
+/// The order of a book's files, and what is odd about it. Follows from the names and tags alone.
+struct BookArrangement {
+    /// The indices of the files, in the order in which they are heard.
+    let places: [Int]
+    let doubts: [String]
+
+    /// `folder` is the book's, for messages. Without `order`, tags decide if each file has the number of a track, and names
+    /// otherwise. `list` has the lines of a list.
+    init(_ files: [Book.File], in folder: String, order: BookOrder?, list: [String]?) {
+        let problems = files.compactMap { file in file.problem.map { "\(folder)/\(file.name): \($0)" } }
+        let names = files.map(\.name)
+        let byName = files.indices.sorted { NaturalOrder.precedes(names[$0], names[$1]) }
+        if let list {
+            let found = Self.listed(list, among: names, in: folder)
+            (places, doubts) = (found.places, problems + found.doubts)
+            return
+        }
+        let untracked = files.indices.filter { files[$0].track == nil }
+        guard order == .tags || order == nil && untracked.isEmpty && !files.isEmpty else {
+            var doubts = problems + NameNumbers.doubts(names, in: folder)
+            // Files that no room has looked at have no numbers.
+            if order == nil, untracked.count < files.count {
+                let some = Figures.count(untracked.count, "file")
+                doubts.append("\(folder): \(some) without the number of a track, so names decide the order")
+            }
+            (places, self.doubts) = (byName, doubts)
+            return
+        }
+        let numbers = TrackNumbers(files, in: folder)
+        let places = byName.sorted(by: numbers.precedes)
+        var doubts = problems + numbers.doubts(places)
+        if NameNumbers.areComplete(names), let index = places.indices.first(where: { places[$0] != byName[$0] }) {
+            let (tagged, named) = (names[places[index]], names[byName[index]])
+            doubts.append("\(folder): file \(index + 1) is \(tagged) by its tags, and \(named) by its name")
+        }
+        (self.places, self.doubts) = (places, doubts)
+    }
+
+    // MARK: - Lists
+
+    private static func listed(
+        _ list: [String],
+        among names: [String],
+        in folder: String
+    ) -> (places: [Int], doubts: [String]) {
+        var (places, doubts): ([Int], [String]) = ([], [])
+        let known = names.map { $0.pathNames }
+        var taken: Set<Int> = []
+        for entry in list {
+            // Programs of Windows write backslashes.
+            let words = [entry, entry.split(separator: "\\").joined(separator: "/")]
+            let found = words.lazy.compactMap { place(of: $0.pathNames.filter { $0 != "." }, among: known) }.first
+            guard let found else {
+                doubts.append("\(folder): the list names \(entry), which is not there")
+                continue
+            }
+            if taken.insert(found).inserted {
+                places.append(found)
+            } else {
+                doubts.append("\(folder): the list names \(names[found]) more than once")
+            }
+        }
+        let rest = names.indices.filter { !taken.contains($0) }
+        if rest.count > 3 {
+            doubts.append("\(folder): \(rest.count) files are not in the list, and are left out")
+        } else {
+            doubts += rest.map { "\(folder): \(names[$0]) is not in the list, and is left out" }
+        }
+        return (places, doubts)
+    }
+
+    /// The file that a list names: by its path below the folder, by a longer path, or by the end of its path if no other
+    /// has the same.
+    private static func place(of entry: [String], among known: [[String]]) -> Int? {
+        guard !entry.isEmpty else { return nil }
+        if let exact = known.firstIndex(of: entry) { return exact }
+        let longer = known.indices.filter { index in
+            entry.count > known[index].count && entry.suffix(known[index].count) == known[index][...]
+        }
+        if let longest = longer.max(by: { known[$0].count < known[$1].count }) { return longest }
+        let ends = known.indices.filter { known[$0].suffix(entry.count) == entry[...] }
+        return ends.count == 1 ? ends[0] : nil
+    }
+}
+
+/// The numbers of discs and tracks in the tags of files.
+struct TrackNumbers {
+    private struct Key: Hashable {
+        let folder: String
+        let disc: Int?
+    }
+
+    private let files: [Book.File]
+    private let folder: String
+    /// Whether a disc and a track belong to one file only. Otherwise the folders keep their files together.
+    private let areUnique: Bool
+
+    init(_ files: [Book.File], in folder: String) {
+        (self.files, self.folder) = (files, folder)
+        let numbers = files.map { [$0.facts?.disc, $0.track] }
+        let tagged = files.count { $0.facts?.disc != nil }
+        areUnique = Set(numbers).count == files.count && (tagged == 0 || tagged == files.count)
+    }
+
+    /// Files without a number come last in their folder.
+    func precedes(_ one: Int, _ other: Int) -> Bool {
+        let (first, second) = (files[one], files[other])
+        if !areUnique, first.name.parentName != second.name.parentName {
+            return NaturalOrder.precedes(first.name.parentName, second.name.parentName)
+        }
+        let (disc, otherDisc) = (first.facts?.disc ?? 0, second.facts?.disc ?? 0)
+        if disc != otherDisc { return disc < otherDisc }
+        let (track, otherTrack) = (first.track ?? .max, second.track ?? .max)
+        if track != otherTrack { return track < otherTrack }
+        return NaturalOrder.precedes(first.name, second.name)
+    }
+
+    /// What is odd about the numbers of files in this order.
+    func doubts(_ places: [Int]) -> [String] {
+        var doubts: [String] = []
+        let all = places.compactMap { files[$0].track }
+        // Numbers may go on from disc to disc.
+        let goesOn = Set(all).count == all.count
+        var (groups, order): ([Key: [Int]], [Key]) = ([:], [])
+        for place in places {
+            let file = files[place]
+            let key =
+                goesOn
+                ? Key(folder: "", disc: nil)
+                : Key(folder: areUnique ? "" : file.name.parentName, disc: file.facts?.disc)
+            if groups[key] == nil { order.append(key) }
+            groups[key, default: []].append(place)
+        }
+        let discs = Set(files.compactMap { $0.facts?.disc })
+        if discs.count > 1 || files.contains(where: { ($0.facts?.discs ?? 1) > 1 }) {
+            let last = files.compactMap { $0.facts?.discs }.max() ?? 0
+            doubts += Self.gaps(discs, upTo: last).map { "\(folder): \(Self.missing($0, "disc"))" }
+        }
+        for key in order {
+            var label = key.folder.isEmpty ? folder : "\(folder)/\(key.folder)"
+            if let disc = key.disc, discs.count > 1 { label += ", disc \(disc)" }
+            let members = groups[key] ?? []
+            // Of numbers that go on, the total may be that of one disc.
+            let total = goesOn && discs.count > 1 ? 0 : members.compactMap { files[$0].facts?.tracks }.max() ?? 0
+            let known = Set(members.compactMap { files[$0].track })
+            doubts += Self.gaps(known, upTo: total).map { "\(label): \(Self.missing($0, "track"))" }
+            for number in known.sorted() {
+                let names = members.filter { files[$0].track == number }.map { files[$0].name }
+                guard names.count > 1 else { continue }
+                let who = names.count == 2 ? "both" : "all"
+                doubts.append("\(label): \(Self.list(names)) \(who) say track \(number)")
+            }
+            let silent = members.filter { files[$0].track == nil && files[$0].problem == nil }.map { files[$0].name }
+            if !silent.isEmpty {
+                doubts.append("\(label): \(Self.list(silent)) \(Plural.have(silent.count)) no number of a track")
+            }
+        }
+        return doubts
+    }
+
+    /// The ranges of numbers from 1 on that are missing. Totals and numbers that are out of all proportion say nothing.
+    private static func gaps(_ known: Set<Int>, upTo total: Int) -> [ClosedRange<Int>] {
+        let most = 2 * known.count + 100
+        var (gaps, next): ([ClosedRange<Int>], Int) = ([], 1)
+        for number in known.sorted() where number > 0 && number <= most {
+            if number > next { gaps.append(next...(number - 1)) }
+            next = number + 1
+        }
+        if total >= next, total <= most { gaps.append(next...total) }
+        return gaps
+    }
+
+    /// `track 7 is missing`
+    private static func missing(_ range: ClosedRange<Int>, _ noun: String) -> String {
+        range.count == 1
+            ? "\(noun) \(range.lowerBound) is missing"
+            : "\(noun)s \(range.lowerBound) to \(range.upperBound) are missing"
+    }
+
+    /// `a.mp3 and b.mp3`
+    private static func list(_ names: [String]) -> String {
+        guard names.count > 1 else { return names.first ?? "" }
+        guard names.count <= 4 else { return "\(names[0]), \(names[1]) and \(names.count - 2) more" }
+        return names.dropLast().joined(separator: ", ") + " and " + (names.last ?? "")
+    }
+}
+
+/// The numbers in the names of files.
+enum NameNumbers {
+    /// Numbers that are missing, or that several files have, where all names in a folder have one in the same place.
+    static func doubts(_ names: [String], in book: String) -> [String] {
+        groups(names).flatMap { folder, names in
+            doubts(in: names).map { "\(folder.isEmpty ? book : "\(book)/\(folder)"): \($0)" }
+        }
+    }
+
+    /// Whether all names in each folder have a number in the same place, each another one.
+    static func areComplete(_ names: [String]) -> Bool {
+        groups(names).allSatisfy { _, names in
+            numbers(in: names).map { Set($0).count == $0.count } ?? false
+        }
+    }
+
+    private static func groups(_ names: [String]) -> [(folder: String, names: [String])] {
+        let folders = Dictionary(grouping: names) { $0.parentName }
+        return folders.sorted { NaturalOrder.precedes($0.key, $1.key) }.map { folder, paths in
+            (folder, paths.map { $0.lastPathName ?? $0 })
+        }
+    }
+
+    /// The number of each name; `nil` if they have none in the same place.
+    private static func numbers(in names: [String]) -> [Int]? {
+        let found = names.compactMap { number(in: $0) }
+        guard found.count > 1, found.count == names.count, Set(found.map { $0.front }).count == 1 else { return nil }
+        let numbers = found.map { $0.number }
+        let (first, last) = (numbers.min() ?? 0, numbers.max() ?? 0)
+        // Years and the like are no numbers of tracks.
+        return last - first < 2 * numbers.count + 10 ? numbers : nil
+    }
+
+    private static func doubts(in names: [String]) -> [String] {
+        guard let numbers = numbers(in: names), let first = numbers.min() else { return [] }
+        let known = Set(numbers)
+        var doubts: [String] = []
+        var next = first
+        for number in known.sorted() {
+            if number == next + 1 { doubts.append("no file has the number \(next)") }
+            if number > next + 1 { doubts.append("no file has a number from \(next) to \(number - 1)") }
+            next = number + 1
+        }
+        let repeated = known.sorted().filter { number in numbers.count(where: { $0 == number }) > 1 }
+        return doubts + repeated.map { "several files have the number \($0)" }
+    }
+
+    /// The first number in a name, of four digits at most, and what stands before it.
+    private static func number(in name: String) -> (front: String, number: Int)? {
+        let letters = Array(name.withoutExtension.lowercased().unicodeScalars)
+        guard let start = letters.firstIndex(where: isDigit) else { return nil }
+        let digits = letters[start...].prefix(while: isDigit)
+        guard digits.count <= 4, let number = Int(String(String.UnicodeScalarView(digits))) else { return nil }
+        return (String(String.UnicodeScalarView(letters[..<start])), number)
+    }
+
+    private static func isDigit(_ letter: Unicode.Scalar) -> Bool { (0x30...0x39).contains(letter.value) }
+}
+
+extension String {
+    /// What stands before the last slash; empty if there is none.
+    var parentName: String {
+        utf8.lastIndex(of: UInt8(ascii: "/")).map { String(Substring(utf8[..<$0])) } ?? ""
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `sluice join FOLDER`: books as users make them.
+struct BookTests {
+    private let material: Material
+
+    init() throws {
+        material = try Material()
+        try FileManager.default.createDirectory(atPath: material.path("book"), withIntermediateDirectories: true)
+    }
+
+    private func sluice(_ words: String...) throws -> Run { try Sluice.run(words, in: material.folder) }
+    private func samples(_ name: String) throws -> PCM { try WAVFile.read(path: material.path(name)) }
+
+    /// Writes `book/NAME` with these tags, and returns its sound: 4800 frames of noise.
+    @discardableResult
+    private func file(_ name: String, seed: UInt64, _ tags: [String: String] = [:]) throws -> PCM {
+        let sound = Signal.noise(seed: seed, rate: 48_000, frames: 4_800, channels: 2).pcm(.s16)
+        let words = tags.sorted { $0.key < $1.key }.flatMap { ["-metadata", "\($0.key)=\($0.value)"] }
+        try FFmpeg.encode(sound, to: material.path("book/\(name)"), words)
+        return sound
+    }
+
+    @Test func tagsDecideTheOrder() throws {
+        let last = try file("a.flac", seed: 1, ["track": "3/4", "title": "The end"])
+        let first = try file("b.flac", seed: 2, ["track": "1/4", "title": "The harbour"])
+        let run = try sluice("join", "book", "out.wav", "--mark-files")
+        #expect(run.succeeded, "\(run.errorText)")
+        #expect(try samples("out.wav") == PCM.joined([first, last]))
+        let notes: [String] = ["book: track 2 is missing", "book: track 4 is missing"]
+        for note in notes { #expect(run.errorText.contains("note:  \(note)\n"), "\(run.errorText)") }
+        let named = try sluice("join", "book", "names.wav", "--order", "names")
+        #expect(named.succeeded && named.errorText.isEmpty, "\(named.errorText)")
+        #expect(try samples("names.wav") == PCM.joined([last, first]))
+
+        let strict = try sluice("join", "book", "strict.wav", "--strict")
+        #expect(strict.status == .exited(1))
+        #expect(strict.errorText.hasPrefix("error: there are 2 doubts; nothing was written\n"), "\(strict.errorText)")
+        #expect(!FileManager.default.fileExists(atPath: material.path("strict.wav")))
+    }
+
+    @Test func aDryRunShowsChaptersAndDoubts() throws {
+        try file("2.flac", seed: 1, ["track": "3", "title": "The end"])
+        try file("1.flac", seed: 2, ["track": "1"])
+        let words = ["join", "book", "out.m4b", "--mark-files", "--gap", "1", "--dry-run"]
+        let run = try Sluice.run(words, in: material.folder).checked()
+        let lines = run.outputText.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+        let expected: [String] = [
+            "out.m4b 0:01.2 2 files 2 chapters", "# CHAPTER START LENGTH FILE", "1 1 0:00 0:00.1 1.flac",
+            "2 The end 0:01.1 0:00.1 2.flac", "doubt: book: track 2 is missing", "nothing was written (--dry-run)",
+        ]
+        #expect(lines == expected, "\(run.outputText)")
+        #expect(!FileManager.default.fileExists(atPath: material.path("out.m4b")))
+        #expect(try Sluice.run(words + ["--strict"], in: material.folder).status == .exited(1))
+        let line = try Sluice.run(words + ["--json"], in: material.folder).checked().outputText
+        let record = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        #expect(record["doubts"] as? [String] == ["book: track 2 is missing"])
+        let chapters = try #require(record["chapters"] as? [[String: Any]])
+        #expect(chapters.map { $0["start"] as? String } == ["0:00", "0:01.1"])
+        let files = try #require(record["files"] as? [[String: Any]])
+        #expect(files.map { $0["path"] as? String } == ["book/1.flac", "book/2.flac"])
+        #expect(files.map { $0["track"] as? Int } == [1, 3])
+    }
+
+    @Test func aListDecidesTheOrder() throws {
+        let (one, two) = (try file("1.flac", seed: 1), try file("2.flac", seed: 2))
+        try file("3.flac", seed: 3)
+        try Bytes.write(Array("#EXTM3U\r\n2.flac\r\n1.flac\r\n".utf8), to: material.path("book/list.m3u"))
+        let run = try sluice("join", "book", "out.wav", "--order", "book/list.m3u")
+        #expect(run.errorText == "note:  book: 3.flac is not in the list, and is left out\n")
+        #expect(try samples("out.wav") == PCM.joined([two, one]))
+        try Bytes.write(Array("4.flac\n".utf8), to: material.path("other.txt"))
+        let none = try sluice("join", "book", "none.wav", "--order", "other.txt")
+        #expect(none.errorText.hasPrefix("error: other.txt names no file of book\n"), "\(none.errorText)")
+        for (words, error) in [
+            (["book", "--order", "tag"], "--order tag: is neither tags, names, nor a list of files"),
+            (["talk.wav", "--order", "tags"], "--order orders the files of a folder, and none is given"),
+        ] {
+            let refused = try Sluice.run(["join", words[0], "none.wav"] + words.dropFirst(), in: material.folder)
+            #expect(refused.status == .exited(2) && refused.errorText.contains(error), "\(refused.errorText)")
+        }
+    }
+}
