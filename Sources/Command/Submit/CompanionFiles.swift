@@ -49,12 +49,12 @@ struct CompanionFiles: Sendable {
         var sources: Set<String> = []
         var outputs: Set<String> = []
         for item in plan.items {
-            let source = try path(of: item.source)
-            sources.insert(source)
-            for place in item.destinations {
-                let output = try path(of: place)
-                outputs.insert(output)
-                folders[source.folder, default: []].insert(output.folder)
+            let targets = try item.destinations.map { try path(of: $0) }
+            outputs.formUnion(targets)
+            for file in item.sources {
+                let source = try path(of: file)
+                sources.insert(source)
+                folders[source.folder, default: []].formUnion(targets.map(\.folder))
             }
         }
         var walk = FolderWalk(filter: NameFilter(includes: globs, excludes: []))

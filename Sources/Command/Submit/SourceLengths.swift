@@ -45,9 +45,9 @@ struct SourceLengths: Sendable {
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws -> SourceLengths {
-        let (items, raw) = (plan.items, invocation[SourceOptions.rawInput])
-        return try SourceProbing.run(items.count, invocation, console) { place, room in
-            finding(of: items[place].source, raw, roots, in: room)
+        let (files, raw) = (plan.items.flatMap(\.files), invocation[SourceOptions.rawInput])
+        return try SourceProbing.run(files.count, invocation, console) { place, room in
+            finding(of: files[place], raw, roots, in: room)
         }.reduce(into: SourceLengths()) { $0.add($1) }
     }
 

@@ -9,6 +9,8 @@ struct FoundSource: Sendable {
     let location: Location
     /// The path from which `{dir}` and `{stem}` are taken.
     let relative: String
+    /// The book that it is the first file of; `nil` for a file by itself.
+    var book: SubmitBook?
 }
 
 extension PathRoots {

@@ -37,6 +37,10 @@ enum SubmitCommand {
             "--split-at cuts each source into pieces, as \"sluice split\" does: in --to, {n} is the number of a piece, and "
                 + "{title} the title of its chapter. This machine looks at the sources to find the cuts, and decodes them "
                 + "for silence. A job makes up to \(Recipe.maximumPieces) pieces, from one decode, and publishes them together.",
+            "With --join-folders, each folder that holds sound is a book: one job joins its files, in the order of their names, "
+                + "where 2 comes before 10. Folders such as \"CD 1\" and \"disc2\" belong to the folder around them. In --to, "
+                + "{dir} is the folder and {stem} its name. --order tags takes the numbers of discs and tracks, for which this "
+                + "machine opens each file; it decodes none. --dry-run shows each book, with --probe its lengths, too.",
             "With --recipe, each job is a copy of the recipe in which the sources at {source} are the file, and the "
                 + "first output is at --to, or without --to where the recipe says. The other sources, and the files of --intro "
                 + "and --outro, are the same in all jobs. Whether they have changed is not checked.",
@@ -76,6 +80,10 @@ enum SubmitCommand {
                 purpose: "a file of each chapter"
             ),
             Example(
+                line: "sluice submit -r library --join-folders --to books/{dir}.m4b",
+                purpose: "a book of each folder"
+            ),
+            Example(
                 line: "sluice submit -r talks --to out:talks/{stem}.mp3 --wait --fetch done",
                 purpose: "send files, and get the outputs"
             ),
@@ -113,7 +121,11 @@ enum SubmitCommand {
             )
             return .nothingMatched
         }
-        let found = search.takeSources()
+        var found = search.takeSources()
+        if invocation[SubmitBooks.option] {
+            found = try SubmitBooks.join(found, besides: base.sources.count - mainCount, roots, invocation, console)
+            try SubmitBooks.remark(found, invocation, console)
+        }
         let cuts = try invocation[SourceCuts.option].map {
             try SourceCuts.look(into: found, at: $0, roots, invocation, console)
         }
@@ -148,7 +160,8 @@ enum SubmitCommand {
             try page.show(plan, rehearsal, bytes: plan.bytes(roots), lengths)
             // With a key that is in use nothing would be submitted, so nothing that exists prevents it.
             let isForbidden = rehearsal.survey.isForbidden && rehearsal.standing == nil
-            return plan.isForbidden || isForbidden ? .failure : .success
+            let isRefused = plan.isForbidden || isForbidden || invocation[BookOptions.strict] && plan.hasDoubts
+            return isRefused ? .failure : .success
         }
         if let refusal = page.refusal(of: plan) { throw refusal }
         let fetching = try OutputFetching(invocation, onConflict: invocation[SubmitConflict.option].policy)
@@ -195,6 +208,7 @@ enum SubmitCommand {
             throw UsageError("--notify takes the name or the id of one webhook", hint: "repeat it for several")
         }
         try SourceCuts.checkOptions(invocation)
+        try SubmitBooks.checkOptions(invocation)
     }
 
     private static func remark(_ search: SourceSearch, _ console: CommandOutput) {

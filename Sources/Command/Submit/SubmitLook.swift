@@ -27,7 +27,7 @@ struct SubmitLook: Sendable {
         isWanted: @Sendable () -> Bool = { true }
     ) throws -> SubmitSurvey {
         let items = plan.items
-        let stamps = Parallel.map(items.count) { stamp(of: items[$0].source) }
+        let stamps = Parallel.map(items.count) { stamp(of: items[$0]) }
         // For each job, what exists at the destinations of its outputs.
         var presences = self.presences(earlier)
         if readsOutputs { readOutputs(&presences, earlier, isWanted) }
@@ -50,6 +50,22 @@ struct SubmitLook: Sendable {
     private func record(_ output: Int, _ place: Int, _ earlier: [EarlierJob?]) -> PublishedFile? {
         guard !earlier.isEmpty, let outputs = earlier[place]?.outputs, output < outputs.count else { return nil }
         return outputs[output]
+    }
+
+    /// The stamp of the source; of a book, the size of all files and the time of the latest change.
+    private func stamp(of item: SubmitPlan.Item) -> SourceStamp? {
+        // The place of a file that was sent follows from its own stamp.
+        guard item.book != nil, roots.uploads?.file(at: item.source) == nil else { return stamp(of: item.source) }
+        var whole: SourceStamp?
+        for source in item.sources {
+            guard let next = stamp(of: source) else { return nil }
+            whole = SourceStamp(
+                // A file server may tell any sizes.
+                bytes: (whole?.bytes ?? 0).addingReportingOverflow(next.bytes).partialValue,
+                modified: max(whole?.modified ?? next.modified, next.modified)
+            )
+        }
+        return whole
     }
 
     private func stamp(of source: Location) -> SourceStamp? {

@@ -167,7 +167,8 @@ enum SubmitOptions {
         + SourceOptions.forms.filter { $0.name != SourceOptions.to.form.name }
         + EditOptions.forms
         + [
-            SourceCuts.option.form, RecipeTemplate.option.form, until.form, to.form, also.form,
+            SourceCuts.option.form, SubmitBooks.option.form, BookOptions.order.form, BookOptions.strict.form,
+            RecipeTemplate.option.form, until.form, to.form, also.form,
             waveform.form, spectrogram.form,
         ] + WaveformOptions.forms + [
             SubmitConflict.option.form, SubmitAltered.option.form, SubmitCollision.option.form,

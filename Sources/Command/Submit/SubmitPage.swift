@@ -2,6 +2,7 @@ import Console
 import Conversion
 import FoundationEssentials
 import Ledger
+import Storage
 
 /// The output of `submit`: the plan, what prevents it, and the result.
 struct SubmitPage {
@@ -54,6 +55,7 @@ struct SubmitPage {
         }
         if let others = plan.companions { lines.append("  copies      \(Figures.count(others.count, "other file"))") }
         if let pieces = plan.pieceCount { lines.append("  pieces      \(Figures.grouped(pieces))") }
+        for page in books(plan) { lines += page.lines(for: console.data).map { "  " + $0 } }
         if let first = first(plan, survey) {
             let way = "  first       \(first.source) -> "
             let rows = pieceLines(first)
@@ -68,6 +70,21 @@ struct SubmitPage {
         let isForbidden = plan.isForbidden || survey.isForbidden && standing == nil
         lines.append(isForbidden ? "the submission would be refused (--dry-run)" : "nothing was submitted (--dry-run)")
         try console.print(lines.joined(separator: "\n"))
+    }
+
+    /// What becomes of each folder, if folders are joined.
+    private func books(_ plan: SubmitPlan) -> [BookPage] {
+        plan.items.compactMap { item in
+            item.book.map { joined in
+                BookPage(
+                    output: "\(item.destination)",
+                    files: joined.book.files,
+                    doubts: joined.book.doubts,
+                    marks: true,
+                    cover: joined.pictures.first?.name
+                )
+            }
+        }
     }
 
     /// `out:talk-1.flac, 0:00 to 0:10`, for the first few pieces.
@@ -187,6 +204,8 @@ struct SubmitPage {
         let findings: SubmitFindings
         /// Set with `--split-at` only.
         let pieces: Int?
+        /// Set with `--join-folders` only.
+        let books: [BookPage.Record]?
         let first: Way?
         /// Set with `--probe` only.
         let audioSeconds: Double?
@@ -206,6 +225,7 @@ struct SubmitPage {
         _ lengths: SourceLengths?
     ) -> Record {
         let (survey, standing) = (rehearsal.survey, rehearsal.standing)
+        let books = books(plan)
         return Record(
             isForbidden: plan.isForbidden || survey.isForbidden && standing == nil,
             jobs: standing == nil ? survey.jobCount : 0,
@@ -221,6 +241,7 @@ struct SubmitPage {
             altered: .init(survey.altered),
             findings: SubmitFindings(survey),
             pieces: plan.pieceCount,
+            books: books.isEmpty ? nil : books.map(\.record),
             first: first(plan, survey).map(Record.Way.init),
             audioSeconds: lengths?.seconds,
             estimates: lengths?.estimates,

@@ -11,6 +11,8 @@ struct SubmitPlan: Sendable {
         fileprivate(set) var destinations: [Location]
         /// The piece of the source at each destination; empty if each output holds all of the source.
         var pieces: [SplitPoints.Piece] = []
+        /// The book that the source is the first file of; `nil` if the source is a file by itself.
+        var book: SubmitBook?
         /// The values of tags that differ between sources.
         var tags: [String: Recipe.TagValues] = [:]
         /// The number of its kind, of which there are few.
@@ -18,6 +20,10 @@ struct SubmitPlan: Sendable {
 
         /// The first output's.
         var destination: Location { destinations[0] }
+        /// The files whose sound the job reads.
+        var files: [Location] { book.map { [source] + $0.others } ?? [source] }
+        /// All that the job alone reads.
+        var sources: [Location] { files + (book?.pictures ?? []) }
     }
 
     /// The common part of all recipes.
@@ -106,6 +112,7 @@ struct SubmitPlan: Sendable {
                     }
                 }
                 var item = Item(source: source.location, destinations: places, pieces: pieces)
+                item.book = source.book
                 item.tags.set(tags.map { ($0.name, $0.value(for: named.path)) })
                 items.append(item)
             } catch {
@@ -126,6 +133,10 @@ struct SubmitPlan: Sendable {
     func recipe(_ item: Item, from source: Location? = nil) -> Recipe {
         var recipe = base
         recipe.fill(mainCount, with: (source ?? item.source).description)
+        if let book = item.book {
+            recipe.join([recipe.sources[0].location] + book.others.map(\.description))
+            recipe.sources += book.pictures.map { .init(location: $0.description, use: .cover) }
+        }
         for (name, values) in item.tags { recipe.tags.set(name, to: values) }
         if !item.pieces.isEmpty {
             recipe.outputs = item.pieces.enumerated().map { index, piece in
@@ -156,7 +167,7 @@ struct SubmitPlan: Sendable {
     /// The sources of the jobs to submit, each once.
     func sources(_ chosen: [SubmitSurvey.Chosen]) -> [Location] {
         var known: Set<Location> = []
-        return (commonSources + chosen.map { items[$0.place].source }).filter { known.insert($0).inserted }
+        return (commonSources + chosen.flatMap { items[$0.place].sources }).filter { known.insert($0).inserted }
     }
 
     /// The different needs of the jobs to submit.
@@ -180,7 +191,8 @@ struct SubmitPlan: Sendable {
 
         init(_ item: Item) {
             endings = item.destinations.map { Self.ending(of: $0.path) }.joined(separator: " ")
-            roots = [item.source.root] + item.destinations.map(\.root)
+            let own = item.book == nil ? [item.source.root] : Set(item.sources.map(\.root)).sorted()
+            roots = own + item.destinations.map(\.root)
         }
 
         private static func ending(of path: String) -> Substring {
@@ -261,7 +273,8 @@ struct SubmitPlan: Sendable {
             guard isNew else { continue }
             let recipe = recipe(item)
             // `compare()` reports outputs that are sources.
-            if item.destinations.contains(where: { $0 == item.source || commonSources.contains($0) }) { continue }
+            let read = item.sources + commonSources
+            if item.destinations.contains(where: read.contains) { continue }
             do throws(RecipeError) {
                 try recipe.validate()
                 var found: [Codec] = []
@@ -372,7 +385,7 @@ struct SubmitPlan: Sendable {
                 "\(Figures.count(sources.count, "source")) would become \(destination)\(why): \(shown)".printable
             )
         }
-        for source in items.map(\.source) + commonSources where makers[names.key(source)] != nil {
+        for source in items.flatMap(\.sources) + commonSources where makers[names.key(source)] != nil {
             overwrites.add("\(source) is a source and would be overwritten".printable)
         }
     }
@@ -382,10 +395,13 @@ struct SubmitPlan: Sendable {
         items.contains { !$0.pieces.isEmpty } ? items.reduce(0) { $0 + $1.pieces.count } : nil
     }
 
+    /// Whether the order of files that are joined is in doubt.
+    var hasDoubts: Bool { items.contains { $0.book?.book.doubts.isEmpty == false } }
+
     /// The total size of the sources that are on this machine.
     func bytes(_ roots: PathRoots) -> Int64 {
-        items.reduce(0) { sum, item in
-            guard let path = roots.path(of: item.source),
+        items.lazy.flatMap(\.files).reduce(0) { sum, source in
+            guard let path = roots.path(of: source),
                 let size = FileFacts.of(path: path, followingLinks: true)?.byteCount
             else { return sum }
             // A file server may tell any sizes.
@@ -397,7 +413,7 @@ struct SubmitPlan: Sendable {
 
 extension RunningFingerprint {
     fileprivate mutating func add(_ item: SubmitPlan.Item) {
-        add(item.source.description)
+        for source in item.sources { add(source.description) }
         for place in item.destinations { add(place.description) }
         for piece in item.pieces {
             add("\(piece.range) \(piece.title ?? "")")

@@ -1,0 +1,56 @@
+import Conversion
+import Storage
+
+/// Which files are one book: those of a folder, and of the discs in it.
+enum BookFolders {
+    /// The files of a book, by their indices.
+    struct Group: Sendable, Equatable {
+        /// The folder, as `{dir}` has it.
+        let folder: String
+        fileprivate(set) var members: [Int] = []
+        /// The paths of the members below the folder.
+        fileprivate(set) var names: [String] = []
+    }
+
+    /// The groups in the order of their first files. `origin` is where a file is, and `relative` its path below the folder
+    /// that the user named: files with the same folder there may lie in different places.
+    static func groups(_ files: [(origin: String, relative: String)]) -> [Group] {
+        var (groups, places): ([Group], [String: Int]) = ([], [:])
+        for (index, file) in files.enumerated() {
+            let below = file.relative.pathNames
+            var (folders, folder, name) = (below.dropLast(), file.origin.parentName, below.last ?? file.relative)
+            if let disc = folders.last, isDisc(disc) {
+                folders.removeLast()
+                folder = folder.parentName
+                name = "\(disc)/\(name)"
+            }
+            let dir = folders.isEmpty ? self.name(of: folder) : folders.joined(separator: "/")
+            let key = "\(folder)\0\(dir)"
+            let place = places[key] ?? groups.count
+            if place == groups.count {
+                places[key] = place
+                groups.append(Group(folder: dir))
+            }
+            groups[place].members.append(index)
+            groups[place].names.append(name)
+        }
+        return groups
+    }
+
+    /// The name of a folder that the user gave itself.
+    private static func name(of folder: String) -> String {
+        let last = folder.lastPathName ?? ""
+        let name = last.split(separator: ":").last.map(String.init) ?? ""
+        return name.isEmpty ? "book" : name
+    }
+
+    /// Whether a folder is a disc of the book around it: `CD 1`, `disc2`, `Part_03`.
+    static func isDisc(_ name: String) -> Bool {
+        let letters = name.lowercased()
+        guard let word = ["cd", "disc", "disk", "part", "side", "tape"].first(where: letters.hasPrefix) else {
+            return false
+        }
+        let digits = letters.dropFirst(word.count).drop { " ._-#".contains($0) }
+        return (1...3).contains(digits.count) && digits.allSatisfy { ("0"..."9").contains($0) }
+    }
+}

@@ -1,0 +1,131 @@
+import Console
+import Conversion
+import Storage
+
+/// A folder of a submission whose files are joined. A class: of a million sources, most have none.
+final class SubmitBook: Sendable {
+    let book: Book
+    /// The files behind the first one.
+    let others: [Location]
+    /// The picture beside them that becomes the cover, if there is one.
+    let pictures: [Location]
+
+    init(_ book: Book, others: [Location], pictures: [Location] = []) {
+        (self.book, self.others, self.pictures) = (book, others, pictures)
+    }
+}
+
+/// The folders of a submission that become one file each, for `--join-folders`.
+enum SubmitBooks {
+    static let option = Switch(
+        "join-folders",
+        "join the files of each folder into one output, with a chapter for each file",
+        in: .edit
+    )
+
+    /// Rejects options that `--join-folders` has no meaning with, or that have none without it.
+    static func checkOptions(_ invocation: Invocation) throws(UsageError) {
+        let own = [BookOptions.order.form, BookOptions.strict.form]
+        guard invocation[option] else {
+            guard let other = own.first(where: { invocation.origin(of: $0) == .commandLine }) else { return }
+            throw UsageError("\(other.word) needs \(option.form.word)")
+        }
+        let others =
+            [
+                SourceOptions.from.form, SubmitOptions.until.form, SourceCuts.option.form, RecipeTemplate.option.form,
+            ] + EditOptions.forms
+        if let other = others.first(where: { invocation.origin(of: $0) == .commandLine }) {
+            throw UsageError(
+                "\(other.word) and \(option.form.word) exclude each other",
+                hint: "submit the outputs again to change them"
+            )
+        }
+        if case .list = invocation[BookOptions.order] {
+            throw UsageError(
+                "\(BookOptions.order.form.word): a list orders the files of one folder",
+                hint: "\"sluice join FOLDER OUT --order FILE\" takes one; here, give tags or names"
+            )
+        }
+    }
+
+    /// One source for each folder. Rooms read the tags of the files if these decide the order, or if the user asked to probe.
+    /// Throws a `Refusal` for a folder with more files than a job can read besides `commonCount` others.
+    static func join(
+        _ found: [FoundSource],
+        besides commonCount: Int,
+        _ roots: PathRoots,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws -> [FoundSource] {
+        let paths = found.map { roots.path(of: $0.location) }
+        let groups = BookFolders.groups(
+            zip(found, paths).map { ($1 ?? $0.location.description, $0.relative) }
+        )
+        var names = [String](repeating: "", count: found.count)
+        for group in groups { for (index, name) in zip(group.members, group.names) { names[index] = name } }
+        var files = found.indices.map { Book.File(place: found[$0].location.description, name: names[$0]) }
+        let order = invocation[BookOptions.order] ?? .names
+        if order == .tags || invocation[SubmitOptions.probe] {
+            let places = Dictionary(zip(files.map(\.place), paths)) { first, _ in first }
+            files = try BookProbing.look(into: files, raw: invocation[SourceOptions.rawInput], invocation, console) {
+                places[$0.place] ?? nil
+            }
+        }
+        return try groups.map { group in
+            let most = Timeline.maximumSources - commonCount
+            guard group.members.count <= most else {
+                throw Refusal(
+                    message: "\(group.folder) has \(Figures.count(group.members.count, "file")); a job joins up to "
+                        + "\(most); nothing was submitted",
+                    hint: "leave some out with --exclude, or join the parts of the folder first"
+                )
+            }
+            let known = group.members.map { (files[$0].place, found[$0].location) }
+            let locations = Dictionary(known) { first, _ in first }
+            let book = Book(group.members.map { files[$0] }, in: group.folder, order: order)
+            let places = book.files.compactMap { locations[$0.place] }
+            // The template's fields are those of the folder: {stem} is its name.
+            let ending = places[0].name.ownExtension
+            let stem = group.folder.lastPathName ?? group.folder
+            var source = FoundSource(
+                location: places[0],
+                relative: "\(group.folder)/\(stem)" + (ending.isEmpty ? "" : ".\(ending)")
+            )
+            source.book = SubmitBook(book, others: Array(places.dropFirst()))
+            return source
+        }
+    }
+
+    /// Notes the doubts about the order of files, or with `--strict` refuses them. A dry run shows them with each book.
+    static func remark(_ sources: [FoundSource], _ invocation: Invocation, _ console: CommandOutput) throws {
+        guard !invocation[Question.dryRun] else { return }
+        var doubts = SubmitPlan.Sample()
+        for doubt in sources.flatMap({ $0.book?.book.doubts ?? [] }) { doubts.add(doubt.printable) }
+        guard doubts.count > 0 else { return }
+        let subject = "there \(Plural.be(doubts.count)) \(Figures.count(doubts.count, "doubt"))"
+        guard invocation[BookOptions.strict] else {
+            let hint = "--dry-run shows them all, and --strict makes them an error"
+            return console.warn((["\(subject); \(hint)"] + doubts.lines).joined(separator: "\n"))
+        }
+        throw Refusal(
+            message: "\(subject); nothing was submitted",
+            details: doubts.lines,
+            hint: "--dry-run shows them all"
+        )
+    }
+}
+
+extension Recipe {
+    /// Plays `files` one after another, the first source being a model for all of them. A file without chapters is one.
+    mutating func join(_ files: [String]) {
+        let names = files.indices.map { "file \($0 + 1)" }
+        let joined = zip(files, names).map { file, name in
+            var source = sources[0]
+            (source.location, source.name) = (file, name)
+            return source
+        }
+        sources.replaceSubrange(0..<1, with: joined)
+        timeline = Timeline(tracks: [.init(pieces: names.map { Piece(.source($0)) })])
+        markSources = true
+    }
+}

@@ -1,0 +1,38 @@
+import Testing
+
+@testable import Command
+
+/// Which files of a submission are one book.
+struct BookFoldersTests {
+    @Test func eachFolderIsABookAndDiscsBelongToIt() {
+        let groups = BookFolders.groups([
+            ("/lib/loose.mp3", "loose.mp3"), ("/lib/Ada/CD 1/1.mp3", "Ada/CD 1/1.mp3"),
+            ("/lib/Ada/CD 2/1.mp3", "Ada/CD 2/1.mp3"), ("/lib/Ada/Early/1.mp3", "Ada/Early/1.mp3"),
+            ("/lib/Ada/0.mp3", "Ada/0.mp3"),
+        ])
+        #expect(groups.map(\.folder) == ["lib", "Ada", "Ada/Early"])
+        #expect(groups.map(\.members) == [[0], [1, 2, 4], [3]])
+        #expect(groups[1].names == ["CD 1/1.mp3", "CD 2/1.mp3", "0.mp3"])
+    }
+
+    /// Its discs as well.
+    @Test func aFolderThatIsGivenItselfHasItsName() {
+        let groups = BookFolders.groups([
+            ("/lib/Ada/CD 1/1.mp3", "CD 1/1.mp3"), ("/lib/Ada/disc_02/1.mp3", "disc_02/1.mp3"),
+            ("/lib/CD 1/1.mp3", "1.mp3"), ("far:in/x.mp3", "x.mp3"), ("/x.mp3", "x.mp3"),
+        ])
+        #expect(groups.map(\.folder) == ["Ada", "CD 1", "in", "book"])
+        #expect(groups.map(\.members) == [[0, 1], [2], [3], [4]])
+    }
+
+    @Test func equalFoldersInDifferentPlacesAreDifferentBooks() {
+        let groups = BookFolders.groups([("/one/A/1.mp3", "A/1.mp3"), ("/two/A/1.mp3", "A/1.mp3")])
+        #expect(groups.map(\.folder) == ["A", "A"] && groups.map(\.members) == [[0], [1]])
+    }
+
+    @Test(arguments: ["CD1", "cd 12", "Disc_2", "disk-3", "Part 04", "Side #1", "tape 1"])
+    func discsAreKnownByTheirNames(name: String) { #expect(BookFolders.isDisc(name)) }
+
+    @Test(arguments: ["CD", "CDs 1", "Disc 1 bonus", "Volume 1", "Party 1", "Part One", "1", "cd 1984", "Part ٣"])
+    func otherFoldersAreBooks(name: String) { #expect(!BookFolders.isDisc(name)) }
+}

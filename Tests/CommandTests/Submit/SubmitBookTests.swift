@@ -1,0 +1,115 @@
+import Conversion
+import Foundation
+import Ledger
+import TestSupport
+import Testing
+
+/// `sluice submit --join-folders`: one job for each folder that holds sound.
+struct SubmitBookTests {
+    let bench: LedgerBench
+
+    init() throws { bench = try LedgerBench() }
+
+    /// Writes noise with these tags, and returns it.
+    @discardableResult
+    private func file(_ name: String, seed: UInt64, _ tags: [String: String] = [:]) throws -> PCM {
+        let path = bench.folder.path(name)
+        let parent = (path as NSString).deletingLastPathComponent
+        try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+        let sound = Signal.noise(seed: seed, rate: 16_000, frames: 1_600, channels: 1).pcm(.s16)
+        let words = tags.sorted { $0.key < $1.key }.flatMap { ["-metadata", "\($0.key)=\($0.value)"] }
+        try FFmpeg.encode(sound, to: path, words)
+        return sound
+    }
+
+    private func samples(_ name: String) throws -> PCM { try WAVFile.read(path: bench.folder.path(name)) }
+
+    private func submit(_ more: String...) throws -> Run {
+        try bench.run(["submit", "-r", "lib", "--join-folders", "--to", "books/{dir}.wav"] + more)
+    }
+
+    @Test func eachFolderBecomesOneOutputWithChapters() async throws {
+        let sea = try [
+            file("lib/Sea/CD 1/2 two.flac", seed: 1, ["album": "Sea", "title": "Two"]),
+            file("lib/Sea/CD 1/10 ten.flac", seed: 2, ["album": "Sea"]),
+            file("lib/Sea/CD 2/1 one.flac", seed: 3, ["album": "Sea"]),
+        ]
+        let land = try [file("lib/Ada/Land/a.flac", seed: 4), file("lib/Ada/Land/b.flac", seed: 5)]
+        let worker = try bench.startWorker()
+        let run = try submit("--wait").checked()
+        #expect(run.outputText == "batch 1  2 jobs\nbatch 1  2 completed\n", "\(run.outputText)")
+        let note = "note:  there is 1 doubt; --dry-run shows them all, and --strict makes them an error\n"
+        #expect(run.errorText.hasPrefix(note), "\(run.errorText)")
+        #expect(try samples("books/Sea.wav") == PCM.joined(sea))
+        #expect(try samples("books/Ada/Land.wav") == PCM.joined(land))
+        let book = try FFmpeg.probe(bench.folder.path("books/Sea.wav"))
+        #expect(book.chapters.map { $0.tags["title"] } == ["Two", "10 ten", "1 one"])
+        #expect(book.chapters.map(\.start) == [0, 0.1, 0.2])
+        #expect(book.tags["album"] == "Sea" && book.tags["title"] == nil, "\(book.tags)")
+
+        // Nothing is done twice. A change of any file makes the book again.
+        #expect(try submit("--wait").checked().outputText == "batch 1  2 jobs\nnothing to submit: 2 unchanged\n")
+        let changed = try file("lib/Ada/Land/b.flac", seed: 6, ["comment": "a longer file"])
+        #expect(try submit("--wait").checked().outputText.hasPrefix("batch 2  1 job: 1 changed"))
+        #expect(try samples("books/Ada/Land.wav") == PCM.joined([land[0], changed]))
+        withExtendedLifetime(worker) {}
+    }
+
+    @Test func tagsDecideTheOrderIfAsked() async throws {
+        try file("lib/Sea/a.flac", seed: 1, ["track": "3"])
+        try file("lib/Sea/b.flac", seed: 2, ["track": "1"])
+        let refused = try submit("--order", "tags", "--strict")
+        #expect(refused.errorText.hasPrefix("error: there is 1 doubt; nothing was submitted\n"), "\(refused.errorText)")
+        #expect(refused.errorText.contains("Sea: track 2 is missing") && refused.status == .exited(1))
+        _ = try submit("--order", "tags").checked()
+        let job = try #require(try await bench.ledger.jobs(ofBatch: 1).first)
+        let recipe = try Recipe(json: try #require(try await bench.ledger.story(of: job)).recipe)
+        let names = recipe.sources.map { $0.location.split(separator: "/").last.map(String.init) }
+        #expect(names == ["b.flac", "a.flac"] && recipe.markSources)
+        #expect(recipe.timeline?.tracks[0].pieces.count == 2)
+    }
+
+    @Test func aDryRunShowsTheBooks() async throws {
+        try file("lib/Sea/1 one.flac", seed: 1, ["title": "The harbour"])
+        try file("lib/Sea/3 two.flac", seed: 2)
+        func lines(_ more: String...) throws -> [String] {
+            let words = ["submit", "-r", "lib", "--join-folders", "--to", "out:{dir}.m4b", "--dry-run"] + more
+            return try bench.run(words).checked().outputText.split(separator: "\n").map {
+                $0.split(separator: " ").joined(separator: " ")
+            }
+        }
+        let plain = try lines()
+        let expected: [String] = [
+            "out:Sea.m4b 2 files 2 chapters", "# CHAPTER FILE", "1 1 one 1 one.flac", "2 3 two 3 two.flac",
+            "doubt: Sea: no file has the number 2",
+        ]
+        #expect(Array(plain.dropFirst().prefix(5)) == expected, "\(plain)")
+        let probed = try lines("--probe")
+        #expect(probed.contains("length 0.20 s of sound"), "\(probed)")
+        #expect(probed.contains("out:Sea.m4b 0:00.2 2 files 2 chapters"), "\(probed)")
+        #expect(probed.contains("1 The harbour 0:00 0:00.1 1 one.flac"), "\(probed)")
+        let words = ["submit", "-r", "lib", "--join-folders", "--to", "out:{dir}.m4b", "--dry-run"]
+        let record = try #require(try bench.records(words).first)
+        let books = try #require(record["books"] as? [[String: Any]])
+        #expect(books.map { $0["output"] as? String } == ["out:Sea.m4b"])
+        #expect(try bench.run(words + ["--strict"]).status == .exited(1))
+        #expect(try await bench.ledger.batches().isEmpty)
+    }
+
+    @Test func whatCannotBeJoinedIsRefused() throws {
+        try bench.files("lib/a.wav")
+        for (words, error) in [
+            (["--join-folders", "--until", "1"], "--until and --join-folders exclude each other"),
+            (["--join-folders", "--gain", "-3dB"], "--gain and --join-folders exclude each other"),
+            (["--join-folders", "--order", "x.m3u"], "--order: a list orders the files of one folder"),
+            (["--order", "tags"], "--order needs --join-folders"), (["--strict"], "--strict needs --join-folders"),
+        ] {
+            let run = try bench.run(["submit", "-r", "lib", "--to", "out/{dir}.wav"] + words)
+            #expect(run.status == .exited(2) && run.errorText.hasPrefix("error: \(error)"), "\(run.errorText)")
+        }
+        for number in 1...250 { try bench.files("lib/\(number).wav") }
+        let many = try submit()
+        let error = "error: lib has 251 files; a job joins up to 250; nothing was submitted\n"
+        #expect(many.status == .exited(1) && many.errorText.hasPrefix(error), "\(many.errorText)")
+    }
+}
