@@ -13,8 +13,16 @@ struct Book: Sendable {
         var facts: Facts?
         /// Why a room could not read it.
         var problem: String?
+        /// The chapters in a list beside it.
+        var marks: [Mark] = []
 
         var track: Int? { facts?.track }
+    }
+
+    /// Where a chapter begins in its file.
+    struct Mark: Sendable, Equatable {
+        let start: MediaTime
+        let title: String?
     }
 
     /// What a file says of itself.
@@ -45,7 +53,11 @@ struct Book: Sendable {
     }
 
     /// In the order in which they are heard.
-    let files: [File]
+    var files: [File]
+    /// The chapters of the whole, if lists beside the files say where they are; empty otherwise.
+    var chapters: [Recipe.Chapter] = []
+    /// The path of the picture beside the files that becomes the cover; `nil` for the cover in the first file.
+    var cover: String?
     /// What is odd about their numbers and their order.
     var doubts: [String]
 
@@ -60,6 +72,25 @@ struct Book: Sendable {
     init(inOrder files: [File]) { (self.files, doubts) = (files, []) }
 }
 
+extension Book.File {
+    /// The folder of the book and that of the file in it; none for a file that the user named itself.
+    var folders: [String] {
+        guard name != place, place.hasSuffix("/" + name) else { return [] }
+        return [String(Substring(place.utf8.dropLast(name.utf8.count + 1))), place.parentName]
+    }
+
+    /// The chapters in the list beside the file, or else those inside it.
+    fileprivate var innerChapters: [(start: MediaTime, length: MediaTime?, title: String?)] {
+        guard !marks.isEmpty else { return (facts?.chapters ?? []).map { ($0.start, $0.end - $0.start, $0.title) } }
+        // A list may be that of a longer recording.
+        let heard = marks.filter { mark in facts?.length.map { mark.start < $0 } ?? true }
+        return heard.enumerated().map { index, mark in
+            let end = index + 1 < heard.count ? heard[index + 1].start : facts?.length
+            return (mark.start, end.map { $0 - mark.start }, mark.title)
+        }
+    }
+}
+
 extension [Book.File] {
     /// The chapters of these files, one after another with `gap` between them: those inside a file, or else the file itself
     /// if `marking`.
@@ -68,13 +99,13 @@ extension [Book.File] {
         var (start, isEstimate): (MediaTime?, Bool) = (.zero, false)
         for (index, file) in enumerated() {
             let facts = file.facts
-            let inner = facts?.chapters ?? []
+            let inner = file.innerChapters
             for chapter in inner {
                 chapters.append(
                     Book.Chapter(
                         title: chapter.title,
                         start: start.map { $0 + chapter.start },
-                        length: chapter.end - chapter.start,
+                        length: chapter.length,
                         isEstimate: isEstimate,
                         file: index
                     )

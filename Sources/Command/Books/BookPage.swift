@@ -23,7 +23,7 @@ struct BookPage {
             title.append((files.hasEstimates ? "about " : "") + (length + gaps).short)
         }
         title.append(Figures.count(files.count, "file"))
-        if marks || files.contains(where: { $0.facts?.chapters.isEmpty == false }) {
+        if marks || files.contains(where: { $0.facts?.chapters.isEmpty == false || !$0.marks.isEmpty }) {
             title.append(Figures.count(chapters.count, "chapter"))
         }
         if let cover = cover ?? files.first?.facts?.cover { title.append("cover \(cover.printable)") }

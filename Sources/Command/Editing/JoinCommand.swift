@@ -1,5 +1,6 @@
 import Console
 import Conversion
+import Storage
 
 /// `sluice join`: plays files one after another into one output.
 enum JoinCommand {
@@ -22,6 +23,8 @@ enum JoinCommand {
             "Files with the same sample rate and channels keep every bit, whatever their formats are. Others are "
                 + "brought to the highest rate, and to the layout with the most channels. OUT gets the tags of the "
                 + "first file, or with --mark-files those that all files agree on.",
+            "With --mark-files, a CUE sheet or a list beside a file tells its chapters, as 1.cue or 1.chapters.txt beside 1.mp3. If "
+                + "the first file of a folder has no cover, the picture cover, folder or front (.jpg, .png) in the folder is it.",
             "A folder stands for the audio files in it and below it. Their order is that of their discs and tracks, if the tags "
                 + "of all have the number of a track, and otherwise that of their names, where 2 comes before 10. --order "
                 + "chooses another; a list is a playlist, or a file with a name in each line, and only what it names is heard. "
@@ -55,7 +58,8 @@ enum JoinCommand {
         if crossfade != nil, invocation[gap] != nil {
             throw UsageError("--crossfade and --gap exclude each other")
         }
-        let book = try book(invocation, console)
+        var book = try book(invocation, console)
+        if invocation[markFiles] { try takeBeside(&book, invocation, console) }
         if invocation[Question.dryRun] { return try rehearse(book, invocation, console) }
         if invocation[BookOptions.strict], !book.doubts.isEmpty {
             throw Refusal(
@@ -78,7 +82,9 @@ enum JoinCommand {
         return try TimelineRun(
             sources: zip(paths, names).map { Recipe.Source(location: $0, name: $1) },
             timeline: Timeline(tracks: [.init(pieces: pieces)], limit: try EditOptions.peakLimit(invocation)),
-            marksSources: invocation[markFiles]
+            marksSources: invocation[markFiles],
+            chapters: book.chapters,
+            cover: book.cover
         ).run(invocation, console)
     }
 
@@ -107,26 +113,60 @@ enum JoinCommand {
         return book
     }
 
+    /// The silence between two files; less than zero if they overlap.
+    private static func space(_ invocation: Invocation) -> MediaTime {
+        invocation[gap] ?? invocation[EditOptions.crossfade].map { -$0.length } ?? .zero
+    }
+
+    /// `nil` for standard input, which can be read once.
+    @Sendable private static func path(of file: Book.File) -> String? { file.place == "-" ? nil : file.place }
+
+    /// Has rooms look at the files that none has looked at yet. One that cannot be read is a doubt.
+    private static func probe(
+        _ book: inout Book,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws {
+        let files = try BookProbing.look(into: book.files, invocation, console) { file in
+            file.facts != nil || file.problem != nil ? nil : path(of: file)
+        }
+        for (before, file) in zip(book.files, files) where before.problem == nil {
+            if let problem = file.problem { book.doubts.append("\(file.place): \(problem)") }
+        }
+        book.files = files
+    }
+
+    /// Takes the chapters in lists beside the files, and the cover beside them if the first file has none. Rooms look at the
+    /// files if that depends on them.
+    private static func takeBeside(
+        _ book: inout Book,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws {
+        let cover = BesideBook.picture(in: book.files[0].folders)
+        let takesLists = invocation[ChapterOption.option] == nil
+        let lists = takesLists && BesideBook.hasLists(beside: book.files.compactMap(path(of:)))
+        guard cover != nil || lists else { return }
+        try probe(&book, invocation, console)
+        if book.files[0].facts?.cover == nil { book.cover = cover }
+        if lists { book.takeMarks(gap: space(invocation), path: path(of:)) }
+    }
+
     /// Shows what would be joined.
     private static func rehearse(
         _ book: Book,
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws -> ExitCode {
-        let files = try BookProbing.look(into: book.files, invocation, console) { file in
-            file.facts != nil || file.problem != nil || file.place == "-" ? nil : file.place
-        }
-        // Those of files that a room has looked at before are among the doubts.
-        let problems = zip(book.files, files).compactMap { before, file in
-            before.problem == nil ? file.problem.map { "\(file.place): \($0)" } : nil
-        }
-        let overlap = invocation[EditOptions.crossfade].map { -$0.length }
+        var book = book
+        try probe(&book, invocation, console)
         let page = BookPage(
             output: invocation.word(TimelineRun.output),
-            files: files,
-            doubts: book.doubts + problems,
+            files: book.files,
+            doubts: book.doubts,
             marks: invocation[markFiles] && invocation[ChapterOption.option] == nil,
-            gap: invocation[gap] ?? overlap ?? .zero
+            gap: space(invocation),
+            cover: book.cover?.lastPathName
         )
         if invocation[ConvertCommand.json] {
             try console.print(JSONText.line(page.record))

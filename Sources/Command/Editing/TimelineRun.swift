@@ -7,6 +7,9 @@ struct TimelineRun {
     let timeline: Timeline
     /// Whether each source without chapters is one.
     var marksSources = false
+    /// The chapters of the output, and the picture that is its cover if it can store one. Options replace both.
+    var chapters: [Recipe.Chapter] = []
+    var cover: String?
 
     static let output = Argument(name: "OUT", summary: "the output; its extension selects the container")
 
@@ -31,6 +34,10 @@ struct TimelineRun {
         try FormatOptions.settlePreset(of: &recipe, invocation)
         try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
         try WaveformOptions.addWaveforms(to: &recipe, of: nil, invocation)
+        if !invocation[ConvertCommand.noTags] {
+            recipe.chapters = chapters
+            if let cover, recipe.holdsCover { recipe.sources.append(.init(location: cover, use: .cover)) }
+        }
         try ConvertCommand.settle(&recipe, invocation)
         return try ConvertCommand.convert(recipe, words: sources.map(\.location), to: output, invocation, console)
     }

@@ -18,3 +18,13 @@ enum CoverOption {
         recipe.sources.append(Recipe.Source(location: path, use: .cover))
     }
 }
+
+extension Recipe {
+    /// Whether an output can store a cover.
+    var holdsCover: Bool {
+        soundOutputs.contains { output in
+            // `try?`: what is wrong with a format is told when the recipe is checked.
+            (try? output.audioFormat()).map { $0.container.coverPlace != .none } ?? false
+        }
+    }
+}

@@ -51,11 +51,11 @@ struct CompanionFiles: Sendable {
         for item in plan.items {
             let targets = try item.destinations.map { try path(of: $0) }
             outputs.formUnion(targets)
-            for file in item.sources {
-                let source = try path(of: file)
-                sources.insert(source)
-                folders[source.folder, default: []].formUnion(targets.map(\.folder))
+            for source in item.sources {
+                folders[try path(of: source).folder, default: []].formUnion(targets.map(\.folder))
             }
+            // A picture that is a cover may be copied, too.
+            sources.formUnion(try item.files.map { try path(of: $0) })
         }
         var walk = FolderWalk(filter: NameFilter(includes: globs, excludes: []))
         var origins: [String: String] = [:]

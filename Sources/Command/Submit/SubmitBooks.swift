@@ -82,7 +82,7 @@ enum SubmitBooks {
             }
             let known = group.members.map { (files[$0].place, found[$0].location) }
             let locations = Dictionary(known) { first, _ in first }
-            let book = Book(group.members.map { files[$0] }, in: group.folder, order: order)
+            var book = Book(group.members.map { files[$0] }, in: group.folder, order: order)
             let places = book.files.compactMap { locations[$0.place] }
             // The template's fields are those of the folder: {stem} is its name.
             let ending = places[0].name.ownExtension
@@ -91,9 +91,28 @@ enum SubmitBooks {
                 location: places[0],
                 relative: "\(group.folder)/\(stem)" + (ending.isEmpty ? "" : ".\(ending)")
             )
-            source.book = SubmitBook(book, others: Array(places.dropFirst()))
+            let hasTags = !invocation[ConvertCommand.noTags]
+            if hasTags, BesideBook.hasLists(beside: group.members.compactMap { paths[$0] }) {
+                book.takeMarks { file in locations[file.place].flatMap { roots.path(of: $0) } }
+            }
+            let pictures = hasTags && invocation[CoverOption.option] == nil ? cover(of: book, places[0], roots) : []
+            source.book = SubmitBook(book, others: Array(places.dropFirst()), pictures: pictures)
             return source
         }
+    }
+
+    /// The picture beside the files of a book, unless its first file is known to have a cover; none if its folder is not on
+    /// this machine.
+    private static func cover(of book: Book, _ first: Location, _ roots: PathRoots) -> [Location] {
+        guard book.files[0].facts?.cover == nil, let path = roots.path(of: first) else { return [] }
+        // That of the disc, and that of the book around it.
+        let own = path.parentName
+        let folders = book.files[0].name.utf8.contains(UInt8(ascii: "/")) ? [own.parentName, own] : [own]
+        guard let picture = BesideBook.picture(in: folders) else { return [] }
+        let place = roots.place(of: picture).map { "\($0.root.name):\($0.below)" }
+        // `try?`: a picture whose name cannot be used is none.
+        let location = place.map { try? Location($0) } ?? (try? roots.uploads?.location(of: picture))
+        return [location].compactMap(\.self)
     }
 
     /// Notes the doubts about the order of files, or with `--strict` refuses them. A dry run shows them with each book.

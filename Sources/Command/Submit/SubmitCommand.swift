@@ -158,10 +158,7 @@ enum SubmitCommand {
             let lengths =
                 invocation[SubmitOptions.probe] ? try SourceLengths.look(into: plan, roots, invocation, console) : nil
             try page.show(plan, rehearsal, bytes: plan.bytes(roots), lengths)
-            // With a key that is in use nothing would be submitted, so nothing that exists prevents it.
-            let isForbidden = rehearsal.survey.isForbidden && rehearsal.standing == nil
-            let isRefused = plan.isForbidden || isForbidden || invocation[BookOptions.strict] && plan.hasDoubts
-            return isRefused ? .failure : .success
+            return page.isRefused(plan, rehearsal) ? .failure : .success
         }
         if let refusal = page.refusal(of: plan) { throw refusal }
         let fetching = try OutputFetching(invocation, onConflict: invocation[SubmitConflict.option].policy)

@@ -25,7 +25,7 @@ struct SubmitPage {
             return try console.print(JSONText.line(record(plan, rehearsal, bytes, lengths)))
         }
         let (survey, standing) = (rehearsal.survey, rehearsal.standing)
-        let count = plan.items.count + plan.misfits.count
+        let count = plan.items.reduce(plan.misfits.count) { $0 + 1 + ($1.book?.others.count ?? 0) }
         let jobs = Figures.count(standing == nil ? survey.jobCount : 0, "job")
         let queue = invocation[SubmitOptions.queue].printable
         var lines = [
@@ -67,9 +67,16 @@ struct SubmitPage {
             let batch = "batch \(standing.batch) with \(jobs)"
             lines.append("  key         \(batch) has the key \(key): nothing would be added")
         }
-        let isForbidden = plan.isForbidden || survey.isForbidden && standing == nil
-        lines.append(isForbidden ? "the submission would be refused (--dry-run)" : "nothing was submitted (--dry-run)")
+        let ending = isRefused(plan, rehearsal) ? "the submission would be refused" : "nothing was submitted"
+        lines.append("\(ending) (--dry-run)")
         try console.print(lines.joined(separator: "\n"))
+    }
+
+    /// Whether the submission would be refused. With a key that is in use nothing would be submitted, so nothing that exists
+    /// prevents it.
+    func isRefused(_ plan: SubmitPlan, _ rehearsal: SubmitSending.Rehearsal) -> Bool {
+        let isForbidden = rehearsal.survey.isForbidden && rehearsal.standing == nil
+        return plan.isForbidden || isForbidden || invocation[BookOptions.strict] && plan.hasDoubts
     }
 
     /// What becomes of each folder, if folders are joined.
@@ -227,7 +234,7 @@ struct SubmitPage {
         let (survey, standing) = (rehearsal.survey, rehearsal.standing)
         let books = books(plan)
         return Record(
-            isForbidden: plan.isForbidden || survey.isForbidden && standing == nil,
+            isForbidden: isRefused(plan, rehearsal),
             jobs: standing == nil ? survey.jobCount : 0,
             batch: standing?.batch,
             bytes: bytes,

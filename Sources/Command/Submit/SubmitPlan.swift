@@ -135,7 +135,7 @@ struct SubmitPlan: Sendable {
         recipe.fill(mainCount, with: (source ?? item.source).description)
         if let book = item.book {
             recipe.join([recipe.sources[0].location] + book.others.map(\.description))
-            recipe.sources += book.pictures.map { .init(location: $0.description, use: .cover) }
+            recipe.chapters = book.book.chapters
         }
         for (name, values) in item.tags { recipe.tags.set(name, to: values) }
         if !item.pieces.isEmpty {
@@ -151,6 +151,9 @@ struct SubmitPlan: Sendable {
             }
         }
         for (index, place) in item.destinations.enumerated() { recipe.outputs[index].location = place.description }
+        if let pictures = item.book?.pictures, recipe.holdsCover {
+            recipe.sources += pictures.map { .init(location: $0.description, use: .cover) }
+        }
         return recipe
     }
 
@@ -414,6 +417,9 @@ struct SubmitPlan: Sendable {
 extension RunningFingerprint {
     fileprivate mutating func add(_ item: SubmitPlan.Item) {
         for source in item.sources { add(source.description) }
+        for chapter in item.book?.book.chapters ?? [] {
+            add("\(chapter.at.rationalDescription) \(chapter.title ?? "")")
+        }
         for place in item.destinations { add(place.description) }
         for piece in item.pieces {
             add("\(piece.range) \(piece.title ?? "")")

@@ -32,7 +32,7 @@ struct BookTests {
         let notes: [String] = ["book: track 2 is missing", "book: track 4 is missing"]
         for note in notes { #expect(run.errorText.contains("note:  \(note)\n"), "\(run.errorText)") }
         let named = try sluice("join", "book", "names.wav", "--order", "names")
-        #expect(named.succeeded && named.errorText.isEmpty, "\(named.errorText)")
+        #expect(named.succeeded && !named.errorText.contains("is missing"), "\(named.errorText)")
         #expect(try samples("names.wav") == PCM.joined([last, first]))
 
         let strict = try sluice("join", "book", "strict.wav", "--strict")
@@ -81,5 +81,44 @@ struct BookTests {
             let refused = try Sluice.run(["join", words[0], "none.wav"] + words.dropFirst(), in: material.folder)
             #expect(refused.status == .exited(2) && refused.errorText.contains(error), "\(refused.errorText)")
         }
+    }
+
+    private func picture(_ name: String, _ size: String) throws {
+        let path = material.path("book/\(name)")
+        try FFmpeg.run(["-y", "-f", "lavfi", "-i", "color=red:size=\(size)", "-frames:v", "1", path])
+    }
+
+    @Test func whatIsBesideTheFilesBelongsToTheBook() throws {
+        try file("1.flac", seed: 1)
+        try file("2.flac", seed: 2)
+        try picture("front.png", "60x40")
+        try picture("Folder.jpg", "30x20")
+        try Bytes.write(Array("0 Dawn\n0.05 Noon\n".utf8), to: material.path("book/2.chapters.txt"))
+        let run = try sluice("join", "book", "out.m4b", "--mark-files")
+        #expect(run.succeeded, "\(run.errorText)")
+        let found = try FFmpeg.probe(material.path("out.m4b"))
+        #expect(found.chapters.map { $0.tags["title"] } == ["1", "Dawn", "Noon"])
+        #expect(found.chapters.map(\.start) == [0, 0.1, 0.15])
+        #expect(found.streams.contains { $0.width == 30 && $0.height == 20 })
+        let shown = try sluice("join", "book", "dry.m4b", "--mark-files", "--dry-run").checked().outputText
+        #expect(shown.contains("3 chapters  cover Folder.jpg\n") && shown.contains("Noon"), "\(shown)")
+        // A container without covers gets none, and nothing is lost by that.
+        let plain = try sluice("join", "book", "out.caf", "--mark-files", "--strict-loss")
+        #expect(plain.succeeded, "\(plain.errorText)")
+        let bare = try sluice("join", "book", "bare.m4b", "--mark-files", "--no-tags")
+        #expect(bare.succeeded, "\(bare.errorText)")
+        #expect(try FFmpeg.probe(material.path("bare.m4b")).streams.allSatisfy { $0.width == nil })
+    }
+
+    @Test func aCoverInTheFirstFileWins() throws {
+        try picture("front.png", "60x40")
+        try picture("own.png", "20x10")
+        let sources = ["-i", material.path("talk.wav"), "-i", material.path("book/own.png")]
+        let kinds = ["-map", "0:a", "-map", "1:v", "-c:v", "png", "-disposition:v", "attached_pic"]
+        try FFmpeg.run(["-y"] + sources + kinds + [material.path("book/1.flac")])
+        try file("2.flac", seed: 2)
+        #expect(try sluice("join", "book", "out.flac", "--mark-files").succeeded)
+        let streams = try FFmpeg.probe(material.path("out.flac")).streams
+        #expect(streams.contains { $0.width == 20 } && !streams.contains { $0.width == 60 })
     }
 }

@@ -79,6 +79,7 @@ struct SubmitBookTests {
             }
         }
         let plain = try lines()
+        #expect(plain[0].hasPrefix("2 files, ") && plain[0].contains(" -> 1 job in queue default"), "\(plain)")
         let expected: [String] = [
             "out:Sea.m4b 2 files 2 chapters", "# CHAPTER FILE", "1 1 one 1 one.flac", "2 3 two 3 two.flac",
             "doubt: Sea: no file has the number 2",
@@ -92,8 +93,38 @@ struct SubmitBookTests {
         let record = try #require(try bench.records(words).first)
         let books = try #require(record["books"] as? [[String: Any]])
         #expect(books.map { $0["output"] as? String } == ["out:Sea.m4b"])
-        #expect(try bench.run(words + ["--strict"]).status == .exited(1))
+        let strict = try bench.run(words + ["--strict"])
+        #expect(strict.status == .exited(1))
+        #expect(strict.outputText.hasSuffix("the submission would be refused (--dry-run)\n"), "\(strict.outputText)")
         #expect(try await bench.ledger.batches().isEmpty)
+    }
+
+    /// The files themselves are not opened, so a cover inside them is not known.
+    @Test func whatIsBesideTheFilesBelongsToTheBook() async throws {
+        try file("lib/Sea/CD 1/1.flac", seed: 1)
+        try file("lib/Sea/CD 1/2.flac", seed: 2)
+        let picture = bench.folder.path("lib/Sea/cover.png")
+        try FFmpeg.run(["-y", "-f", "lavfi", "-i", "color=red:size=60x40", "-frames:v", "1", picture])
+        try file("lib/Land/all.flac", seed: 3)
+        try Bytes.write(Array("0 Dawn\n0.05 Noon\n".utf8), to: bench.folder.path("lib/Land/all.chapters.txt"))
+        let worker = try bench.startWorker()
+        let words = ["submit", "-r", "lib", "--join-folders", "--to", "books/{dir}.m4b", "--wait"]
+        _ = try bench.run(words + ["--copy-files", "cover.png"]).checked()
+        #expect(FileManager.default.fileExists(atPath: bench.folder.path("books/cover.png")))
+        let book = try FFmpeg.probe(bench.folder.path("books/Sea.m4b"))
+        #expect(book.streams.contains { $0.width == 60 && $0.height == 40 })
+        let land = try FFmpeg.probe(bench.folder.path("books/Land.m4b"))
+        #expect(land.chapters.map { $0.tags["title"] } == ["Dawn", "Noon"])
+        // Of several files, the lengths must be known.
+        try Bytes.write(Array("0 Dawn\n0.05 Noon\n".utf8), to: bench.folder.path("lib/Sea/CD 1/2.chapters.txt"))
+        let strict = try bench.run(words + ["--strict"])
+        #expect(strict.errorText.contains("the length of CD 1/1.flac is not known to the frame"), "\(strict.errorText)")
+        let tagged = try bench.run(words + ["--order", "tags", "--on-conflict", "replace"]).checked()
+        #expect(!tagged.errorText.contains("not known to the frame"), "\(tagged.errorText)")
+        let job = try #require(try await bench.ledger.jobs(ofBatch: 2).first)
+        let recipe = try Recipe(json: try #require(try await bench.ledger.story(of: job)).recipe)
+        #expect(recipe.chapters.map(\.title) == ["1", "Dawn", "Noon"] && recipe.sources.last?.use == .cover)
+        withExtendedLifetime(worker) {}
     }
 
     @Test func whatCannotBeJoinedIsRefused() throws {
