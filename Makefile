@@ -21,7 +21,7 @@ docs_folder := .build/docs
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## build and run the demonstration; ARGS=page, formats, damage or edits shows more
+demo: ## build and run the demonstration; ARGS=page, formats, damage, edits or book shows more
 	@scripts/prepare build demo
 	scripts/build -c release --product demo
 	.build/release/demo $(ARGS)

@@ -1,5 +1,5 @@
 // A first look: a private cluster converts a folder of recordings, some of them damaged. `page` keeps one up to be looked
-// at in a browser; `formats`, `damage` and `edits` go deeper.
+// at in a browser; `formats`, `damage`, `edits` and `book` go deeper.
 import Foundation
 
 let page = Page(isTerminal: isatty(STDOUT_FILENO) == 1)
