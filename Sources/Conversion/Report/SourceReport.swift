@@ -26,6 +26,8 @@ public struct SourceReport: Sendable, Hashable, Codable {
     public var scan: ScanReport?
     /// The loudness of the main track, if requested.
     public var loudness: LoudnessReport?
+    /// The levels of the main track over time, if requested.
+    public var levels: LevelReport?
     /// The course of the main track's sound, if requested.
     public var outline: SoundOutline?
     /// The frame in the middle of each silence between two sounds of the main track, in order, if requested. Of more
@@ -83,6 +85,9 @@ public struct TrackReport: Sendable, Hashable, Codable {
     public var isLossless: Bool
     /// Bits per second, if the file states them.
     public var bitRate: Int?
+    /// The lowest and the highest bit rate that a packet states, if the levels were requested and packets state one.
+    public var lowestBitRate: Int?
+    public var highestBitRate: Int?
     /// `nil` if the container states no reliable length.
     public var frames: Int64?
     public var exactness: Exactness

@@ -1,0 +1,147 @@
+/// What a spec says of one file.
+public struct SpecVerdict: Sendable, Hashable, Codable {
+    /// The name of the spec.
+    public let spec: String
+    /// Whether the file keeps all limits.
+    public let passes: Bool
+    /// A verdict for each rule, in the order of the spec.
+    public let rules: [RuleVerdict]
+
+    init(_ spec: AudioSpec, _ rules: [RuleVerdict]) {
+        (self.spec, self.rules) = (spec.rawValue, rules)
+        passes = rules.allSatisfy(\.passes)
+    }
+
+    /// The rules that the file breaks.
+    public var broken: [RuleVerdict] { rules.filter { !$0.passes } }
+}
+
+/// What one rule says: the value that was measured, its limits, and whether it keeps them.
+public struct RuleVerdict: Sendable, Hashable, Codable {
+    public let rule: SpecRule.Quantity
+    public let passes: Bool
+    /// The figure, in `unit`; `nil` for words, and if it could not be measured. Levels are in hundredths.
+    public let value: Double?
+    /// The word; `nil` for figures, and if it is unknown.
+    public let word: String?
+    public let unit: String?
+    public let least: Double?
+    public let most: Double?
+    /// The words that are allowed; `nil` for figures.
+    public let allowed: [String]?
+    /// Where to listen: the worst place of what the rule limits; `nil` if it has none.
+    public let at: MediaTime?
+    public let place: Place?
+
+    /// What is at that place.
+    public enum Place: String, Sendable, Hashable, Codable {
+        case loudestSecond = "loudest_second"
+        case quietestHalfSecond = "quietest_half_second"
+        case largestSample = "largest_sample"
+        case firstSound = "first_sound"
+        case lastSound = "last_sound"
+    }
+}
+
+extension AudioSpec {
+    /// Judges a file by its description. What could not be measured keeps no limit: `report` needs its `scan`, its
+    /// `loudness` and its `levels`.
+    public func verdict(on report: SourceReport) -> SpecVerdict {
+        let facts = SpecFacts(report)
+        return SpecVerdict(self, rules.map { $0.verdict(on: facts) })
+    }
+}
+
+extension SpecRule {
+    fileprivate func verdict(on facts: SpecFacts) -> RuleVerdict {
+        let value = facts.figure(quantity)?.inHundredths
+        let word = facts.word(quantity)
+        var most = most
+        if let ofLouder, let loudness = facts.figure(.loudness)?.inHundredths, loudness > ofLouder.thanLUFS {
+            most = ofLouder.most
+        }
+        let passes =
+            words.isEmpty
+            ? value.map { $0 >= least ?? -.infinity && $0 <= most ?? .infinity } ?? false
+            : word.map(words.contains) ?? false
+        let (at, place) = facts.place(quantity)
+        return RuleVerdict(
+            rule: quantity,
+            passes: passes,
+            value: value,
+            word: word,
+            unit: quantity.unit,
+            least: least,
+            most: most,
+            allowed: words.isEmpty ? nil : words,
+            at: at,
+            place: at == nil ? nil : place
+        )
+    }
+}
+
+/// What of a description the rules are about.
+private struct SpecFacts {
+    let report: SourceReport
+    let track: TrackReport?
+
+    init(_ report: SourceReport) {
+        self.report = report
+        track = report.tracks.first(where: \.isMain)
+    }
+
+    private var levels: LevelReport? { report.levels }
+
+    func figure(_ quantity: SpecRule.Quantity) -> Double? {
+        switch quantity {
+        case .container, .codec, .bitRateMode: nil
+        case .sampleRate: track.map { Double($0.sampleRateHz) }
+        case .channels: track.map { Double($0.channelCount) }
+        case .bitRate: (track?.lowestBitRate ?? track?.bitRate).map(Double.init)
+        case .length: length
+        case .loudness: report.loudness?.integratedLUFS
+        case .rms: levels?.rmsDBFS
+        case .samplePeak: peak(report.loudness?.samplePeakDBFS)
+        case .truePeak: peak(report.loudness?.truePeakDBTP)
+        case .noiseFloor: levels?.noiseFloor?.levelDBFS
+        case .toneAtStart: levels?.toneAtStart?.seconds
+        case .toneAtEnd: levels?.toneAtEnd?.seconds
+        }
+    }
+
+    func word(_ quantity: SpecRule.Quantity) -> String? {
+        switch quantity {
+        case .container: report.container
+        case .codec: track.map { $0.codec.hasPrefix("pcm_") ? SpecRule.pcm : $0.codec }
+        case .bitRateMode:
+            track?.lowestBitRate.map { $0 == track?.highestBitRate ? SpecRule.constant : SpecRule.variable }
+        default: nil
+        }
+    }
+
+    func place(_ quantity: SpecRule.Quantity) -> (MediaTime?, RuleVerdict.Place?) {
+        switch quantity {
+        case .rms, .loudness: (levels?.loudestSecond?.start, .loudestSecond)
+        case .samplePeak, .truePeak: (levels?.peakAt, .largestSample)
+        case .noiseFloor: (levels?.noiseFloor?.start, .quietestHalfSecond)
+        case .toneAtStart: (levels?.toneAtStart, .firstSound)
+        case .toneAtEnd: (lastSound, .lastSound)
+        default: (nil, nil)
+        }
+    }
+
+    /// Silence has no peak. It is below every limit.
+    private func peak(_ decibels: Double?) -> Double? {
+        decibels ?? levels?.rmsDBFS.map { _ in LevelReport.silenceDBFS }
+    }
+
+    private var length: Double? {
+        guard let track, let scan = report.scan, track.sampleRateHz > 0 else { return nil }
+        return Double(scan.frames) / Double(track.sampleRateHz)
+    }
+
+    private var lastSound: MediaTime? {
+        guard let track, let scan = report.scan, let tone = levels?.toneAtEnd else { return nil }
+        return MediaTime(frames: scan.frames, rate: track.sampleRateHz) - tone
+    }
+}
