@@ -28,6 +28,15 @@ def test_lines_fit_the_terminal(folder, words, columns):
         assert wcswidth(line) <= columns, line
 
 
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_limits_of_a_spec_fit_the_terminal(folder, columns):
+    terminal = run(["probe", "--spec", "acx", "talk.wav"], folder, columns)
+    assert terminal.status == 3
+    assert terminal.said()[-1].startswith("acx: FAIL, ")
+    for line in terminal.said():
+        assert wcswidth(line) <= columns, line
+
+
 def test_nothing_is_cut_where_there_is_room(folder):
     for words in TABLES:
         assert "…" not in "".join(run(words, folder, columns=200).said())

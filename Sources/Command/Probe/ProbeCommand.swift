@@ -14,6 +14,12 @@ enum ProbeCommand {
         "decode the whole file and measure its loudness and peaks (EBU R 128)",
         in: .source
     )
+    private static let spec = Option<AudioSpec>(
+        "spec",
+        .choice("SPEC") { $0.summary },
+        "decode the whole file and compare it with what a publisher accepts",
+        in: .source
+    )
     private static let points = Switch(
         "points",
         "decode the whole file and list where something changes in it",
@@ -62,17 +68,20 @@ enum ProbeCommand {
                 + "dropouts, channels that are silent or equal, and DC offset. All are exact to the frame.",
             "--picture draws in the width of the terminal, with --points also where they begin; with --json, the figures are "
                 + "in outline.",
-            "The exit code is 3 if --scan found damage, or if some of the files could not be read.",
+            "--spec prints a line for each limit: what was measured, what is allowed, and where to listen.",
+            "The exit code is 3 if --scan found damage, if a file breaks a limit of --spec, or if some of the files could not be "
+                + "read.",
         ],
         arguments: [files],
         options: [
-            scan.form, loudness.form, points.form, silence.form, before.form, after.form, SourceOptions.rawInput.form,
-            pointForm.form, ProgressStyle.option.form, picture.form, json.form,
+            scan.form, loudness.form, spec.form, points.form, silence.form, before.form, after.form,
+            SourceOptions.rawInput.form, pointForm.form, ProgressStyle.option.form, picture.form, json.form,
         ],
         examples: [
             Example(line: "sluice probe talk.m4a", purpose: "the contents of a file"),
             Example(line: "sluice probe --scan --json *.mp3", purpose: "find damage, for programs"),
             Example(line: "sluice probe --loudness talk.wav", purpose: "how loud a file is"),
+            Example(line: "sluice probe --spec acx chapter.mp3", purpose: "whether ACX accepts a file"),
             Example(line: "sluice probe --points talk.wav", purpose: "where something changes in it"),
             Example(
                 line: "sluice probe --points --points-format audacity talk.wav",
@@ -104,6 +113,9 @@ enum ProbeCommand {
         let form = invocation[pointForm]
         guard form != .table else { return }
         if invocation[json] { throw UsageError("--json and \(pointForm.form.word) exclude each other") }
+        if invocation[spec] != nil {
+            throw UsageError("\(spec.form.word) and \(pointForm.form.word) \(form.rawValue) exclude each other")
+        }
         if invocation[picture] {
             throw UsageError("--picture and \(pointForm.form.word) \(form.rawValue) exclude each other")
         }
@@ -129,6 +141,7 @@ enum ProbeCommand {
     ) throws -> ExitCode {
         var failures: [Failure] = []
         var foundDamage = false
+        var brokeLimits = false
         let form = invocation[pointForm]
         if form == .csv { try console.print(PointForm.header) }
         for (index, name) in names.enumerated() {
@@ -136,8 +149,9 @@ enum ProbeCommand {
                 of: name,
                 raw: invocation[SourceOptions.rawInput],
                 scans: invocation[scan],
-                measuresLoudness: invocation[loudness] || form == .liquidsoap,
+                measuresLoudness: invocation[loudness] || invocation[spec] != nil || form == .liquidsoap,
                 outlinesSound: invocation[picture],
+                surveysLevels: invocation[spec] != nil,
                 points: rules(invocation)
             )
             let result = inspection.run(in: room, invocation[ProgressStyle.option], console)
@@ -145,17 +159,23 @@ enum ProbeCommand {
             switch result.value {
             case .success(let facts):
                 if facts.report.scan?.damage.isEmpty == false { foundDamage = true }
+                let verdict = invocation[spec]?.verdict(on: facts.report)
+                if verdict?.passes == false { brokeLimits = true }
                 let answers = facts.report.points.flatMap {
                     PointAnswers($0, before: invocation[before], after: invocation[after])
                 }
                 if invocation[json] {
                     var record = Record(source: name, bytes: facts.bytes, description: facts.report)
-                    record.places = answers
+                    (record.verdict, record.places) = (verdict, answers)
                     try console.print(JSONText.line(record))
                 } else if form == .table {
                     if index > 0 { try console.print("") }
                     let page = ProbePage(name: name, bytes: facts.bytes, report: facts.report)
                     try console.print(page.lines(for: console.data).joined(separator: "\n"))
+                    if let verdict {
+                        let lines = [""] + SpecPage(verdict: verdict).lines(for: console.data)
+                        try console.print(lines.joined(separator: "\n"))
+                    }
                     guard let points = facts.report.points else { continue }
                     let list = PointPage(report: points, answers: answers)
                     try console.print(([""] + list.lines(for: console.data)).joined(separator: "\n"))
@@ -168,7 +188,7 @@ enum ProbeCommand {
                 failures.append(failure)
             }
         }
-        guard let first = failures.first else { return foundDamage ? .someFailed : .success }
+        guard let first = failures.first else { return foundDamage || brokeLimits ? .someFailed : .success }
         return names.count > 1 && failures.count < names.count ? .someFailed : first.exitCode
     }
 
@@ -208,6 +228,8 @@ enum ProbeCommand {
         let source: String
         var bytes: Int64?
         var description: SourceReport?
+        /// What the spec says that was asked for.
+        var verdict: SpecVerdict?
         /// What lies next to the times that were asked for.
         var places: PointAnswers?
         var failure: Failure?

@@ -15,11 +15,12 @@ struct SourceInspection: Sendable {
         scans: Bool = false,
         measuresLoudness: Bool = false,
         outlinesSound: Bool = false,
+        surveysLevels: Bool = false,
         silence: SilenceTrim? = nil,
         points: PointRules? = nil
     ) {
         self.name = name
-        options = ProbeOptions(
+        var options = ProbeOptions(
             nameHint: name == "-" ? nil : name,
             raw: raw,
             scans: scans,
@@ -28,6 +29,8 @@ struct SourceInspection: Sendable {
             silence: silence,
             points: points
         )
+        options.surveysLevels = surveysLevels
+        self.options = options
     }
 
     struct Facts: Sendable {

@@ -2,13 +2,15 @@
 public struct SpecVerdict: Sendable, Hashable, Codable {
     /// The name of the spec.
     public let spec: String
+    /// The page that states the limits.
+    public let page: String
     /// Whether the file keeps all limits.
     public let passes: Bool
     /// A verdict for each rule, in the order of the spec.
     public let rules: [RuleVerdict]
 
     init(_ spec: AudioSpec, _ rules: [RuleVerdict]) {
-        (self.spec, self.rules) = (spec.rawValue, rules)
+        (self.spec, page, self.rules) = (spec.rawValue, spec.page, rules)
         passes = rules.allSatisfy(\.passes)
     }
 

@@ -26,6 +26,9 @@ protocol CodecRules: Sendable {
     /// How many frames of the sound one frame of a tag may stand for, the most likely number first.
     func framesPerCountedFrame(of stream: InputStream) -> [Int64]
 
+    /// The bit rate that a packet states, in bits per second; `nil` if it states none.
+    func bitRate(of packet: UnsafeRawBufferPointer) -> Int?
+
     // MARK: Starts
 
     /// Frames that decoders always drop at the start, whatever the container states.
@@ -99,6 +102,7 @@ extension CodecRules {
     func length(of stream: InputStream) -> PacketLength.Rule { .unknown }
     func durations(of stream: InputStream) -> PacketDurations? { nil }
     func framesPerCountedFrame(of stream: InputStream) -> [Int64] { [1] }
+    func bitRate(of packet: UnsafeRawBufferPointer) -> Int? { nil }
 
     func delay(of stream: InputStream) -> Int { 0 }
     func preSkip(of stream: InputStream) -> Int? { nil }

@@ -12,12 +12,12 @@ public final class LoudnessMeter {
     /// A meter for sound of this rate and these channels; the sample format does not matter.
     public convenience init(shape: SampleShape) throws { try self.init(shape: shape, outlining: false) }
 
-    /// The same, which with `outlining` also collects the outline of the sound.
-    package init(shape: SampleShape, outlining: Bool) throws {
+    /// The same, which with `outlining` also collects the outline of the sound, and with `surveying` its levels over time.
+    package init(shape: SampleShape, outlining: Bool, surveying: Bool = false) throws {
         var target = shape
         target.format = .f32
         converter = try FormatConverter(to: target)
-        levels = try LevelMeter(target, outlining: outlining)
+        levels = try LevelMeter(target, outlining: outlining, surveying: surveying)
     }
 
     /// Adds the samples of `block`, which keeps its memory.
@@ -30,6 +30,9 @@ public final class LoudnessMeter {
 
     /// The outline of everything that was added, once it is finished; `nil` if none was collected.
     package var outline: SoundOutline? { levels.outline }
+
+    /// The levels of everything that was added, once it is finished; `nil` if none were measured.
+    package var levelReport: LevelReport? { levels.survey?.report }
 
     /// The same figures, and what the sound contributes to the loudness of an album.
     public func finishTrack() throws -> TrackMeasure {
@@ -49,9 +52,11 @@ private final class LevelMeter {
     private var stepsDone = 0
     private var windows = LoudnessWindows()
     private var outlineMeter: OutlineMeter?
+    private(set) var survey: LevelSurvey?
 
-    init(_ shape: SampleShape, outlining: Bool) throws {
+    init(_ shape: SampleShape, outlining: Bool, surveying: Bool) throws {
         if outlining { outlineMeter = OutlineMeter() }
+        if surveying { survey = LevelSurvey(shape) }
         state = try EBUR128State.open(rate: shape.sampleRateHz, layout: shape.layout)
         channelCount = shape.channelCount
         blockFrames = max(1, (shape.sampleRateHz + 5) / 10)
@@ -71,6 +76,7 @@ private final class LevelMeter {
                 if count > 0 {
                     try state.add(samples + done * channelCount, frames: count)
                     outlineMeter?.add(samples + done * channelCount, count: count * channelCount)
+                    survey?.add(samples + done * channelCount, frames: count)
                 }
                 done += count
                 place += count
@@ -82,8 +88,10 @@ private final class LevelMeter {
     private func finishStep() throws {
         windows.add(step: try state.energy(ofLast: 1_000 / LoudnessWindows.stepsPerSecond))
         outlineMeter?.endStep(momentary: windows.momentaryEnergy)
+        survey?.endStep()
         stepsDone += 1
         guard stepsDone == stepsPerBlock else { return }
+        survey?.endBlock()
         windows.add(block: try state.energy(ofLast: 1_000 / LoudnessWindows.blocksPerSecond))
         (place, stepsDone) = (0, 0)
     }

@@ -22,6 +22,8 @@ public final class Reader {
         public var checksDigest: Bool
         /// Whether to compute the `SoundDigest` of a whole track: see `TrackOutput.finishSoundDigest()`.
         public var digestsSound: Bool
+        /// Whether to look for the lowest and highest bit rate that the packets state: see `TrackOutput.packetBitRates`.
+        package var watchesBitRates = false
         /// Processor time in seconds that opening may take; `nil` for no limit.
         public var openSeconds: Int?
         /// Stops the reading from another thread.

@@ -52,6 +52,11 @@ public final class TrackOutput {
     let digest: FLACDigest?
     /// Set if the digest of the whole track is wanted.
     private let sound: SoundDigester?
+    /// The lowest and the highest bit rate of the packets so far; `nil` if the options do not ask for them, and if no packet
+    /// states one.
+    package private(set) var packetBitRates: ClosedRange<Int>?
+    /// Reads the bit rates; `nil` if they are not wanted.
+    private let rated: (any CodecRules)?
 
     enum Phase { case decoding, draining, ended }
 
@@ -98,6 +103,7 @@ public final class TrackOutput {
             options.checksDigest && cursor.isWhole && !track.isExcerpt
             ? track.codec.digest(of: demuxer.streams[track.index]) : nil
         sound = options.digestsSound && cursor.isWhole ? SoundDigester(track) : nil
+        rated = options.watchesBitRates ? track.codec : nil
         try refuseUncountedSound()
     }
 
@@ -221,7 +227,13 @@ public final class TrackOutput {
         journal.expect(try feed.exactFrames(of: packet), at: clock.decoded)
         decodedPackets += 1
         sound?.add(packet)
+        noteBitRate()
         try decoder.send(packet)
+    }
+
+    private func noteBitRate() {
+        guard let rated, let rate = packet.withBytes({ rated.bitRate(of: $0) }) else { return }
+        packetBitRates = min(packetBitRates?.lowerBound ?? rate, rate)...max(packetBitRates?.upperBound ?? rate, rate)
     }
 
     /// The frames to drop from a block. What a decoder infers applies only if the packet was identified as the first.

@@ -274,6 +274,7 @@ final class RequestLoop: Sendable {
                         scanning: options.scans,
                         measuring: options.measuresLoudness,
                         outlining: options.outlinesSound,
+                        surveying: options.surveysLevels,
                         digesting: options.digestsSound,
                         finding: options.silence,
                         marking: options.points,

@@ -30,8 +30,8 @@ public struct SourceProbe: Sendable {
     public func stop() { signal.stop() }
 
     /// Describes the container. With `scanning`, decodes the main track to its end as well; with `measuring`, does the
-    /// same and measures its loudness; with `outlining`, does the same and collects the outline of its sound; with
-    /// `digesting`, does the same and computes the digest of its sound; with `finding`, does the same and finds silence of
+    /// same and measures its loudness; with `outlining`, does the same and collects the outline of its sound; with `surveying`, does the same and
+    /// measures its levels over time; with `digesting`, does the same and computes the digest of its sound; with `finding`, does the same and finds silence of
     /// that kind; with `marking`, does the same and finds the points by these rules; with `fitting`, adds what each preset
     /// would make of that track; with `listingUnread`, adds what of the file no output gets.
     public func describe(
@@ -39,6 +39,7 @@ public struct SourceProbe: Sendable {
         scanning: Bool = false,
         measuring: Bool = false,
         outlining: Bool = false,
+        surveying: Bool = false,
         digesting: Bool = false,
         finding silence: SilenceTrim? = nil,
         marking points: PointRules? = nil,
@@ -48,8 +49,9 @@ public struct SourceProbe: Sendable {
     ) throws(Failure) -> SourceReport {
         do {
             let cpuAtStart = BudgetWatch.now()
-            let decodes = scanning || measuring || outlining || digesting || silence != nil || points != nil
-            let reader = try open(descriptor, damage: decodes ? .conceal : .strict, digesting: digesting)
+            let meters = Meters(loudness: measuring, outline: outlining, levels: surveying)
+            let decodes = scanning || meters.any || digesting || silence != nil || points != nil
+            let reader = try open(descriptor, damage: decodes ? .conceal : .strict, digesting: digesting, meters)
             var description = SourceReport(reader.description)
             if listingUnread {
                 let parts = reader.unreadParts
@@ -57,7 +59,7 @@ public struct SourceProbe: Sendable {
             }
             if fitting { description.presets = Converter.presets(for: try reader.track()).map(PresetFit.init) }
             if decodes, !description.isProtected {
-                try scan(reader, measuring, outlining, silence, points, since: cpuAtStart, into: &description, report)
+                try scan(reader, meters, silence, points, since: cpuAtStart, into: &description, report)
             }
             return description
         } catch {
@@ -65,7 +67,21 @@ public struct SourceProbe: Sendable {
         }
     }
 
-    private func open(_ descriptor: Int32, damage: DamageMode, digesting: Bool) throws -> Reader {
+    /// What the loudness meter is to find.
+    private struct Meters {
+        let loudness: Bool
+        let outline: Bool
+        let levels: Bool
+
+        var any: Bool { loudness || outline || levels }
+    }
+
+    private func open(
+        _ descriptor: Int32,
+        damage: DamageMode,
+        digesting: Bool,
+        _ meters: Meters
+    ) throws -> Reader {
         var options = Reader.Options(
             nameHint: nameHint,
             raw: raw.map(RawShape.init),
@@ -76,13 +92,13 @@ public struct SourceProbe: Sendable {
             stop: signal
         )
         options.concealsClaims = true
+        options.watchesBitRates = meters.levels
         return try Reader(descriptor: descriptor, options: options)
     }
 
     private func scan(
         _ reader: Reader,
-        _ measuring: Bool,
-        _ outlining: Bool,
+        _ meters: Meters,
         _ silence: SilenceTrim?,
         _ rules: PointRules?,
         since cpuAtStart: Duration,
@@ -100,8 +116,8 @@ public struct SourceProbe: Sendable {
         while try output.next(into: &block) {
             try watch.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
             points?.add(block, filling: output.filling)
-            if measuring || outlining, let shape = block.shape, block.frameCount > 0 {
-                let used = try meter ?? LoudnessMeter(shape: shape, outlining: outlining)
+            if meters.any, let shape = block.shape, block.frameCount > 0 {
+                let used = try meter ?? LoudnessMeter(shape: shape, outlining: meters.outline, surveying: meters.levels)
                 meter = used
                 try used.add(&block)
             }
@@ -122,8 +138,9 @@ public struct SourceProbe: Sendable {
             sound: output.finishSoundDigest()
         )
         let loudness = try meter?.finish().rounded ?? LoudnessReport()
-        if measuring { description.loudness = loudness }
-        if outlining { description.outline = meter?.outline ?? SoundOutline() }
+        if meters.loudness { description.loudness = loudness }
+        if meters.levels { description.note(meter?.levelReport ?? LevelReport(), output.packetBitRates) }
+        if meters.outline { description.outline = meter?.outline ?? SoundOutline() }
         description.silences = finder?.middles
         description.points = points?.finish(reader, track, damage: output.damage)
     }
@@ -141,6 +158,15 @@ extension SourceReport {
         )
         guard description.pictures.count > 1 else { return }
         pictures = description.pictures.map { CoverReport($0, shows: $0.kindName) }
+    }
+}
+
+extension SourceReport {
+    /// Adds the levels of the main track, and the bit rates of its packets.
+    fileprivate mutating func note(_ levels: LevelReport, _ bitRates: ClosedRange<Int>?) {
+        self.levels = levels
+        guard let track = tracks.firstIndex(where: \.isMain) else { return }
+        (tracks[track].lowestBitRate, tracks[track].highestBitRate) = (bitRates?.lowerBound, bitRates?.upperBound)
     }
 }
 

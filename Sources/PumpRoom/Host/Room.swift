@@ -437,6 +437,7 @@ extension SourceReport {
             && (loudness != nil) == (options.measuresLoudness && !isProtected)
             && (points != nil) == (options.points != nil && !isProtected)
             && (outline != nil) == (options.outlinesSound && !isProtected)
+            && (levels != nil) == (options.surveysLevels && !isProtected)
     }
 }
 

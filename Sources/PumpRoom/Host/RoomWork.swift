@@ -83,6 +83,8 @@ public struct ProbeOptions: Sendable, Codable {
     public var measuresLoudness: Bool
     /// Whether to collect the outline of the main track's sound, which decodes it to its end, too.
     public var outlinesSound: Bool
+    /// Whether to measure the levels of the main track over time, which decodes it to its end, too.
+    public var surveysLevels = false
     /// Whether to compute the digest of the main track's sound, which decodes it to its end, too.
     public var digestsSound: Bool
     /// The silence to find between the sounds of the main track, which decodes it to its end, too; `nil` for none.

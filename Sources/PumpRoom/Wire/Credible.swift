@@ -49,6 +49,7 @@ extension SourceReport {
         guard (0...FigureBound.stream).contains(otherStreams ?? 0) else { return false }
         return tracks.allSatisfy(\.isCredible) && (scan?.isCredible(within: bounds) ?? true)
             && (loudness?.isCredible ?? true)
+            && (levels?.isCredible(within: bounds) ?? true)
             && (outline?.isCredible ?? true) && (silences ?? []).allSatisfy { FigureBound.holds(frames: $0) && $0 > 0 }
             && zip(silences ?? [], (silences ?? []).dropFirst()).allSatisfy(<)
             && (points?.isCredible(within: bounds) ?? true)
@@ -103,6 +104,16 @@ extension SoundOutline {
         else { return false }
         return zip(lowest, highest).allSatisfy { $0 <= $1 && max(-$0, $1) <= Self.largestSample }
             && momentaryLUFS.allSatisfy { abs($0 ?? 0) <= FigureBound.decibels }
+    }
+}
+
+extension LevelReport {
+    /// Whether sound in a job with these bounds can have these levels, at times that its source can have.
+    fileprivate func isCredible(within bounds: JobBounds) -> Bool {
+        let levels = [rmsDBFS, loudestSecond?.levelDBFS, noiseFloor?.levelDBFS].compactMap { $0 }
+        let times = [loudestSecond?.start, noiseFloor?.start, peakAt, toneAtStart, toneAtEnd].compactMap { $0 }
+        return levels.allSatisfy { $0.magnitude <= FigureBound.decibels }
+            && times.allSatisfy { FigureBound.holds($0) && $0 >= .zero && $0.seconds <= bounds.seconds }
     }
 }
 

@@ -149,9 +149,16 @@ extension TrackReport {
         (0...FigureBound.stream).contains(track) && (0...FigureBound.sampleRateHz).contains(sampleRateHz)
             && (0...FigureBound.channels).contains(channelCount) && FigureBound.holds(frames: frames ?? 0)
             && (0...FigureBound.bitRate).contains(bitRate ?? 0)
+            && packetRatesAreCredible
             && FigureBound.holds(frames: Int64(delayFrames ?? 0))
             && FigureBound.holds(frames: Int64(paddingFrames ?? 0))
             && (0...64).contains(bitDepth ?? 0)
+    }
+
+    /// Either both or none, the lowest first.
+    private var packetRatesAreCredible: Bool {
+        guard let lowestBitRate, let highestBitRate else { return lowestBitRate == nil && highestBitRate == nil }
+        return lowestBitRate >= 0 && lowestBitRate <= highestBitRate && highestBitRate <= FigureBound.bitRate
     }
 }
 

@@ -36,7 +36,7 @@ enum RoomReply: Codable {
 
 /// The version of these messages. Both ends are one binary; a different number means that the
 /// binary was replaced in between.
-let wireVersion = 9
+let wireVersion = 10
 
 /// What work took, in whole numbers, so that a compromised room cannot cause an unnoticed overflow.
 struct WireCost: Codable, Hashable {

@@ -70,7 +70,7 @@ package enum WireReading {
 
     /// A message of each kind, as slots write them.
     package static func requests(_ recipe: Recipe) throws -> [[UInt8]] {
-        let probe = ProbeOptions(
+        var probe = ProbeOptions(
             nameHint: "a.wav",
             scans: true,
             measuresLoudness: true,
@@ -84,6 +84,7 @@ package enum WireReading {
             fitsPresets: true,
             limits: .init(openSeconds: 10)
         )
+        probe.surveysLevels = true
         let requests: [RoomRequest] = [
             .settle(RoomConfiguration().rules), .convert(job: 1, recipe: recipe, streams: false, album: nil),
             .convert(job: 1, recipe: recipe, streams: false, album: AlbumLoudness(measure: measure.album)),

@@ -128,6 +128,17 @@ struct DocumentationTests {
         Set(record.descriptions.map(\.name))
     }
 
+    @Test func everyNameOfAVerdictIsExplained() throws {
+        let text = String(decoding: try Bytes.read(Documentation.path(Self.page)), as: UTF8.self)
+        let words = Set(text.split { !$0.isLetter }.map(String.init))
+        let line = try Bytes.read(Golden.folder.appendingPathComponent("spec.jsonl").path)
+        let record = try #require(try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any])
+        let description = try #require(record["description"] as? [String: Any])
+        for part in [record["verdict"], description["levels"]] {
+            for key in Self.keys(in: try #require(part)) { #expect(words.contains(key), "\(key)") }
+        }
+    }
+
     @Test func everyNameOfALoudnessIsExplained() throws {
         let text = String(decoding: try Bytes.read(Documentation.path("loudness.md")), as: UTF8.self)
         let words = Set(text.split { !$0.isLetter }.map(String.init))

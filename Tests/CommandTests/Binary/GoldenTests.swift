@@ -57,6 +57,10 @@ struct GoldenTests {
         try Golden.expect(records.joined(), is: "loudness.jsonl")
     }
 
+    @Test func specs() throws {
+        try Golden.expect(try output("probe", "--spec", "acx", "--json", "talk.wav"), is: "spec.jsonl")
+    }
+
     @Test func probedFiles() throws {
         try material.addTwoTracks()
         try material.addSixChannels()

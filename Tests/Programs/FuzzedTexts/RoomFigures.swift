@@ -104,27 +104,27 @@ package enum RoomFigures {
     }
 
     package static func description() throws -> SourceReport {
-        SourceReport(
+        var track = TrackReport(
+            track: 0,
+            isMain: true,
+            codec: "pcm_s16le",
+            sampleRateHz: 8_000,
+            channelCount: 2,
+            layout: "stereo",
+            bitDepth: 16,
+            sampleKind: .integer,
+            isLossless: true,
+            bitRate: 256_000,
+            frames: 8_000,
+            exactness: .exact,
+            delayFrames: 0,
+            paddingFrames: 0,
+            isProtected: false
+        )
+        (track.lowestBitRate, track.highestBitRate) = (128_000, 192_000)
+        var description = SourceReport(
             container: "wav",
-            tracks: [
-                TrackReport(
-                    track: 0,
-                    isMain: true,
-                    codec: "pcm_s16le",
-                    sampleRateHz: 8_000,
-                    channelCount: 2,
-                    layout: "stereo",
-                    bitDepth: 16,
-                    sampleKind: .integer,
-                    isLossless: true,
-                    bitRate: 256_000,
-                    frames: 8_000,
-                    exactness: .exact,
-                    delayFrames: 0,
-                    paddingFrames: 0,
-                    isProtected: false
-                )
-            ],
+            tracks: [track],
             tags: [TagReport(name: "n", value: "v;w", values: ["v", "w"], isTechnical: false)],
             chapters: [ChapterReport(start: .zero, end: MediaTime(frames: 1, rate: 1), title: "t")],
             cover: CoverReport(type: "image/png", width: 1, height: 1, bytes: 70),
@@ -161,5 +161,14 @@ package enum RoomFigures {
             // The points themselves are in messages of their own.
             points: PointReport(sampleRateHz: 8_000, frames: 8_000, points: [], found: ["cue": 5_000], outside: 2)
         )
+        description.levels = LevelReport(
+            rmsDBFS: -20,
+            loudestSecond: .init(levelDBFS: -18, start: .zero),
+            noiseFloor: .init(levelDBFS: -60, start: MediaTime(frames: 800, rate: 8_000)),
+            peakAt: MediaTime(frames: 17, rate: 8_000),
+            toneAtStart: .zero,
+            toneAtEnd: MediaTime(frames: 80, rate: 8_000)
+        )
+        return description
     }
 }

@@ -9,20 +9,31 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct RoomScanTests {
     let lying: LyingBench
     private var bench: SlotBench { lying.bench }
-    private static let wishes = ProbeOptions(
-        nameHint: "clip.wav",
-        scans: true,
-        measuresLoudness: true,
-        outlinesSound: true,
-        digestsSound: true
-    )
+    private static let wishes: ProbeOptions = {
+        var wishes = ProbeOptions(
+            nameHint: "clip.wav",
+            scans: true,
+            measuresLoudness: true,
+            outlinesSound: true,
+            digestsSound: true
+        )
+        wishes.surveysLevels = true
+        return wishes
+    }()
 
     init() throws { lying = try LyingBench() }
 
     private func honest() throws -> SourceReport {
         let file = try OpenFile.reading(bench.clip)
         let probe = SourceProbe(nameHint: "clip.wav")
-        return try probe.describe(file.descriptor, scanning: true, measuring: true, outlining: true, digesting: true)
+        return try probe.describe(
+            file.descriptor,
+            scanning: true,
+            measuring: true,
+            outlining: true,
+            surveying: true,
+            digesting: true
+        )
     }
 
     @Test func roomScansWithinItsLock() async throws {
@@ -35,7 +46,7 @@ import Testing
         let here = try honest()
         #expect(report == here)
         #expect(report.scan?.sound?.form == "s16le" && report.scan?.frames == 4_000 && report.loudness != nil)
-        #expect(report.outline?.lowest.isEmpty == false)
+        #expect(report.outline?.lowest.isEmpty == false && report.levels?.rmsDBFS != nil)
         await slot.close()
     }
 
@@ -57,6 +68,8 @@ import Testing
         case noLoudness, loudnessUnasked
         case noOutline, outlineUnasked, unevenOutline, reversedOutline, loudOutline, hugeSample, longOutline
         case endlessOutline
+        case noLevels, levelsUnasked, hugeLevel, timeBeforeTheStart, timeBehindAnySource, noTime
+        case oneBitRate, fallingBitRates
     }
 
     private func report(_ lie: Lie) throws -> SourceReport {
@@ -108,7 +121,14 @@ import Testing
                 momentaryLUFS: Array(repeating: nil, count: many)
             )
         case .endlessOutline: report.outline?.secondsPerPart = 1e300
-        case .loudnessUnasked, .outlineUnasked: break
+        case .noLevels: report.levels = nil
+        case .hugeLevel: report.levels?.rmsDBFS = 1e9
+        case .timeBeforeTheStart: report.levels?.peakAt = MediaTime(value: -1, timescale: 1)
+        case .timeBehindAnySource: report.levels?.toneAtStart = MediaTime(value: 1 << 40, timescale: 1)
+        case .noTime: report.levels?.toneAtEnd = .indefinite
+        case .oneBitRate: report.tracks[0].lowestBitRate = 128_000
+        case .fallingBitRates: (report.tracks[0].lowestBitRate, report.tracks[0].highestBitRate) = (192_000, 128_000)
+        case .loudnessUnasked, .outlineUnasked, .levelsUnasked: break
         }
         return report
     }
@@ -134,6 +154,7 @@ import Testing
         var wishes = Self.wishes
         wishes.measuresLoudness = lie != .loudnessUnasked
         wishes.outlinesSound = lie != .outlineUnasked
+        wishes.surveysLevels = lie != .levelsUnasked
         wishes.limits = Recipe.Limits(decodedSeconds: 3_600, expansionRatio: 10)
         switch await slot.describe(file.descriptor, wishes) {
         case .done: #expect(lie == .none)

@@ -36,4 +36,16 @@ struct MPEGAudioCodec: CodecRules {
         default: return nil
         }
     }
+
+    func bitRate(of packet: UnsafeRawBufferPointer) -> Int? {
+        guard layer == 3, packet.count >= 4, packet[0] == 0xFF, packet[1] & 0xE6 == 0xE2 else { return nil }
+        let rates = packet[1] & 0x18 == 0x18 ? Self.ratesOfMPEG1 : Self.ratesOfMPEG2
+        let index = Int(packet[2] >> 4)
+        // The first is free format, whose rate no header states.
+        return rates.indices.contains(index) && index > 0 ? rates[index] * 1_000 : nil
+    }
+
+    /// Of layer III, in kilobits per second, by the four bits of a frame's header; MPEG-2.5 has those of MPEG-2.
+    private static let ratesOfMPEG1: [Int] = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320]
+    private static let ratesOfMPEG2: [Int] = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160]
 }
