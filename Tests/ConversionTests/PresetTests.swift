@@ -62,6 +62,15 @@ import Testing
         #expect((format.codec, format.sampleRateHz, format.layout) == (.ulaw, 8000, .mono))
     }
 
+    @Test(arguments: [("acx", 192_000), ("librivox", 128_000)])
+    func audiobooksAreMonoAt44100HzAndOneBitRate(name: String, bitRate: Int) throws {
+        for source in [AudioFormatTests.cd, AudioFormatTests.studio, AudioFormatTests.phone] {
+            let format = try made(name, from: source)
+            #expect((format.container, format.codec, format.sampleRateHz) == (.mp3, .mp3, 44_100))
+            #expect((format.layout, format.bitRate, format.quality) == (.mono, bitRate, nil))
+        }
+    }
+
     @Test func appleIs256kStereoAt44100HzAndSmallerForSmallerSources() throws {
         let large = try made("apple-m4a")
         #expect((large.sampleRateHz, large.layout, large.bitRate) == (44_100, .stereo, 256_000))

@@ -70,6 +70,16 @@ extension Preset {
             "MP3 at 128k and 44.1 kHz, for every podcast player",
             AudioFormat(container: .mp3, codec: .mp3, sampleRateHz: 44_100, bitRate: 128_000)
         ),
+        Preset(
+            "acx",
+            "MP3 at 192k, 44.1 kHz and mono, as ACX takes audiobooks",
+            AudioFormat(container: .mp3, codec: .mp3, sampleRateHz: 44_100, channelCount: 1, bitRate: 192_000)
+        ),
+        Preset(
+            "librivox",
+            "MP3 at 128k, 44.1 kHz and mono, as LibriVox takes recordings",
+            AudioFormat(container: .mp3, codec: .mp3, sampleRateHz: 44_100, channelCount: 1, bitRate: 128_000)
+        ),
         Preset("opus-96", "Opus in Ogg at 96k", AudioFormat(container: .ogg, codec: .opus, bitRate: 96_000)),
         Preset(
             "opus-voice-24",

@@ -88,6 +88,14 @@ struct SpecTests {
         #expect(try broken("d.mp3", "librivox").rules.isEmpty)
     }
 
+    @Test(arguments: ["acx", "librivox"]) func aPresetMakesAFileThatItsSpecAccepts(name: String) throws {
+        let isACX = name == "acx"
+        let sound = Self.chapter(toneAtEnd: 2, amplitude: isACX ? 0.14 : 0.2)
+        try WAVFile.write(Signal.stacked([sound, sound]).pcm(.s16), to: material.path("chapter.wav"))
+        _ = try run("convert", "chapter.wav", "made.mp3", "--preset", name).checked()
+        #expect(try broken("made.mp3", name).rules.isEmpty)
+    }
+
     @Test func wrongCombinationsAreUsageErrors() throws {
         for (words, text) in [
             (["--spec", "audible"], "allowed: acx, librivox, ebu-r128, apple-podcast, spotify"),
