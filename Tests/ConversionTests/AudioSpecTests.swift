@@ -199,6 +199,43 @@ struct AudioSpecTests {
         #expect(words.contains("silence") && words.last == "unknown")
     }
 
+    // MARK: Recipes
+
+    private func recipe(_ output: String, version: Int = 4) throws -> Recipe {
+        try Recipe(
+            json: #"{"version":\#(version),"sources":[{"location":"a.wav"}],"#
+                + #""outputs":[{"location":"b.mp3"\#(output)}]}"#
+        )
+    }
+
+    @Test func aSpecIsReadAndWrittenAsVersion4() throws {
+        let recipe = try recipe(#","spec":"apple-podcast""#)
+        try recipe.validate()
+        #expect(recipe.outputs[0].spec == .applePodcast && recipe.version == 4)
+        let json = try recipe.json()
+        #expect(json.contains(#""spec":"apple-podcast""#) && json.contains(#""version":4"#))
+        #expect(try Recipe(json: json) == recipe)
+        let old = try #require(throws: RecipeError.self) { try self.recipe(#","spec":"acx""#, version: 3) }
+        #expect(old.path == "recipe.outputs[0].spec" && old.reason.hasPrefix("needs version 4 of recipes"))
+    }
+
+    @Test func otherSpecsAndThoseOfWaveformsAreRefused() throws {
+        let unknown = try #require(throws: RecipeError.self) { try recipe(#","spec":"audible""#) }
+        #expect(unknown.reason == "\"audible\"; allowed: acx, librivox, ebu-r128, apple-podcast, spotify")
+        var drawn = Recipe(from: .init(location: "a.wav"), to: .init(location: "b.png", waveform: .init()))
+        drawn.outputs[0].spec = .acx
+        let refused = try #require(throws: RecipeError.self) { try drawn.validate() }
+        #expect(refused.path == "recipe.outputs[0].spec")
+    }
+
+    @Test func aPresetOfUsersMayHaveASpec() throws {
+        let text =
+            #"{"version":4,"sources":[{"location":"{source}"}],"#
+            + #""outputs":[{"location":"{stem}.{ext}","format":{"container":"mp3"},"spec":"acx"}]}"#
+        let preset = try OwnPreset(PresetReference(name: "book"), json: Array(text.utf8))
+        #expect(preset.output(at: "b.mp3").spec == .acx && preset.summary.contains("spec acx"))
+    }
+
     @Test func pageShowsTheTable() throws {
         #expect(
             try GeneratedPage.difference(of: "specs.md", from: AudioSpec.markdown, between: "<!-- specs: ") == nil

@@ -91,7 +91,7 @@ import Testing
         #expect(error.code == .unknownField)
         #expect(
             error.description
-                == "recipe.outputs[0].fromat: unknown field; known: location, preset, format, onConflict, loudness, replayGain, range, tags, ownPreset, waveform"
+                == "recipe.outputs[0].fromat: unknown field; known: location, preset, format, onConflict, loudness, replayGain, range, tags, ownPreset, waveform, spec"
         )
     }
 

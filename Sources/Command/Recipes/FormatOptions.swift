@@ -93,6 +93,7 @@ enum FormatOptions {
             ?? Recipe.Output(location: location, onConflict: onConflict)
         if let goal = try LoudnessOptions.goal(invocation) { output.loudness = goal }
         if let scope = try LoudnessOptions.scope(invocation) { output.replayGain = scope }
+        if let spec = invocation[LoudnessOptions.spec] { output.spec = spec }
         let isWished = forms.contains { $0.name != preset.form.name && invocation.origin(of: $0) != nil }
         guard isWished else { return output }
         let wishes = AudioFormat(

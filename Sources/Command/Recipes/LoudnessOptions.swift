@@ -1,7 +1,7 @@
 import Console
 import Conversion
 
-/// The options that set the loudness of an output.
+/// The options that set the loudness of an output, and what it must keep.
 enum LoudnessOptions {
     static let loudness = Option<LoudnessGoal.Target>(
         "loudness",
@@ -30,7 +30,14 @@ enum LoudnessOptions {
         in: .format
     )
 
-    static let forms: [OptionForm] = [loudness.form, truePeak.form, replayGain.form]
+    static let spec = Option<AudioSpec>(
+        "spec",
+        .choice("SPEC") { $0.summary },
+        "fail if the output breaks a limit of what this publisher accepts",
+        in: .destination
+    )
+
+    static let forms: [OptionForm] = [loudness.form, truePeak.form, replayGain.form, spec.form]
 
     /// `nil` if the options ask for none.
     static func goal(_ invocation: Invocation) throws(UsageError) -> LoudnessGoal? {

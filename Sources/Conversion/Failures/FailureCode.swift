@@ -51,6 +51,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     case outOfMemory = "out_of_memory"
     case frameCountMismatch = "frame_count_mismatch"
     case verifyMismatch = "verify_mismatch"
+    case specBroken = "spec_broken"
     case writerFailed = "writer_failed"
     case alreadyFinished = "already_finished"
     case cancelled

@@ -96,6 +96,13 @@ extension FailureSection {
                 cause: "bad memory or disks, or a bug in Sluice",
                 advice: "test the machine's memory and disk; report it if it happens on another machine as well"
             ),
+            .specBroken: .init(
+                .permanent,
+                [.finish],
+                "The output breaks a limit of the spec that the recipe asks for; the message has every such limit.",
+                cause: "a recording that is too soft, too loud or too noisy for it; a format that it does not take",
+                advice: "docs/specs.md says how each limit is measured and kept; without a spec, the output is written"
+            ),
             .writerFailed: .init(
                 .permanent,
                 [.open, .resample, .encode, .write, .finish],

@@ -130,6 +130,7 @@ extension OwnPreset {
         let output = recipe.outputs[0]
         if let loudness = output.loudness { parts.append("loudness \(loudness.target.text)") }
         if output.replayGain != nil { parts.append("ReplayGain") }
+        if let spec = output.spec { parts.append("spec \(spec.rawValue)") }
         if recipe.dropTags { parts.append("no tags") }
         if !recipe.tags.isEmpty { parts.append(Figures.count(recipe.tags.count, "tag")) }
         if recipe.damage != .strict { parts.append("on damage \(recipe.damage.rawValue)") }

@@ -85,8 +85,10 @@ extension Recipe: Codable {
             guard let index = tagged.output else { return [Field.tags] }
             return [Field.outputs, Index(intValue: index), Output.Field.tags]
         }
-        guard let index = outputs.firstIndex(where: { $0.waveform != nil }) else { return nil }
-        return [Field.outputs, Index(intValue: index), Output.Field.waveform]
+        for (index, output) in outputs.enumerated() {
+            if let field = output.fieldOfVersion4 { return [Field.outputs, Index(intValue: index), field] }
+        }
+        return nil
     }
 
     /// The place of an element in a list.
@@ -204,7 +206,13 @@ extension Recipe.RawDescription: Decodable {
 
 extension Recipe.Output: Codable {
     fileprivate enum Field: String, CodingKey, CaseIterable {
-        case location, preset, format, onConflict, loudness, replayGain, range, tags, ownPreset, waveform
+        case location, preset, format, onConflict, loudness, replayGain, range, tags, ownPreset, waveform, spec
+    }
+
+    /// The first field that version 3 does not have; `nil` if none is set. Tags are looked at elsewhere.
+    fileprivate var fieldOfVersion4: (any CodingKey)? {
+        if spec != nil { return Field.spec }
+        return waveform == nil ? nil : Field.waveform
     }
 
     /// The first field that version 2 does not have; `nil` if none is set.
@@ -252,6 +260,7 @@ extension Recipe.Output: Codable {
         )
         ownPreset = try fields.optional(.ownPreset)
         waveform = try fields.optional(.waveform)
+        spec = try fields.word(.spec)
         if ownPreset != nil, presetName != nil {
             throw fields.refusal(of: .ownPreset, "cannot be combined with preset: its format stands in the output")
         }
@@ -270,6 +279,7 @@ extension Recipe.Output: Codable {
         if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
         try container.encodeIfPresent(ownPreset, forKey: .ownPreset)
         try container.encodeIfPresent(waveform, forKey: .waveform)
+        try container.encodeIfPresent(spec?.rawValue, forKey: .spec)
     }
 }
 
@@ -282,6 +292,7 @@ extension Recipe.Output {
         format = format.map { whole.overridden(by: $0) } ?? whole
         loudness = loudness ?? made.loudness
         replayGain = replayGain ?? made.replayGain
+        spec = spec ?? made.spec
         tags.merge(own.recipe.tags) { own, _ in own }
     }
 }

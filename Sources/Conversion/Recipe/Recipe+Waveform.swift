@@ -153,7 +153,7 @@ extension Recipe {
         let ofSound: [(field: String, isSet: Bool)] = [
             ("preset", output.preset != nil), ("format", output.format != nil), ("loudness", output.loudness != nil),
             ("replayGain", output.replayGain != nil), ("tags", !output.tags.isEmpty),
-            ("ownPreset", output.ownPreset != nil), ("range", output.range != nil),
+            ("ownPreset", output.ownPreset != nil), ("range", output.range != nil), ("spec", output.spec != nil),
         ]
         if let other = ofSound.first(where: \.isSet) {
             throw refuse(other.field, "a waveform holds no sound, so it has no such setting")

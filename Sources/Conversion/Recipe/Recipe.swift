@@ -16,8 +16,8 @@ public struct Recipe: Sendable, Hashable {
     ///
     /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that state
     /// it, shaped dither and the quality of resampling. Version 3 adds the ranges and tags of outputs, and the presets of
-    /// users; version 4 adds scans, the damage mode `trust-packets`, waveforms, chapters, several values of a tag, and
-    /// sources without sound. A recipe without them keeps its earlier version, with the same bytes as ever, so that stored
+    /// users; version 4 adds scans, the damage mode `trust-packets`, waveforms, chapters, several values of a tag,
+    /// sources without sound, and specs of outputs. A recipe without them keeps its earlier version, with the same bytes as ever, so that stored
     /// recipes and idempotency keys keep their meaning and older workers take it.
     public var version: Int {
         fieldOfVersion4 != nil ? 4 : fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1
@@ -189,6 +189,8 @@ extension Recipe {
         public var range: MediaTimeRange?
         /// Merged over the tags of the recipe; one without a value removes a tag.
         public var tags: [String: TagValues]
+        /// What the output must be accepted by: if it breaks a limit, the job fails. `nil` for nothing.
+        public var spec: AudioSpec?
         /// The preset of users that `format` and the other fields were copied from. Nothing is looked up by it.
         public var ownPreset: PresetReference?
         /// Set if the output shows the peaks or the frequencies of the sound, and does not hold it. Such outputs come last.

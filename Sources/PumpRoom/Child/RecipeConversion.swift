@@ -44,12 +44,18 @@ public struct RecipeConversion: Sendable {
                 // Waveforms have no tags, for which the loudness would be measured.
                 (request.drawsOnly, request.replayGain) = (true, nil)
             }
+            let judgement = try OutputJudgement(recipe, destinations, streaming: streaming, stop: signal)
             try takeExtras(of: sources, into: &request)
             let sound = sound(sources)
+            var last: ConversionProgress?
             let outcomes = try Converter(request, stop: signal).run(from: sound, to: destinations) { progress in
-                report(ConversionProgress(progress))
+                let progress = ConversionProgress(progress)
+                last = progress
+                report(progress)
             }
-            return outcomes.map { ConversionReport($0) }
+            let reports = outcomes.map { ConversionReport($0) }
+            try judgement.run(on: reports, after: last, report: report)
+            return reports
         } catch {
             throw Failure(error)
         }

@@ -6,14 +6,20 @@ public struct SourceProbe: Sendable {
     private let nameHint: String?
     private let raw: Recipe.RawDescription?
     private let budget: Budget
-    private let signal = StopSignal()
+    private let signal: StopSignal
 
     /// `nameHint` is a file name whose extension helps with formats that have no signature; the probe never
     /// opens it. `raw` gives the sample format of headerless PCM. `limits` apply to opening and scanning; the
     /// slot enforces the time limits.
     public init(nameHint: String?, raw: Recipe.RawDescription? = nil, limits: Recipe.Limits? = nil) {
+        self.init(nameHint: nameHint, raw: raw, limits: limits, stop: StopSignal())
+    }
+
+    /// The same as a part of work that `signal` stops.
+    init(nameHint: String?, raw: Recipe.RawDescription?, limits: Recipe.Limits?, stop signal: StopSignal) {
         self.nameHint = nameHint
         self.raw = raw
+        self.signal = signal
         budget = Budget(
             decodedSeconds: limits?.decodedSeconds,
             expansionRatio: limits?.expansionRatio,
@@ -30,10 +36,11 @@ public struct SourceProbe: Sendable {
     public func stop() { signal.stop() }
 
     /// Describes the container. With `scanning`, decodes the main track to its end as well; with `measuring`, does the
-    /// same and measures its loudness; with `outlining`, does the same and collects the outline of its sound; with `surveying`, does the same and
-    /// measures its levels over time; with `digesting`, does the same and computes the digest of its sound; with `finding`, does the same and finds silence of
-    /// that kind; with `marking`, does the same and finds the points by these rules; with `fitting`, adds what each preset
-    /// would make of that track; with `listingUnread`, adds what of the file no output gets.
+    /// same and measures its loudness; with `outlining`, does the same and collects the outline of its sound; with
+    /// `surveying`, does the same and measures its levels over time; with `digesting`, does the same and computes the digest
+    /// of its sound; with `finding`, does the same and finds silence of that kind; with `marking`, does the same and finds the
+    /// points by these rules; with `fitting`, adds what each preset would make of that track; with `listingUnread`, adds what
+    /// of the file no output gets.
     public func describe(
         _ descriptor: Int32,
         scanning: Bool = false,

@@ -96,6 +96,26 @@ struct SpecTests {
         #expect(try broken("made.mp3", name).rules.isEmpty)
     }
 
+    @Test func aConversionFailsWhoseOutputBreaksALimit() throws {
+        try WAVFile.write(Self.chapter(toneAtEnd: 2).pcm(.s16), to: material.path("chapter.wav"))
+        let words = ["convert", "chapter.wav", "made.mp3", "--preset", "acx", "--spec"]
+        let refused = try Sluice.run(words + ["ebu-r128", "--verify"], in: material.folder)
+        #expect(refused.status == .exited(1))
+        let text = refused.errorText
+        #expect(text.contains("breaks 1 limit of ebu-r128: loudness -21."), "\(text)")
+        #expect(text.contains("code \(FailureCode.specBroken.rawValue), stage finish"), "\(text)")
+        #expect(try !material.folder.names().contains("made.mp3"))
+        _ = try Sluice.run(words + ["acx"], in: material.folder).checked()
+        #expect(try broken("made.mp3").rules.isEmpty)
+        // Of several outputs, the failure names the one that breaks it.
+        let small = ["small.mp3", "--bit-rate", "128k", "--also", "a.flac", "--spec", "acx"]
+        let both = try Sluice.run(["convert", "chapter.wav"] + small, in: material.folder).errorText
+        #expect(both.contains("small.mp3") && both.contains("bit rate 128k (allowed: at least 192k)"), "\(both)")
+        let stream = ["-", "--container", "wav", "--spec", "acx"]
+        let piped = try Sluice.run(["convert", "chapter.wav"] + stream, in: material.folder).errorText
+        #expect(piped.contains("code \(FailureCode.destinationNotSeekable.rawValue)"), "\(piped)")
+    }
+
     @Test func wrongCombinationsAreUsageErrors() throws {
         for (words, text) in [
             (["--spec", "audible"], "allowed: acx, librivox, ebu-r128, apple-podcast, spotify"),

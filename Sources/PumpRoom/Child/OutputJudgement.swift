@@ -1,0 +1,96 @@
+import Conversion
+import Media
+
+/// Compares finished outputs with the specs that their recipe asks for: decodes each again.
+struct OutputJudgement {
+    private let recipe: Recipe
+    private let destinations: [Int32]
+    private let signal: StopSignal
+
+    /// Throws if an output with a spec cannot be read again.
+    init(_ recipe: Recipe, _ destinations: [Int32], streaming: Bool, stop signal: StopSignal) throws {
+        (self.recipe, self.destinations, self.signal) = (recipe, destinations, signal)
+        guard streaming, recipe.outputs.contains(where: { $0.spec != nil }) else { return }
+        throw MediaError(
+            .destinationNotSeekable,
+            at: .open,
+            "an output with a spec is read again when it is finished, and a pipe cannot be",
+            hint: "write to a file and copy it, or leave out the spec"
+        )
+    }
+
+    /// Throws `spec_broken` for the first output that breaks a limit of its spec. `last` is the last progress of the
+    /// conversion, after which frames count as verified.
+    func run(
+        on reports: [ConversionReport],
+        after last: ConversionProgress?,
+        report: @escaping (ConversionProgress) -> Void
+    ) throws {
+        // If only waveforms have destinations, there is no sound to judge.
+        guard destinations.count == recipe.outputs.count, reports.count == recipe.outputs.count else { return }
+        var verified = last?.verifiedFrames ?? 0
+        for (index, output) in recipe.outputs.enumerated() {
+            guard let spec = output.spec else { continue }
+            do {
+                let before = verified
+                let found = try describe(destinations[index], reports[index].format) { frames in
+                    guard var progress = last else { return }
+                    progress.verifiedFrames = before + frames
+                    report(progress)
+                }
+                verified = before + (found.scan?.frames ?? 0)
+                try Self.check(spec.verdict(on: found))
+            } catch {
+                var failure = error
+                if recipe.outputs.count > 1 { failure.output = index + 1 }
+                throw failure
+            }
+        }
+    }
+
+    private func describe(
+        _ destination: Int32,
+        _ format: ResolvedFormat,
+        report: @escaping (Int64) -> Void
+    ) throws(Failure) -> SourceReport {
+        let probe = SourceProbe(
+            nameHint: "output.\(format.container.fileExtensions[0])",
+            raw: Recipe.RawDescription(format),
+            limits: Recipe.Limits(cpuSeconds: recipe.limits?.cpuSeconds),
+            stop: signal
+        )
+        do {
+            return try probe.describe(destination, measuring: true, surveying: true) { report($0.frames) }
+        } catch {
+            // What ends the reading says nothing about the output.
+            if let code = error.known, [.cancelled, .cpuExceeded, .unable, .outOfMemory].contains(code) { throw error }
+            throw Failure(.verifyMismatch, at: .finish, "the output cannot be read again: \(error.message)")
+        }
+    }
+
+    private static func check(_ verdict: SpecVerdict) throws(Failure) {
+        guard !verdict.passes else { return }
+        let limits = verdict.broken.map { "\($0.rule.title) \($0.measured) (allowed: \($0.limit))" }
+        let count = Plural.count(limits.count, "limit")
+        throw Failure(
+            .specBroken,
+            at: .finish,
+            "the output breaks \(count) of \(verdict.spec): \(limits.joined(separator: "; "))"
+        )
+    }
+}
+
+extension Recipe.RawDescription {
+    /// How to read a headerless output of this format; `nil` for formats with a header.
+    fileprivate init?(_ format: ResolvedFormat) {
+        guard format.container == .raw else { return nil }
+        self.init(
+            codec: format.codec,
+            sampleRateHz: format.sampleRateHz,
+            channelCount: format.channelCount,
+            bitDepth: format.bitDepth,
+            sampleKind: format.sampleKind,
+            endianness: format.endianness
+        )
+    }
+}
