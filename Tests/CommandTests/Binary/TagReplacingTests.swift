@@ -79,7 +79,7 @@ struct TagReplacingTests {
         try tags("--set", "title=One", "song.flac").checked()
     }
 
-    /// Anyone may write to this file, but the new one would belong to who changes it.
+    /// All users may write to this file, but the new one would belong to the user who changes it.
     @Test(.enabled(if: geteuid() == 0, "only root can act as another user")) func ownersStay() throws {
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: material.folder.path)
         try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: song)
