@@ -11,11 +11,11 @@ import httpx
 import pytest
 
 from coordinators import Coordinator, CoordinatorProcess
-from terminal import PATIENCE
+from terminal import PATIENCE, free_port
 from test_access import token
 from test_events import Stream
 from test_operations import jobs
-from test_proxies import Proxy, free_port
+from test_proxies import Proxy
 
 pytestmark = pytest.mark.process
 

@@ -15,7 +15,7 @@ import pytest
 
 from browsers import Browser
 from clusters import PrivateCluster
-from terminal import PATIENCE
+from terminal import PATIENCE, free_port
 from test_page_browser import WATCH, until
 
 pytestmark = pytest.mark.process
@@ -263,8 +263,8 @@ def test_a_browser_is_led_to_the_page(cluster, tmp_path):
 def test_a_session_ends_with_the_cluster(tmp_path):
     with PrivateCluster() as cluster:
         # The same port, so that a browser would send its cookie again.
-        port = cluster.up()["page"].rpartition(":")[2]
-        page = cluster.up("--port", port)["page"]
+        port = free_port()
+        page = cluster.up("--port", str(port))["page"]
         assert page == f"http://127.0.0.1:{port}"
         with httpx.Client(base_url=page, timeout=PATIENCE) as client:
             headers = session(cluster, client)

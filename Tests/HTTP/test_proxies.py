@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from coordinators import Coordinator
-from terminal import HOUSE, PATIENCE
+from terminal import HOUSE, PATIENCE, free_port
 from test_events import Stream
 from test_operations import jobs, lines
 from test_requests import HOSTILE, SECOND
@@ -23,11 +23,6 @@ pytestmark = pytest.mark.process
 
 PAGE = (HOUSE / "docs/api.md").read_text()
 CODES = ["truncated", "corrupt_stream", "output_exists", "source_missing", "unexpected"]
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 class Proxy:

@@ -3,9 +3,11 @@
 import errno
 import os
 import pathlib
+import random
 import re
 import select
 import signal
+import socket
 import time
 
 import pexpect
@@ -19,6 +21,20 @@ SLUICE = pathlib.Path(os.environ.get("SLUICE", HOUSE / ".build/debug/sluice")).r
 PATIENCE = 600
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def free_port():
+    """A port that no program is given by chance: below those that the system chooses from, and seldom the same again."""
+    lowest = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for port in random.sample(range(lowest - 10_000, lowest), 100):
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("all ports are in use")
 
 
 def environment(**more):

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from clusters import PrivateCluster
-from terminal import PATIENCE, SLUICE, Terminal
+from terminal import PATIENCE, SLUICE, Terminal, free_port
 
 
 @pytest.fixture(scope="module")
@@ -86,20 +86,6 @@ def test_a_coordinator_of_the_settings_is_opened(cluster, desktop, tmp_path):
     assert said[0] == "error: browsers cannot reach unix:/run/sluice/http"
     said = on_terminal(cluster, "open", "--database", "postgresql://db.example/audio", code=7, **desktop)
     assert said[0] == "error: the ledger in use is reached by its database, which has no page"
-
-
-def free_port():
-    """A port that no program is given by chance: below those that the system chooses from."""
-    lowest = int(open("/proc/sys/net/ipv4/ip_local_port_range").read().split()[0])
-    for port in range(lowest - 1, 1_024, -1):
-        with socket.socket() as tried:
-            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                tried.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise AssertionError("all ports are in use")
 
 
 def test_the_page_has_the_port_that_was_asked_for():
