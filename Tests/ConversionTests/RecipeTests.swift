@@ -151,6 +151,21 @@ import Testing
         #expect(try refusal(older).path == "recipe.dropTags")
     }
 
+    /// Workers of release 0.1.0 refuse the names, so they must leave the job.
+    @Test func presetsThatTheFirstReleaseDoesNotKnowAreOfVersion4() throws {
+        for preset in Preset.all {
+            var recipe = try Recipe(json: text())
+            recipe.outputs[0].preset = preset.name.uppercased()
+            let isNew = ["acx", "librivox"].contains(preset.name)
+            #expect(recipe.version == (isNew ? 4 : 1), "\(preset.name)")
+            let json = try recipe.json()
+            #expect(try Recipe(json: json) == recipe)
+            guard isNew else { continue }
+            let older = try refusal(json.replacing(#""version":4"#, with: #""version":3"#))
+            #expect(older.path == "recipe.outputs[0].preset" && older.reason.hasPrefix("needs version 4 of recipes"))
+        }
+    }
+
     /// One value is written as ever.
     @Test func severalValuesOfATagAreOfVersion4() throws {
         var recipe = try Recipe(json: text())

@@ -6,11 +6,14 @@ public struct Preset: Sendable, Hashable {
     public let summary: String
     /// The format, with the container for destinations that name none.
     public let format: AudioFormat
+    /// The oldest version of recipes whose readers know the name. Older workers refuse a job with it for good.
+    let recipeVersion: Int
 
-    private init(_ name: String, _ summary: String, _ format: AudioFormat) {
+    private init(_ name: String, _ summary: String, _ format: AudioFormat, recipeVersion: Int = 1) {
         self.name = name
         self.summary = summary
         self.format = format
+        self.recipeVersion = recipeVersion
     }
 
     /// The format in the container that the destination's extension names, if that container takes the codec.
@@ -73,12 +76,14 @@ extension Preset {
         Preset(
             "acx",
             "MP3 at 192k, 44.1 kHz and mono, as ACX takes audiobooks",
-            AudioFormat(container: .mp3, codec: .mp3, sampleRateHz: 44_100, channelCount: 1, bitRate: 192_000)
+            AudioFormat(container: .mp3, codec: .mp3, sampleRateHz: 44_100, channelCount: 1, bitRate: 192_000),
+            recipeVersion: 4
         ),
         Preset(
             "librivox",
             "MP3 at 128k, 44.1 kHz and mono, as LibriVox takes recordings",
-            AudioFormat(container: .mp3, codec: .mp3, sampleRateHz: 44_100, channelCount: 1, bitRate: 128_000)
+            AudioFormat(container: .mp3, codec: .mp3, sampleRateHz: 44_100, channelCount: 1, bitRate: 128_000),
+            recipeVersion: 4
         ),
         Preset("opus-96", "Opus in Ogg at 96k", AudioFormat(container: .ogg, codec: .opus, bitRate: 96_000)),
         Preset(

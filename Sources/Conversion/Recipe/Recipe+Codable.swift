@@ -209,8 +209,12 @@ extension Recipe.Output: Codable {
         case location, preset, format, onConflict, loudness, replayGain, range, tags, ownPreset, waveform, spec
     }
 
-    /// The first field that version 3 does not have; `nil` if none is set. Tags are looked at elsewhere.
+    /// The first field that version 3 does not have, or whose value it does not know; `nil` if none is set. Tags are looked
+    /// at elsewhere.
     fileprivate var fieldOfVersion4: (any CodingKey)? {
+        if let name = preset?.lowercased(), Preset.all.contains(where: { $0.name == name && $0.recipeVersion > 3 }) {
+            return Field.preset
+        }
         if spec != nil { return Field.spec }
         return waveform == nil ? nil : Field.waveform
     }

@@ -17,8 +17,9 @@ public struct Recipe: Sendable, Hashable {
     /// Version 2 adds `timeline`, the names of sources, more than one output, and for outputs a loudness, tags that state
     /// it, shaped dither and the quality of resampling. Version 3 adds the ranges and tags of outputs, and the presets of
     /// users; version 4 adds scans, the damage mode `trust-packets`, waveforms, chapters, several values of a tag,
-    /// sources without sound, and specs of outputs. A recipe without them keeps its earlier version, with the same bytes as ever, so that stored
-    /// recipes and idempotency keys keep their meaning and older workers take it.
+    /// sources without sound, specs of outputs, and the presets `acx` and `librivox`. A recipe without them keeps its earlier
+    /// version, with the same bytes as ever, so that stored recipes and idempotency keys keep their meaning and older
+    /// workers take it.
     public var version: Int {
         fieldOfVersion4 != nil ? 4 : fieldOfVersion3 != nil ? 3 : fieldOfVersion2 != nil ? 2 : 1
     }
