@@ -284,7 +284,7 @@ extension FailureSection {
         [
             .unexpected: .init(
                 .permanent,
-                [.open, .ledger],
+                [.open, .finish, .ledger],
                 "An error that the catalogue does not know.",
                 cause: "a bug in Sluice",
                 advice: "report it with the text of the message"

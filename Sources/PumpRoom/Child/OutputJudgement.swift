@@ -26,8 +26,13 @@ struct OutputJudgement {
         after last: ConversionProgress?,
         report: @escaping (ConversionProgress) -> Void
     ) throws {
+        let count = recipe.outputs.count
         // If only waveforms have destinations, there is no sound to judge.
-        guard destinations.count == recipe.outputs.count, reports.count == recipe.outputs.count else { return }
+        guard destinations.count >= count, recipe.outputs.contains(where: { $0.spec != nil }) else { return }
+        guard destinations.count == count, reports.count == count else {
+            let counts = "\(count) outputs, \(destinations.count) destinations, \(reports.count) reports"
+            throw Failure(.unexpected, at: .finish, "the outputs cannot be compared with their specs: \(counts)")
+        }
         var verified = last?.verifiedFrames ?? 0
         for (index, output) in recipe.outputs.enumerated() {
             guard let spec = output.spec else { continue }
