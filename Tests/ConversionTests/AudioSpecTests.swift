@@ -24,6 +24,7 @@ struct AudioSpecTests {
             toneAtEnd: MediaTime(value: 3, timescale: 1)
         )
         var packets: (lowest: Int?, highest: Int?) = (192_000, 192_000)
+        var damage = DamageReport()
 
         var report: SourceReport {
             var track = TrackReport(
@@ -51,7 +52,7 @@ struct AudioSpecTests {
                 chapters: [],
                 cover: nil,
                 isProtected: false,
-                scan: ScanReport(frames: frames, damage: DamageReport()),
+                scan: ScanReport(frames: frames, damage: damage),
                 loudness: loudness
             )
             report.levels = levels
@@ -164,6 +165,16 @@ struct AudioSpecTests {
         // Three seconds before the end.
         #expect(try rule(.toneAtEnd).at == MediaTime(value: 57, timescale: 1))
         #expect(try rule(.codec).at == nil && rule(.codec).place == nil)
+    }
+
+    /// Silence in place of damage keeps limits that the sound would break.
+    @Test func damageIsNeverAPass() {
+        var facts = Facts()
+        facts.damage = DamageReport(frames: 0, stretchCount: 1)
+        let verdict = AudioSpec.acx.verdict(on: facts.report)
+        #expect(!verdict.passes && verdict.broken.isEmpty && verdict.isDamaged == true)
+        let whole = AudioSpec.acx.verdict(on: Facts().report)
+        #expect(whole.passes && whole.isDamaged == nil)
     }
 
     @Test func aFileOfWhichNothingIsKnownKeepsNoLimit() {

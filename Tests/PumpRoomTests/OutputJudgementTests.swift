@@ -13,6 +13,16 @@ struct OutputJudgementTests {
         return recipe
     }
 
+    /// A finished output of a second and more at -23 LUFS in `folder`, and the report of the conversion.
+    private func made(_ name: String, in folder: TemporaryFolder) throws -> (path: String, report: ConversionReport) {
+        let tone = Signal.tone(1_000, rate: 48_000, frames: 96_000, channels: 2, amplitude: 0.0708)
+        try WAVFile.write(tone.pcm(.s16), to: folder.path("a.wav"))
+        let recipe = Recipe(from: .init(location: "a.wav"), to: .init(location: name))
+        let source = try OpenFile.reading(folder.path("a.wav"))
+        let output = try OpenFile.creating(folder.path(name))
+        return (folder.path(name), try RecipeConversion(recipe).run(from: source.descriptor, to: output.descriptor))
+    }
+
     private func judge(_ recipe: Recipe, _ destinations: [Int32], _ reports: [ConversionReport]) throws {
         let judgement = try OutputJudgement(recipe, destinations, streaming: false, stop: StopSignal())
         try judgement.run(on: reports, after: nil) { _ in }
@@ -24,5 +34,21 @@ struct OutputJudgementTests {
         // Without a spec there is nothing to judge, and without a destination an output is not written.
         try judge(recipe(nil), [-1], [])
         try judge(recipe(), [], [])
+    }
+
+    /// Silence in place of the damage would keep all limits.
+    @Test func aDamagedOutputIsNotPublished() throws {
+        let folder = try TemporaryFolder.create()
+        let (path, report) = try made("b.flac", in: folder)
+        let whole = try OpenFile.reading(path)
+        try judge(recipe(.ebuR128), [whole.descriptor], [report])
+        var bytes = try Bytes.read(path)
+        for place in bytes.count / 2..<bytes.count / 2 + 64 { bytes[place] ^= 0x5A }
+        try Bytes.write(bytes, to: folder.path("damaged.flac"))
+        let damaged = try OpenFile.reading(folder.path("damaged.flac"))
+        let failure = try #require(throws: Failure.self) {
+            try judge(recipe(.ebuR128), [damaged.descriptor], [report])
+        }
+        #expect(failure.known == .verifyMismatch && failure.message.hasPrefix("the output cannot be decoded: "))
     }
 }

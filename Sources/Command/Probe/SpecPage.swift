@@ -20,10 +20,11 @@ struct SpecPage {
     }
 
     private func summary(_ outlet: Outlet) -> String {
+        if verdict.passes { return "\(verdict.spec): \(outlet.paint("pass", .good)), all limits are kept" }
         let count = verdict.broken.count
-        guard count > 0 else { return "\(verdict.spec): \(outlet.paint("pass", .good)), all limits are kept" }
-        let words = "\(Figures.count(count, "limit")) of \(verdict.rules.count) \(Plural.be(count)) broken"
-        return "\(verdict.spec): \(outlet.paint("FAIL", .bad)), \(words)"
+        let limits = "\(Figures.count(count, "limit")) of \(verdict.rules.count) \(Plural.be(count)) broken"
+        let reasons = [count > 0 ? limits : nil, verdict.isDamaged == true ? "the file is damaged" : nil]
+        return "\(verdict.spec): \(outlet.paint("FAIL", .bad)), \(reasons.compactMap { $0 }.joined(separator: ", "))"
     }
 }
 

@@ -4,14 +4,17 @@ public struct SpecVerdict: Sendable, Hashable, Codable {
     public let spec: String
     /// The page that states the limits.
     public let page: String
-    /// Whether the file keeps all limits.
+    /// Whether the file keeps all limits, and has no damage.
     public let passes: Bool
+    /// Whether the file has damage, in whose place silence was measured; `nil` if it has none.
+    public let isDamaged: Bool?
     /// A verdict for each rule, in the order of the spec.
     public let rules: [RuleVerdict]
 
-    init(_ spec: AudioSpec, _ rules: [RuleVerdict]) {
+    init(_ spec: AudioSpec, _ rules: [RuleVerdict], isDamaged: Bool) {
         (self.spec, page, self.rules) = (spec.rawValue, spec.page, rules)
-        passes = rules.allSatisfy(\.passes)
+        self.isDamaged = isDamaged ? true : nil
+        passes = !isDamaged && rules.allSatisfy(\.passes)
     }
 
     /// The rules that the file breaks.
@@ -50,7 +53,8 @@ extension AudioSpec {
     /// `loudness` and its `levels`.
     public func verdict(on report: SourceReport) -> SpecVerdict {
         let facts = SpecFacts(report)
-        return SpecVerdict(self, rules.map { $0.verdict(on: facts) })
+        let isDamaged = report.scan?.damage.isEmpty == false
+        return SpecVerdict(self, rules.map { $0.verdict(on: facts) }, isDamaged: isDamaged)
     }
 }
 

@@ -38,7 +38,7 @@ struct OutputJudgement {
             guard let spec = output.spec else { continue }
             do {
                 let before = verified
-                let found = try describe(destinations[index], reports[index].format) { frames in
+                let found = try describe(destinations[index], reports[index]) { frames in
                     guard var progress = last else { return }
                     progress.verifiedFrames = before + frames
                     report(progress)
@@ -53,15 +53,17 @@ struct OutputJudgement {
         }
     }
 
+    /// Throws `verify_mismatch` if the output has damage, as `verify` does: silence in place of it would be measured.
     private func describe(
         _ destination: Int32,
-        _ format: ResolvedFormat,
+        _ written: ConversionReport,
         report: @escaping (Int64) -> Void
     ) throws(Failure) -> SourceReport {
         let probe = SourceProbe(
-            nameHint: "output.\(format.container.fileExtensions[0])",
-            raw: Recipe.RawDescription(format),
+            nameHint: "output.\(written.format.container.fileExtensions[0])",
+            raw: Recipe.RawDescription(written.format),
             limits: Recipe.Limits(cpuSeconds: recipe.limits?.cpuSeconds),
+            damage: .strict,
             stop: signal
         )
         do {
@@ -69,7 +71,16 @@ struct OutputJudgement {
         } catch {
             // What ends the reading says nothing about the output.
             if let code = error.known, [.cancelled, .cpuExceeded, .unable, .outOfMemory].contains(code) { throw error }
-            throw Failure(.verifyMismatch, at: .finish, "the output cannot be read again: \(error.message)")
+            if error.known == .noDecodableFrame, written.plannedFrames == 0 {
+                throw Failure(.specBroken, at: .finish, "the output has no sound that a spec could accept")
+            }
+            throw Failure(
+                .verifyMismatch,
+                at: .finish,
+                "the output cannot be decoded: \(error.code), \(error.message)",
+                libavName: error.libavName,
+                libavText: error.libavText
+            )
         }
     }
 

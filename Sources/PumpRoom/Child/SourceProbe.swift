@@ -7,18 +7,27 @@ public struct SourceProbe: Sendable {
     private let raw: Recipe.RawDescription?
     private let budget: Budget
     private let signal: StopSignal
+    /// How damage is treated where the sound is decoded.
+    private let damage: DamageMode
 
     /// `nameHint` is a file name whose extension helps with formats that have no signature; the probe never
     /// opens it. `raw` gives the sample format of headerless PCM. `limits` apply to opening and scanning; the
     /// slot enforces the time limits.
     public init(nameHint: String?, raw: Recipe.RawDescription? = nil, limits: Recipe.Limits? = nil) {
-        self.init(nameHint: nameHint, raw: raw, limits: limits, stop: StopSignal())
+        self.init(nameHint: nameHint, raw: raw, limits: limits, damage: .conceal, stop: StopSignal())
     }
 
-    /// The same as a part of work that `signal` stops.
-    init(nameHint: String?, raw: Recipe.RawDescription?, limits: Recipe.Limits?, stop signal: StopSignal) {
+    /// The same as a part of work that `signal` stops. With the damage mode `strict`, damage ends the scan with a failure.
+    init(
+        nameHint: String?,
+        raw: Recipe.RawDescription?,
+        limits: Recipe.Limits?,
+        damage: DamageMode,
+        stop signal: StopSignal
+    ) {
         self.nameHint = nameHint
         self.raw = raw
+        self.damage = damage
         self.signal = signal
         budget = Budget(
             decodedSeconds: limits?.decodedSeconds,
@@ -58,7 +67,7 @@ public struct SourceProbe: Sendable {
             let cpuAtStart = BudgetWatch.now()
             let meters = Meters(loudness: measuring, outline: outlining, levels: surveying)
             let decodes = scanning || meters.any || digesting || silence != nil || points != nil
-            let reader = try open(descriptor, damage: decodes ? .conceal : .strict, digesting: digesting, meters)
+            let reader = try open(descriptor, damage: decodes ? damage : .strict, digesting: digesting, meters)
             var description = SourceReport(reader.description)
             if listingUnread {
                 let parts = reader.unreadParts
