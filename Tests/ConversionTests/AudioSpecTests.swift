@@ -136,8 +136,13 @@ struct AudioSpecTests {
         // What is louder needs more room.
         #expect(broken(.spotify, -13.89, -1) == [.truePeak] && broken(.spotify, -13.89, -2).isEmpty)
         #expect(broken(.spotify, -15.01, -1) == [.loudness])
-        // Silence has no loudness, and no peak that is too high.
-        #expect(broken(.ebuR128, nil, nil) == [.loudness])
+        // Silence has no loudness, and no peak that is too high. Where a sample is no number, the peak is unknown.
+        let silent = self.broken(.ebuR128) { facts in
+            facts.loudness = LoudnessReport()
+            facts.levels.rmsDBFS = LevelReport.silenceDBFS
+        }
+        #expect(silent == [.loudness])
+        #expect(broken(.ebuR128, nil, nil) == [.loudness, .truePeak])
     }
 
     @Test func appleTakesItsFormatsFrom44100Hz() {

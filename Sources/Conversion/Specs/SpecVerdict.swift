@@ -136,9 +136,9 @@ private struct SpecFacts {
         }
     }
 
-    /// Silence has no peak. It is below every limit.
+    /// Silence has no peak. It is below every limit. Other sound without a peak has samples that are not numbers.
     private func peak(_ decibels: Double?) -> Double? {
-        decibels ?? levels?.rmsDBFS.map { _ in LevelReport.silenceDBFS }
+        decibels ?? levels?.rmsDBFS.flatMap { $0 <= LevelReport.silenceDBFS ? LevelReport.silenceDBFS : nil }
     }
 
     private var length: Double? {
