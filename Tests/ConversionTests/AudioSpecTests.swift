@@ -25,6 +25,8 @@ struct AudioSpecTests {
         )
         var packets: (lowest: Int?, highest: Int?) = (192_000, 192_000)
         var damage = DamageReport()
+        /// What was decoded, if it is not as the track says.
+        var decoded: (rates: ClosedRange<Int>?, channels: ClosedRange<Int>?) = (nil, nil)
 
         var report: SourceReport {
             var track = TrackReport(
@@ -45,6 +47,7 @@ struct AudioSpecTests {
                 isProtected: false
             )
             (track.lowestBitRate, track.highestBitRate) = packets
+            (track.decodedSampleRatesHz, track.decodedChannelCounts) = decoded
             var report = SourceReport(
                 container: container,
                 tracks: [track],
@@ -56,6 +59,7 @@ struct AudioSpecTests {
                 loudness: loudness
             )
             report.levels = levels
+            report.levels?.length = MediaTime(frames: frames, rate: rate)
             return report
         }
     }
@@ -170,6 +174,21 @@ struct AudioSpecTests {
         // Three seconds before the end.
         #expect(try rule(.toneAtEnd).at == MediaTime(value: 57, timescale: 1))
         #expect(try rule(.codec).at == nil && rule(.codec).place == nil)
+    }
+
+    /// The header says what the first part of the file is.
+    @Test func filesThatChangeInTheMiddleAreJudgedByAllTheirParts() throws {
+        #expect(broken(.acx) { $0.decoded.rates = 44_100...48_000 } == [.sampleRate])
+        #expect(broken(.acx) { $0.decoded.rates = 22_050...44_100 } == [.sampleRate])
+        // What a header states and no part has does not count.
+        let decoded = broken(.acx) { ($0.rate, $0.decoded.rates) = (22_050, 44_100...44_100) }
+        #expect(decoded.isEmpty)
+        #expect(broken(.acx) { $0.decoded.channels = 1...2 }.isEmpty)
+        #expect(broken(.acx) { $0.decoded.channels = 1...6 } == [.channels])
+        var facts = Facts()
+        (facts.packets, facts.decoded.channels) = ((128_000, 128_000), 1...2)
+        let verdict = AudioSpec.librivox.verdict(on: facts.report)
+        #expect(verdict.broken.map(\.measured) == ["2"])
     }
 
     /// Silence in place of damage keeps limits that the sound would break.

@@ -59,6 +59,7 @@ struct LevelSurveyTests {
         #expect(loudest.start == MediaTime(value: 27, timescale: 10) && abs(loudest.levelDBFS + 10.97) <= 0.01)
         let floor = try #require(levels.noiseFloor)
         #expect(floor.start == MediaTime(value: 37, timescale: 10) && abs(floor.levelDBFS + 76.99) <= 0.01)
+        #expect(levels.length == MediaTime(value: 72, timescale: 10))
         #expect(levels.toneAtStart == MediaTime(value: 7, timescale: 10))
         #expect(levels.toneAtEnd == MediaTime(value: 2, timescale: 1))
         let sizes = signal.channels[0].map { abs(Float($0)) }

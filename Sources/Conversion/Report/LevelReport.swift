@@ -7,6 +7,9 @@ public struct LevelReport: Sendable, Hashable, Codable {
     /// Room tone reaches from an end of the track to the first 10 ms that are louder than this.
     public static let toneDBFS = -50.0
 
+    /// How long the sound is that was measured; `nil` without sound. If the rate of a track changes, this is right, and its
+    /// frames are not those of one rate.
+    public var length: MediaTime?
     /// Of the whole track; `nil` without sound.
     public var rmsDBFS: Double?
     /// `nil` if the track is shorter than a second. Windows begin every 0.1 s.
@@ -28,6 +31,7 @@ public struct LevelReport: Sendable, Hashable, Codable {
     }
 
     public init(
+        length: MediaTime? = nil,
         rmsDBFS: Double? = nil,
         loudestSecond: Passage? = nil,
         noiseFloor: Passage? = nil,
@@ -35,6 +39,7 @@ public struct LevelReport: Sendable, Hashable, Codable {
         toneAtStart: MediaTime? = nil,
         toneAtEnd: MediaTime? = nil
     ) {
+        self.length = length
         self.rmsDBFS = rmsDBFS
         self.loudestSecond = loudestSecond
         self.noiseFloor = noiseFloor

@@ -88,6 +88,10 @@ public struct TrackReport: Sendable, Hashable, Codable {
     /// The lowest and the highest bit rate that a packet states, if the levels were requested and packets state one.
     public var lowestBitRate: Int?
     public var highestBitRate: Int?
+    /// The lowest and the highest rate, and number of channels, of what was decoded, if the levels were requested and not all
+    /// of it is as the track says.
+    public var decodedSampleRatesHz: ClosedRange<Int>?
+    public var decodedChannelCounts: ClosedRange<Int>?
     /// `nil` if the container states no reliable length.
     public var frames: Int64?
     public var exactness: Exactness

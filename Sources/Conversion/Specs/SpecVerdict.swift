@@ -60,16 +60,16 @@ extension AudioSpec {
 
 extension SpecRule {
     fileprivate func verdict(on facts: SpecFacts) -> RuleVerdict {
-        let value = facts.figure(quantity)?.inHundredths
         let word = facts.word(quantity)
         var most = most
         if let ofLouder, let loudness = facts.figure(.loudness)?.inHundredths, loudness > ofLouder.thanLUFS {
             most = ofLouder.most
         }
-        let passes =
-            words.isEmpty
-            ? value.map { $0 >= least ?? -.infinity && $0 <= most ?? .infinity } ?? false
-            : word.map(words.contains) ?? false
+        let allowed = (least ?? -.infinity)...(most ?? .infinity)
+        // Of a quantity that changes, the figure that breaks the limit counts.
+        let figures = facts.figures(quantity).map(\.inHundredths)
+        let value = figures.first { !allowed.contains($0) } ?? figures.first
+        let passes = words.isEmpty ? value.map(allowed.contains) ?? false : word.map(words.contains) ?? false
         let (at, place) = facts.place(quantity)
         return RuleVerdict(
             rule: quantity,
@@ -98,13 +98,23 @@ private struct SpecFacts {
 
     private var levels: LevelReport? { report.levels }
 
+    /// The lowest and the highest figure of what may change in the middle of a file; of others, the figure.
+    func figures(_ quantity: SpecRule.Quantity) -> [Double] {
+        let range: ClosedRange<Int>? =
+            switch quantity {
+            case .sampleRate: track.map { $0.decodedSampleRatesHz ?? $0.sampleRateHz...$0.sampleRateHz }
+            case .channels: track.map { $0.decodedChannelCounts ?? $0.channelCount...$0.channelCount }
+            default: nil
+            }
+        if let range { return [Double(range.lowerBound), Double(range.upperBound)] }
+        return figure(quantity).map { [$0] } ?? []
+    }
+
     func figure(_ quantity: SpecRule.Quantity) -> Double? {
         switch quantity {
-        case .container, .codec, .bitRateMode: nil
-        case .sampleRate: track.map { Double($0.sampleRateHz) }
-        case .channels: track.map { Double($0.channelCount) }
+        case .container, .codec, .bitRateMode, .sampleRate, .channels: nil
         case .bitRate: (track?.lowestBitRate ?? track?.bitRate).map(Double.init)
-        case .length: length
+        case .length: levels?.length?.seconds
         case .loudness: report.loudness?.integratedLUFS
         case .rms: levels?.rmsDBFS
         case .samplePeak: peak(report.loudness?.samplePeakDBFS)
@@ -141,13 +151,8 @@ private struct SpecFacts {
         decibels ?? levels?.rmsDBFS.flatMap { $0 <= LevelReport.silenceDBFS ? LevelReport.silenceDBFS : nil }
     }
 
-    private var length: Double? {
-        guard let track, let scan = report.scan, track.sampleRateHz > 0 else { return nil }
-        return Double(scan.frames) / Double(track.sampleRateHz)
-    }
-
     private var lastSound: MediaTime? {
-        guard let track, let scan = report.scan, let tone = levels?.toneAtEnd else { return nil }
-        return MediaTime(frames: scan.frames, rate: track.sampleRateHz) - tone
+        guard let length = levels?.length, let tone = levels?.toneAtEnd else { return nil }
+        return length - tone
     }
 }

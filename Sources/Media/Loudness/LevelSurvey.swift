@@ -89,6 +89,7 @@ struct LevelSurvey {
         all.whole += all.block
         guard all.whole.count > 0 else { return LevelReport() }
         return LevelReport(
+            length: time(frames),
             rmsDBFS: Self.decibels(all.whole.power),
             loudestSecond: loudest.map(passage),
             noiseFloor: quietest.map(passage),

@@ -129,10 +129,12 @@ public struct SourceProbe: Sendable {
         var finder = silence.map { SilenceFinder($0, rate: track.sampleRateHz, most: SourceReport.mostSilences) }
         var points = rules.map { PointFinder($0, track: track) }
         var nextReport: Int64 = 0
+        var shapes: DecodedShapes?
         while try output.next(into: &block) {
             try watch.check(frames: output.deliveredFrames, rate: track.sampleRateHz)
             points?.add(block, filling: output.filling)
             if meters.any, let shape = block.shape, block.frameCount > 0 {
+                shapes = DecodedShapes(shape, with: shapes)
                 let used = try meter ?? LoudnessMeter(shape: shape, outlining: meters.outline, surveying: meters.levels)
                 meter = used
                 try used.add(&block)
@@ -155,7 +157,7 @@ public struct SourceProbe: Sendable {
         )
         let loudness = try meter?.finish().rounded ?? LoudnessReport()
         if meters.loudness { description.loudness = loudness }
-        if meters.levels { description.note(meter?.levelReport ?? LevelReport(), output.packetBitRates) }
+        if meters.levels { description.note(meter?.levelReport ?? LevelReport(), output.packetBitRates, shapes) }
         if meters.outline { description.outline = meter?.outline ?? SoundOutline() }
         description.silences = finder?.middles
         description.points = points?.finish(reader, track, damage: output.damage)
@@ -178,11 +180,31 @@ extension SourceReport {
 }
 
 extension SourceReport {
-    /// Adds the levels of the main track, and the bit rates of its packets.
-    fileprivate mutating func note(_ levels: LevelReport, _ bitRates: ClosedRange<Int>?) {
+    /// Adds the levels of the main track, the bit rates of its packets, and the shapes of its sound.
+    fileprivate mutating func note(_ levels: LevelReport, _ bitRates: ClosedRange<Int>?, _ shapes: DecodedShapes?) {
         self.levels = levels
         guard let track = tracks.firstIndex(where: \.isMain) else { return }
         (tracks[track].lowestBitRate, tracks[track].highestBitRate) = (bitRates?.lowerBound, bitRates?.upperBound)
+        guard let shapes else { return }
+        let (rate, count) = (tracks[track].sampleRateHz, tracks[track].channelCount)
+        if shapes.rates != rate...rate { tracks[track].decodedSampleRatesHz = shapes.rates }
+        if shapes.channelCounts != count...count { tracks[track].decodedChannelCounts = shapes.channelCounts }
+    }
+}
+
+/// The lowest and the highest rate and number of channels of blocks: some files change them in the middle.
+private struct DecodedShapes {
+    let rates: ClosedRange<Int>
+    let channelCounts: ClosedRange<Int>
+
+    /// Those of `shape` and of the blocks before it.
+    init(_ shape: SampleShape, with others: DecodedShapes?) {
+        rates = Self.extended(others?.rates, to: shape.sampleRateHz)
+        channelCounts = Self.extended(others?.channelCounts, to: shape.channelCount)
+    }
+
+    private static func extended(_ range: ClosedRange<Int>?, to value: Int) -> ClosedRange<Int> {
+        min(range?.lowerBound ?? value, value)...max(range?.upperBound ?? value, value)
     }
 }
 

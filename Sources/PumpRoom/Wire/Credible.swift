@@ -111,7 +111,8 @@ extension LevelReport {
     /// Whether sound in a job with these bounds can have these levels, at times that its source can have.
     fileprivate func isCredible(within bounds: JobBounds) -> Bool {
         let levels = [rmsDBFS, loudestSecond?.levelDBFS, noiseFloor?.levelDBFS].compactMap { $0 }
-        let times = [loudestSecond?.start, noiseFloor?.start, peakAt, toneAtStart, toneAtEnd].compactMap { $0 }
+        let places = [loudestSecond?.start, noiseFloor?.start, peakAt]
+        let times = (places + [length, toneAtStart, toneAtEnd]).compactMap { $0 }
         return levels.allSatisfy { $0.magnitude <= FigureBound.decibels }
             && times.allSatisfy { FigureBound.holds($0) && $0 >= .zero && $0.seconds <= bounds.seconds }
     }

@@ -149,10 +149,16 @@ extension TrackReport {
         (0...FigureBound.stream).contains(track) && (0...FigureBound.sampleRateHz).contains(sampleRateHz)
             && (0...FigureBound.channels).contains(channelCount) && FigureBound.holds(frames: frames ?? 0)
             && (0...FigureBound.bitRate).contains(bitRate ?? 0)
-            && packetRatesAreCredible
+            && packetRatesAreCredible && decodedShapesAreCredible
             && FigureBound.holds(frames: Int64(delayFrames ?? 0))
             && FigureBound.holds(frames: Int64(paddingFrames ?? 0))
             && (0...64).contains(bitDepth ?? 0)
+    }
+
+    private var decodedShapesAreCredible: Bool {
+        let (rates, counts) = (decodedSampleRatesHz ?? 0...0, decodedChannelCounts ?? 0...0)
+        return rates.lowerBound >= 0 && rates.upperBound <= FigureBound.sampleRateHz
+            && counts.lowerBound >= 0 && counts.upperBound <= FigureBound.channels
     }
 
     /// Either both or none, the lowest first.

@@ -72,6 +72,18 @@ struct SpecTests {
         #expect(page.outputText.hasSuffix("acx: pass, all limits are kept\n"))
     }
 
+    @Test func filesThatChangeInTheMiddleBreakTheirLimits() throws {
+        let sound = Self.chapter(toneAtEnd: 2)
+        try Self.write(sound, to: material.path("fast.mp3"), ["-b:a", "192k", "-ar", "48000"])
+        let stereo = Signal.stacked([sound, sound])
+        try Self.write(stereo, to: material.path("wide.mp3"), ["-b:a", "192k"])
+        for (second, spec, rule) in [("fast.mp3", "acx", "sample_rate"), ("wide.mp3", "librivox", "channels")] {
+            let bytes = try Bytes.read(material.path("chapter.mp3")) + Bytes.read(material.path(second))
+            try Bytes.write(bytes, to: material.path("mixed.mp3"))
+            #expect(try broken("mixed.mp3", spec).rules.contains(rule), "\(second)")
+        }
+    }
+
     @Test func loudnessSpecsUseTheMeasuredLoudness() throws {
         func tone(_ lufs: Double, _ name: String) throws -> String {
             let amplitude = pow(10, lufs / 20)

@@ -122,6 +122,7 @@ package enum RoomFigures {
             isProtected: false
         )
         (track.lowestBitRate, track.highestBitRate) = (128_000, 192_000)
+        (track.decodedSampleRatesHz, track.decodedChannelCounts) = (8_000...16_000, 1...2)
         var description = SourceReport(
             container: "wav",
             tracks: [track],
@@ -162,6 +163,7 @@ package enum RoomFigures {
             points: PointReport(sampleRateHz: 8_000, frames: 8_000, points: [], found: ["cue": 5_000], outside: 2)
         )
         description.levels = LevelReport(
+            length: MediaTime(frames: 8_000, rate: 8_000),
             rmsDBFS: -20,
             loudestSecond: .init(levelDBFS: -18, start: .zero),
             noiseFloor: .init(levelDBFS: -60, start: MediaTime(frames: 800, rate: 8_000)),

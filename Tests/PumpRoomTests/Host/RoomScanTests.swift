@@ -69,7 +69,7 @@ import Testing
         case noOutline, outlineUnasked, unevenOutline, reversedOutline, loudOutline, hugeSample, longOutline
         case endlessOutline
         case noLevels, levelsUnasked, hugeLevel, timeBeforeTheStart, timeBehindAnySource, noTime
-        case oneBitRate, fallingBitRates
+        case oneBitRate, fallingBitRates, hugeDecodedRate, negativeDecodedCount, endlessSound
     }
 
     private func report(_ lie: Lie) throws -> SourceReport {
@@ -128,6 +128,9 @@ import Testing
         case .noTime: report.levels?.toneAtEnd = .indefinite
         case .oneBitRate: report.tracks[0].lowestBitRate = 128_000
         case .fallingBitRates: (report.tracks[0].lowestBitRate, report.tracks[0].highestBitRate) = (192_000, 128_000)
+        case .hugeDecodedRate: report.tracks[0].decodedSampleRatesHz = 8_000...(1 << 40)
+        case .negativeDecodedCount: report.tracks[0].decodedChannelCounts = -1...2
+        case .endlessSound: report.levels?.length = MediaTime(value: 1 << 40, timescale: 1)
         case .loudnessUnasked, .outlineUnasked, .levelsUnasked: break
         }
         return report
