@@ -100,6 +100,18 @@ struct LevelSurveyTests {
         #expect(abs(try #require(try survey(signal, as: .s16).rmsDBFS) - theirs) <= 0.01)
     }
 
+    /// A gap of digital silence in a recording with noise says nothing of the noise.
+    @Test func digitalSilenceIsNoNoiseFloorWhereAPauseHasNoise() throws {
+        func floor(_ pause: Double) throws -> Double {
+            let parts: [(amplitude: Double, tenths: Int)] = [(0.14, 20), (pause, 10), (0, 6), (pause, 10), (0.14, 20)]
+            return try #require(try survey(chapter(parts)).noiseFloor).levelDBFS
+        }
+        #expect(abs(try floor(0.005) + 49.03) <= 0.05)
+        // All pauses are digital silence, or the rest is no pause.
+        #expect(try floor(0) == -200)
+        #expect(try floor(0.05) == -200)
+    }
+
     @Test func shortSoundHasNoWindows() throws {
         let levels = try survey(chapter([(0.1, 4)]))
         #expect(levels.loudestSecond == nil && levels.noiseFloor == nil)

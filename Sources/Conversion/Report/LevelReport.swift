@@ -6,6 +6,10 @@ public struct LevelReport: Sendable, Hashable, Codable {
     public static let silenceDBFS = -200.0
     /// Room tone reaches from an end of the track to the first 10 ms that are louder than this.
     public static let toneDBFS = -50.0
+    /// 10 ms below this are digital silence.
+    public static let digitalSilenceDBFS = -96.0
+    /// A half second that is softer than the whole track by this is a pause.
+    public static let pauseDecibels = 20.0
 
     /// How long the sound is that was measured; `nil` without sound. If the rate of a track changes, this is right, and its
     /// frames are not those of one rate.
@@ -14,7 +18,8 @@ public struct LevelReport: Sendable, Hashable, Codable {
     public var rmsDBFS: Double?
     /// `nil` if the track is shorter than a second. Windows begin every 0.1 s.
     public var loudestSecond: Passage?
-    /// The noise floor: the quietest half second; `nil` if the track is shorter. Windows begin every 0.1 s.
+    /// The noise floor: the quietest half second; `nil` if the track is shorter. Windows begin every 0.1 s. Those with digital
+    /// silence count only if no other one is a pause.
     public var noiseFloor: Passage?
     /// Where the largest sample is.
     public var peakAt: MediaTime?

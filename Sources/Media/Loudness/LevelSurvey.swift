@@ -16,6 +16,8 @@ struct LevelSurvey {
     private var blockStart: Int64 = 0
     private var loudest: (level: Double, start: Int64)?
     private var quietest: (level: Double, start: Int64)?
+    /// The quietest half second without a step of digital silence.
+    private var quietestNoise: (level: Double, start: Int64)?
     private var peak: Float = -1
     private var peakFrame: Int64 = 0
     /// From the first step that is louder than room tone to the end of the last.
@@ -29,6 +31,10 @@ struct LevelSurvey {
     private static let largestSample = Float(SoundOutline.largestSample)
     /// The mean square above which a step is no room tone.
     private static let tonePower = pow(10, LevelReport.toneDBFS / 10)
+    /// The mean square below which a step is digital silence: less than 16 bits hold.
+    private static let digitalPower = pow(10, LevelReport.digitalSilenceDBFS / 10)
+    /// By how much a pause is softer than the whole.
+    private static let pauseRatio = pow(10, -LevelReport.pauseDecibels / 10)
 
     init(_ shape: SampleShape) { (rate, channelCount) = (shape.sampleRateHz, max(1, shape.channelCount)) }
 
@@ -36,10 +42,13 @@ struct LevelSurvey {
     private struct Energy {
         var sum = 0.0
         var count: Int64 = 0
+        /// Whether a step of it is digital silence.
+        var hasDigitalSilence = false
 
         static func += (left: inout Energy, right: Energy) {
             left.sum += right.sum
             left.count += right.count
+            if right.hasDigitalSilence { left.hasDigitalSilence = true }
         }
 
         var power: Double { count > 0 ? sum / Double(count) : 0 }
@@ -58,7 +67,10 @@ struct LevelSurvey {
     }
 
     mutating func endStep() {
-        if step.count > 0, step.power > Self.tonePower { sound = (sound?.start ?? stepStart, frames) }
+        if step.count > 0 {
+            if step.power > Self.tonePower { sound = (sound?.start ?? stepStart, frames) }
+            step.hasDigitalSilence = step.power < Self.digitalPower
+        }
         block += step
         (step, stepStart) = (Energy(), frames)
     }
@@ -70,7 +82,13 @@ struct LevelSurvey {
         recent.append((block, blockStart))
         (block, blockStart) = (Energy(), frames)
         if let second = window(of: Self.loudBlocks), second.level > loudest?.level ?? -1 { loudest = second }
-        if let half = window(of: Self.quietBlocks), half.level < quietest?.level ?? .infinity { quietest = half }
+        guard let half = window(of: Self.quietBlocks) else { return }
+        if half.level < quietest?.level ?? .infinity { quietest = half }
+        if half.level < quietestNoise?.level ?? .infinity,
+            !recent.suffix(Self.quietBlocks).contains(where: \.energy.hasDigitalSilence)
+        {
+            quietestNoise = half
+        }
     }
 
     /// The mean square of the last blocks; `nil` before there are so many.
@@ -79,6 +97,12 @@ struct LevelSurvey {
         var energy = Energy()
         for place in (recent.count - count)..<recent.count { energy += recent[place].energy }
         return (energy.power, recent[recent.count - count].start)
+    }
+
+    /// The quietest half second of a pause that is no digital silence; if there is none, the quietest of all.
+    private func noiseFloor(_ wholePower: Double) -> (level: Double, start: Int64)? {
+        guard let quietestNoise, quietestNoise.level <= wholePower * Self.pauseRatio else { return quietest }
+        return quietestNoise
     }
 
     /// The levels of everything that was added.
@@ -92,7 +116,7 @@ struct LevelSurvey {
             length: time(frames),
             rmsDBFS: Self.decibels(all.whole.power),
             loudestSecond: loudest.map(passage),
-            noiseFloor: quietest.map(passage),
+            noiseFloor: noiseFloor(all.whole.power).map(passage),
             peakAt: time(peakFrame),
             toneAtStart: time(all.sound?.start ?? frames),
             toneAtEnd: time(frames - (all.sound?.end ?? 0))
