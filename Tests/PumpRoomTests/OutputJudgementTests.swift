@@ -23,8 +23,14 @@ struct OutputJudgementTests {
         return (folder.path(name), try RecipeConversion(recipe).run(from: source.descriptor, to: output.descriptor))
     }
 
-    private func judge(_ recipe: Recipe, _ destinations: [Int32], _ reports: [ConversionReport]) throws {
-        let judgement = try OutputJudgement(recipe, destinations, streaming: false, stop: StopSignal())
+    private func judge(
+        _ recipe: Recipe,
+        _ destinations: [Int32],
+        _ reports: [ConversionReport],
+        within budget: Budget = Budget(),
+        stop signal: StopSignal = StopSignal()
+    ) throws {
+        let judgement = try OutputJudgement(recipe, destinations, within: budget, streaming: false, stop: signal)
         try judgement.run(on: reports, after: nil) { _ in }
     }
 
@@ -50,5 +56,25 @@ struct OutputJudgementTests {
             try judge(recipe(.ebuR128), [damaged.descriptor], [report])
         }
         #expect(failure.known == .verifyMismatch && failure.message.hasPrefix("the output cannot be decoded: "))
+    }
+
+    /// The packets of an output may be those of the source, of which the conversion counts only what they state.
+    @Test func theLimitsOfTheJobCountForTheComparison() throws {
+        let folder = try TemporaryFolder.create()
+        let (path, report) = try made("b.flac", in: folder)
+        let output = try OpenFile.reading(path)
+        func failure(_ budget: Budget, stop signal: StopSignal = StopSignal()) throws -> Failure {
+            try #require(throws: Failure.self) {
+                try judge(recipe(.ebuR128), [output.descriptor], [report], within: budget, stop: signal)
+            }
+        }
+        let long = try failure(Budget(decodedSeconds: 1))
+        #expect(long.known == .decodedSecondsExceeded && long.stage == Failure.Stage.finish.rawValue)
+        let slow = try failure(Budget(cpuSeconds: 0))
+        #expect(slow.known == .cpuExceeded && slow.stage == Failure.Stage.finish.rawValue)
+        let stopped = StopSignal()
+        stopped.stop()
+        #expect(try failure(Budget(), stop: stopped).known == .cancelled)
+        try judge(recipe(.ebuR128), [output.descriptor], [report], within: Budget(decodedSeconds: 2))
     }
 }

@@ -60,7 +60,7 @@ public enum Verifier {
     }
 
     /// Extra frames that a codec may decode to: ADTS cannot state where the sound ends in its last packet.
-    private static let spareFrames: Int64 = 4_096
+    package static let spareFrames: Int64 = 4_096
 
     /// Whether the error ended the verification and says nothing about the output.
     private static func ends(_ code: FailureCode) -> Bool {

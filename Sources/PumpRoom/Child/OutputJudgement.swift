@@ -6,10 +6,20 @@ struct OutputJudgement {
     private let recipe: Recipe
     private let destinations: [Int32]
     private let signal: StopSignal
+    private let budget: Budget
+    /// The processor time of the thread when the job began.
+    private let jobStart: Duration
 
-    /// Throws if an output with a spec cannot be read again.
-    init(_ recipe: Recipe, _ destinations: [Int32], streaming: Bool, stop signal: StopSignal) throws {
+    /// Throws if an output with a spec cannot be read again. `budget` is that of the job, which begins now.
+    init(
+        _ recipe: Recipe,
+        _ destinations: [Int32],
+        within budget: Budget,
+        streaming: Bool,
+        stop signal: StopSignal
+    ) throws {
         (self.recipe, self.destinations, self.signal) = (recipe, destinations, signal)
+        (self.budget, jobStart) = (budget, BudgetWatch.now())
         guard streaming, recipe.outputs.contains(where: { $0.spec != nil }) else { return }
         throw MediaError(
             .destinationNotSeekable,
@@ -59,18 +69,13 @@ struct OutputJudgement {
         _ written: ConversionReport,
         report: @escaping (Int64) -> Void
     ) throws(Failure) -> SourceReport {
-        let probe = SourceProbe(
-            nameHint: "output.\(written.format.container.fileExtensions[0])",
-            raw: Recipe.RawDescription(written.format),
-            limits: Recipe.Limits(cpuSeconds: recipe.limits?.cpuSeconds),
-            damage: .strict,
-            stop: signal
-        )
+        let probe = SourceProbe(output: written.format, within: budget, since: jobStart, stop: signal)
         do {
             return try probe.describe(destination, measuring: true, surveying: true) { report($0.frames) }
         } catch {
             // What ends the reading says nothing about the output.
-            if let code = error.known, [.cancelled, .cpuExceeded, .unable, .outOfMemory].contains(code) { throw error }
+            let ends: [FailureCode] = [.cancelled, .decodedSecondsExceeded, .cpuExceeded, .unable, .outOfMemory]
+            if let code = error.known, ends.contains(code) { throw error }
             if error.known == .noDecodableFrame, written.plannedFrames == 0 {
                 throw Failure(.specBroken, at: .finish, "the output has no sound that a spec could accept")
             }
@@ -92,21 +97,6 @@ struct OutputJudgement {
             .specBroken,
             at: .finish,
             "the output breaks \(count) of \(verdict.spec): \(limits.joined(separator: "; "))"
-        )
-    }
-}
-
-extension Recipe.RawDescription {
-    /// How to read a headerless output of this format; `nil` for formats with a header.
-    fileprivate init?(_ format: ResolvedFormat) {
-        guard format.container == .raw else { return nil }
-        self.init(
-            codec: format.codec,
-            sampleRateHz: format.sampleRateHz,
-            channelCount: format.channelCount,
-            bitDepth: format.bitDepth,
-            sampleKind: format.sampleKind,
-            endianness: format.endianness
         )
     }
 }

@@ -44,7 +44,13 @@ public struct RecipeConversion: Sendable {
                 // Waveforms have no tags, for which the loudness would be measured.
                 (request.drawsOnly, request.replayGain) = (true, nil)
             }
-            let judgement = try OutputJudgement(recipe, destinations, streaming: streaming, stop: signal)
+            let judgement = try OutputJudgement(
+                recipe,
+                destinations,
+                within: request.budget,
+                streaming: streaming,
+                stop: signal
+            )
             try takeExtras(of: sources, into: &request)
             let sound = sound(sources)
             var last: ConversionProgress?

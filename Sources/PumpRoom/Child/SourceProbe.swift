@@ -7,34 +7,49 @@ public struct SourceProbe: Sendable {
     private let raw: Recipe.RawDescription?
     private let budget: Budget
     private let signal: StopSignal
-    /// How damage is treated where the sound is decoded.
-    private let damage: DamageMode
+    /// The processor time at which a job began that reads its output again; `nil` for a source.
+    private let jobStart: Duration?
 
     /// `nameHint` is a file name whose extension helps with formats that have no signature; the probe never
     /// opens it. `raw` gives the sample format of headerless PCM. `limits` apply to opening and scanning; the
     /// slot enforces the time limits.
     public init(nameHint: String?, raw: Recipe.RawDescription? = nil, limits: Recipe.Limits? = nil) {
-        self.init(nameHint: nameHint, raw: raw, limits: limits, damage: .conceal, stop: StopSignal())
+        self.init(
+            nameHint: nameHint,
+            raw: raw,
+            budget: Budget(
+                decodedSeconds: limits?.decodedSeconds,
+                expansionRatio: limits?.expansionRatio,
+                cpuSeconds: limits?.cpuSeconds,
+                openSeconds: limits?.openSeconds
+            ),
+            signal: StopSignal(),
+            jobStart: nil
+        )
     }
 
-    /// The same as a part of work that `signal` stops. With the damage mode `strict`, damage ends the scan with a failure.
-    init(
+    /// Reads a finished output again, within what is left of the budget of a job that began at `jobStart`, until `signal`
+    /// stops it. Damage is a failure.
+    init(output format: ResolvedFormat, within budget: Budget, since jobStart: Duration, stop signal: StopSignal) {
+        self.init(
+            nameHint: "output.\(format.container.fileExtensions[0])",
+            raw: Recipe.RawDescription(format),
+            // A high expansion is good compression, as in `Verifier`.
+            budget: Budget(decodedSeconds: budget.decodedSeconds, cpuSeconds: budget.cpuSeconds),
+            signal: signal,
+            jobStart: jobStart
+        )
+    }
+
+    private init(
         nameHint: String?,
         raw: Recipe.RawDescription?,
-        limits: Recipe.Limits?,
-        damage: DamageMode,
-        stop signal: StopSignal
+        budget: Budget,
+        signal: StopSignal,
+        jobStart: Duration?
     ) {
-        self.nameHint = nameHint
-        self.raw = raw
-        self.damage = damage
-        self.signal = signal
-        budget = Budget(
-            decodedSeconds: limits?.decodedSeconds,
-            expansionRatio: limits?.expansionRatio,
-            cpuSeconds: limits?.cpuSeconds,
-            openSeconds: limits?.openSeconds
-        )
+        (self.nameHint, self.raw, self.budget) = (nameHint, raw, budget)
+        (self.signal, self.jobStart) = (signal, jobStart)
     }
 
     /// Seconds of processor time for opening the source; if they are exceeded, the room ends. `nil` for no limit.
@@ -64,10 +79,11 @@ public struct SourceProbe: Sendable {
         report: @escaping (ConversionProgress) -> Void = { _ in }
     ) throws(Failure) -> SourceReport {
         do {
-            let cpuAtStart = BudgetWatch.now()
+            let cpuAtStart = jobStart ?? BudgetWatch.now()
             let meters = Meters(loudness: measuring, outline: outlining, levels: surveying)
             let decodes = scanning || meters.any || digesting || silence != nil || points != nil
-            let reader = try open(descriptor, damage: decodes ? damage : .strict, digesting: digesting, meters)
+            let damage: DamageMode = decodes && jobStart == nil ? .conceal : .strict
+            let reader = try open(descriptor, damage: damage, digesting: digesting, meters)
             var description = SourceReport(reader.description)
             if listingUnread {
                 let parts = reader.unreadParts
@@ -122,7 +138,14 @@ public struct SourceProbe: Sendable {
         _ report: (ConversionProgress) -> Void
     ) throws {
         let track = try reader.track()
-        let watch = BudgetWatch(budget, track: track, sourceBytes: reader.sourceBytes, since: cpuAtStart)
+        let watch = BudgetWatch(
+            budget,
+            track: track,
+            sourceBytes: reader.sourceBytes,
+            since: cpuAtStart,
+            at: jobStart == nil ? .decode : .finish,
+            spareFrames: jobStart == nil ? 0 : Verifier.spareFrames
+        )
         let output = try reader.samples(of: track)
         var block = try SampleBlock()
         var meter: LoudnessMeter?
@@ -161,6 +184,21 @@ public struct SourceProbe: Sendable {
         if meters.outline { description.outline = meter?.outline ?? SoundOutline() }
         description.silences = finder?.middles
         description.points = points?.finish(reader, track, damage: output.damage)
+    }
+}
+
+extension Recipe.RawDescription {
+    /// How to read a headerless output of this format; `nil` for formats with a header.
+    fileprivate init?(_ format: ResolvedFormat) {
+        guard format.container == .raw else { return nil }
+        self.init(
+            codec: format.codec,
+            sampleRateHz: format.sampleRateHz,
+            channelCount: format.channelCount,
+            bitDepth: format.bitDepth,
+            sampleKind: format.sampleKind,
+            endianness: format.endianness
+        )
     }
 }
 
