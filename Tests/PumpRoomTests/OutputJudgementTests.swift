@@ -77,4 +77,27 @@ struct OutputJudgementTests {
         #expect(try failure(Budget(), stop: stopped).known == .cancelled)
         try judge(recipe(.ebuR128), [output.descriptor], [report], within: Budget(decodedSeconds: 2))
     }
+
+    /// Those who mend one output see what is wrong with the others as well.
+    @Test func theFailureHasTheLimitsOfAllOutputsAndWhereToListen() throws {
+        let folder = try TemporaryFolder.create()
+        let (path, report) = try made("b.flac", in: folder)
+        let output = try OpenFile.reading(path)
+        var recipe = recipe(.ebuR128)
+        for spec in [AudioSpec.spotify, .applePodcast] {
+            recipe.outputs.append(.init(location: "\(spec.rawValue).flac"))
+            recipe.outputs[recipe.outputs.count - 1].spec = spec
+        }
+        let descriptors = Array(repeating: output.descriptor, count: 3)
+        let failure = try #require(throws: Failure.self) {
+            try judge(recipe, descriptors, [report, report, report])
+        }
+        #expect(failure.known == .specBroken && failure.output == 2)
+        let first = "the output breaks 1 limit of spotify: loudness -2"
+        let second = "; output 3 breaks 1 limit of apple-podcast: loudness -2"
+        #expect(failure.message.hasPrefix(first) && failure.message.contains(second), "\(failure.message)")
+        #expect(failure.message.contains(" LUFS at 0:00"), "\(failure.message)")
+        let hint = try #require(failure.hint)
+        #expect(hint.contains("sluice probe --spec spotify") && hint.contains("--loudness"), "\(hint)")
+    }
 }

@@ -29,8 +29,8 @@ struct OutputJudgement {
         )
     }
 
-    /// Throws `spec_broken` for the first output that breaks a limit of its spec. `last` is the last progress of the
-    /// conversion, after which frames count as verified.
+    /// Throws `spec_broken` if outputs break limits of their specs; the message has those of all outputs. `last` is the last
+    /// progress of the conversion, after which frames count as verified.
     func run(
         on reports: [ConversionReport],
         after last: ConversionProgress?,
@@ -44,6 +44,7 @@ struct OutputJudgement {
             throw Failure(.unexpected, at: .finish, "the outputs cannot be compared with their specs: \(counts)")
         }
         var verified = last?.verifiedFrames ?? 0
+        var broken: [(index: Int, verdict: SpecVerdict)] = []
         for (index, output) in recipe.outputs.enumerated() {
             guard let spec = output.spec else { continue }
             do {
@@ -54,13 +55,18 @@ struct OutputJudgement {
                     report(progress)
                 }
                 verified = before + (found.scan?.frames ?? 0)
-                try Self.check(spec.verdict(on: found))
+                let verdict = spec.verdict(on: found)
+                if !verdict.passes { broken.append((index, verdict)) }
             } catch {
                 var failure = error
                 if recipe.outputs.count > 1 { failure.output = index + 1 }
                 throw failure
             }
         }
+        guard let first = broken.first else { return }
+        var failure = Self.failure(first.verdict, Array(broken.dropFirst()))
+        if recipe.outputs.count > 1 { failure.output = first.index + 1 }
+        throw failure
     }
 
     /// Throws `verify_mismatch` if the output has damage, as `verify` does: silence in place of it would be measured.
@@ -89,14 +95,24 @@ struct OutputJudgement {
         }
     }
 
-    private static func check(_ verdict: SpecVerdict) throws(Failure) {
-        guard !verdict.passes else { return }
-        let limits = verdict.broken.map { "\($0.rule.title) \($0.measured) (allowed: \($0.limit))" }
-        let count = Plural.count(limits.count, "limit")
-        throw Failure(
-            .specBroken,
-            at: .finish,
-            "the output breaks \(count) of \(verdict.spec): \(limits.joined(separator: "; "))"
-        )
+    /// The failure for an output, and for others of the job that break limits, too.
+    private static func failure(_ verdict: SpecVerdict, _ others: [(index: Int, verdict: SpecVerdict)]) -> Failure {
+        let further = others.map { "; output \($0.index + 1) breaks \(limits(of: $0.verdict))" }.joined()
+        let verdicts = [verdict] + others.map { $0.verdict }
+        let levels: Set<SpecRule.Quantity> = [.loudness, .rms, .samplePeak, .truePeak]
+        let breaksLevels = verdicts.flatMap(\.broken).contains { levels.contains($0.rule) }
+        let probe = "without the spec the output is written: see \"sluice probe --spec \(verdict.spec)\""
+        let options = breaksLevels ? "; --loudness and --true-peak set the levels" : ""
+        let message = "the output breaks \(limits(of: verdict))\(further)"
+        return Failure(.specBroken, at: .finish, message, hint: probe + options)
+    }
+
+    /// `1 limit of acx: room tone at end 0.40 s at 1:02.3 (allowed: 1 to 5 s)`
+    private static func limits(of verdict: SpecVerdict) -> String {
+        let limits = verdict.broken.map { rule in
+            let place = rule.at.map { " at \($0.converted(to: 100, rounding: .towardNegativeInfinity))" } ?? ""
+            return "\(rule.rule.title) \(rule.measured)\(place) (allowed: \(rule.limit))"
+        }
+        return "\(Plural.count(limits.count, "limit")) of \(verdict.spec): \(limits.joined(separator: "; "))"
     }
 }
