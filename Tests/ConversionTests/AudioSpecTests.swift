@@ -157,7 +157,9 @@ struct AudioSpecTests {
             }
         }
         for codec in ["mp3", "aac", "flac", "pcm_s24le"] { #expect(broken { $0.codec = codec }.isEmpty) }
-        #expect(broken { $0.codec = "opus" } == [.codec])
+        for codec in ["opus", "pcm_u8", "pcm_f32le", "pcm_s32le", "pcm_mulaw", "pcm_alaw"] {
+            #expect(broken { $0.codec = codec } == [.codec], "\(codec)")
+        }
         #expect(broken { $0.rate = 96_000 }.isEmpty && broken { $0.rate = 22_050 } == [.sampleRate])
     }
 

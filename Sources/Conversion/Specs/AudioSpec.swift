@@ -125,6 +125,8 @@ public struct SpecRule: Sendable, Hashable {
     /// How files with packets of one bit rate are called, and others.
     public static let constant = "constant"
     public static let variable = "variable"
-    /// Stands for all of libav's names of PCM.
+    /// Stands for PCM of 16 or 24 bits in either order of bytes.
     public static let pcm = "pcm"
+    /// libav's names of these.
+    static let pcmNames = ["pcm_s16le", "pcm_s24le", "pcm_s16be", "pcm_s24be"]
 }

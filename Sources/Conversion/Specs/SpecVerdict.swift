@@ -128,7 +128,7 @@ private struct SpecFacts {
     func word(_ quantity: SpecRule.Quantity) -> String? {
         switch quantity {
         case .container: report.container
-        case .codec: track.map { $0.codec.hasPrefix("pcm_") ? SpecRule.pcm : $0.codec }
+        case .codec: track.map { SpecRule.pcmNames.contains($0.codec) ? SpecRule.pcm : $0.codec }
         case .bitRateMode:
             track?.lowestBitRate.map { $0 == track?.highestBitRate ? SpecRule.constant : SpecRule.variable }
         default: nil
