@@ -190,7 +190,7 @@ extension Recipe {
         public var range: MediaTimeRange?
         /// Merged over the tags of the recipe; one without a value removes a tag.
         public var tags: [String: TagValues]
-        /// What the output must be accepted by: if it breaks a limit, the job fails. `nil` for nothing.
+        /// The limits that the output must keep: if it breaks one, the job fails. `nil` for none.
         public var spec: AudioSpec?
         /// The preset of users that `format` and the other fields were copied from. Nothing is looked up by it.
         public var ownPreset: PresetReference?

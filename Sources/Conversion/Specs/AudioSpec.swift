@@ -122,7 +122,7 @@ public struct SpecRule: Sendable, Hashable {
         SpecRule(quantity, least: least, most: most)
     }
 
-    /// How files with packets of one bit rate are called, and others.
+    /// The words for files whose packets all have one bit rate, and for others.
     public static let constant = "constant"
     public static let variable = "variable"
     /// Stands for PCM of 16 or 24 bits in either order of bytes.

@@ -49,8 +49,8 @@ public struct RuleVerdict: Sendable, Hashable, Codable {
 }
 
 extension AudioSpec {
-    /// Judges a file by its description. What could not be measured keeps no limit: `report` needs its `scan`, its
-    /// `loudness` and its `levels`.
+    /// Judges a file by its description. A quantity that could not be measured fails its rule: `report` needs its `scan`,
+    /// its `loudness` and its `levels`.
     public func verdict(on report: SourceReport) -> SpecVerdict {
         let facts = SpecFacts(report)
         let isDamaged = report.scan?.damage.isEmpty == false
@@ -86,7 +86,7 @@ extension SpecRule {
     }
 }
 
-/// What of a description the rules are about.
+/// The parts of a description that the rules use.
 private struct SpecFacts {
     let report: SourceReport
     let track: TrackReport?
