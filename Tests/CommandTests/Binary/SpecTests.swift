@@ -84,6 +84,17 @@ struct SpecTests {
         }
     }
 
+    /// Silence in place of the damage keeps all limits.
+    @Test func aDamagedFileNeverPasses() throws {
+        var bytes = try Bytes.read(material.path("chapter.mp3"))
+        let middle = bytes.count / 2
+        bytes.replaceSubrange(middle..<middle + 2_000, with: [UInt8](repeating: 0, count: 2_000))
+        try Bytes.write(bytes, to: material.path("damaged.mp3"))
+        let page = try run("probe", "--spec", "acx", "damaged.mp3")
+        #expect(page.status == .exited(3))
+        #expect(page.outputText.hasSuffix("acx: FAIL, the file is damaged\n"), "\(page.outputText)")
+    }
+
     @Test func loudnessSpecsUseTheMeasuredLoudness() throws {
         func tone(_ lufs: Double, _ name: String) throws -> String {
             let amplitude = pow(10, lufs / 20)
