@@ -95,23 +95,47 @@ struct TrackNumbers {
 
     private let files: [Book.File]
     private let folder: String
+    /// The disc of each file; of one that has none, the most likely one. `nil` if no file has a disc.
+    private let discs: [Int?]
     /// Whether a disc and a track belong to one file only. Otherwise the folders keep their files together.
     private let areUnique: Bool
+    /// The disc of each folder, if each holds one disc that no other holds; empty otherwise.
+    private let discsOfFolders: [String: Int]
 
     init(_ files: [Book.File], in folder: String) {
         (self.files, self.folder) = (files, folder)
-        let numbers = files.map { [$0.facts?.disc, $0.track] }
-        let tagged = files.count { $0.facts?.disc != nil }
-        areUnique = Set(numbers).count == files.count && (tagged == 0 || tagged == files.count)
+        let discs = Self.discs(of: files)
+        self.discs = discs
+        let numbers = zip(discs, files).map { [$0, $1.track] }
+        areUnique = Set(numbers).count == files.count
+        let folders = Dictionary(grouping: files.indices) { files[$0].name.parentName }
+        let held = folders.mapValues { Set($0.map { discs[$0] }) }
+        let known = held.compactMapValues { $0.count == 1 ? $0.first.flatMap(\.self) : nil }
+        let areDistinct = known.count == folders.count && Set(known.values).count == known.count
+        discsOfFolders = areDistinct ? known : [:]
+    }
+
+    /// A file without a disc belongs to that of its folder if it fits in there by its track, and to the first one otherwise.
+    private static func discs(of files: [Book.File]) -> [Int?] {
+        var discs = files.map { $0.facts?.disc }
+        guard discs.contains(where: { $0 != nil }) else { return discs }
+        for members in Dictionary(grouping: files.indices, by: { files[$0].name.parentName }).values {
+            let known = Set(members.compactMap { discs[$0] })
+            let tracks = members.compactMap { files[$0].track }
+            let fits = known.count == 1 && Set(tracks).count == tracks.count
+            for index in members where discs[index] == nil { discs[index] = fits ? known.first : 1 }
+        }
+        return discs
     }
 
     /// Files without a number come last in their folder.
     func precedes(_ one: Int, _ other: Int) -> Bool {
         let (first, second) = (files[one], files[other])
-        if !areUnique, first.name.parentName != second.name.parentName {
-            return NaturalOrder.precedes(first.name.parentName, second.name.parentName)
+        let (folder, otherFolder) = (first.name.parentName, second.name.parentName)
+        if !areUnique, discsOfFolders.isEmpty, folder != otherFolder {
+            return NaturalOrder.precedes(folder, otherFolder)
         }
-        let (disc, otherDisc) = (first.facts?.disc ?? 0, second.facts?.disc ?? 0)
+        let (disc, otherDisc) = (discs[one] ?? 0, discs[other] ?? 0)
         if disc != otherDisc { return disc < otherDisc }
         let (track, otherTrack) = (first.track ?? .max, second.track ?? .max)
         if track != otherTrack { return track < otherTrack }
@@ -124,17 +148,23 @@ struct TrackNumbers {
         let all = places.compactMap { files[$0].track }
         // Numbers may go on from disc to disc.
         let goesOn = Set(all).count == all.count
+        let namesFolders = !areUnique && discsOfFolders.isEmpty
         var (groups, order): ([Key: [Int]], [Key]) = ([:], [])
         for place in places {
             let file = files[place]
             let key =
                 goesOn
                 ? Key(folder: "", disc: nil)
-                : Key(folder: areUnique ? "" : file.name.parentName, disc: file.facts?.disc)
+                : Key(folder: namesFolders ? file.name.parentName : "", disc: self.discs[place])
             if groups[key] == nil { order.append(key) }
             groups[key, default: []].append(place)
         }
-        let discs = Set(files.compactMap { $0.facts?.disc })
+        let discs = Set(self.discs.compactMap(\.self))
+        let discless = files.filter { $0.facts?.disc == nil && $0.problem == nil }.map(\.name)
+        // If all others are of the first disc, it changes nothing.
+        if !discless.isEmpty, !discs.isSubset(of: [1]) {
+            doubts.append("\(folder): \(Self.list(discless)) \(Plural.have(discless.count)) no disc number")
+        }
         if discs.count > 1 || files.contains(where: { ($0.facts?.discs ?? 1) > 1 }) {
             let last = files.compactMap { $0.facts?.discs }.max() ?? 0
             doubts += Self.gaps(discs, upTo: last).map { "\(folder): \(Self.missing($0, "disc"))" }

@@ -63,6 +63,35 @@ struct BookArrangementTests {
         #expect(halves.doubts == ["book: disc 2 is missing"])
     }
 
+    /// A file that lacks the disc of all others has its place by its track.
+    @Test func aFileWithoutADiscStaysAmongTheOthers() {
+        let files = (1...4).map { file("\($0).mp3", disc: $0 == 3 ? nil : 1, track: $0) }
+        let found = book(files)
+        #expect(names(found) == ["1.mp3", "2.mp3", "3.mp3", "4.mp3"] && found.doubts == [])
+        let second = book([
+            file("CD 1/a.mp3", disc: 1, track: 1), file("CD 2/c.mp3", disc: 2, track: 1), file("CD 2/b.mp3", track: 2),
+        ])
+        #expect(names(second) == ["CD 1/a.mp3", "CD 2/c.mp3", "CD 2/b.mp3"])
+        #expect(second.doubts == ["book: CD 2/b.mp3 has no disc number"])
+        // In one folder, the files of the first disc may be those without a number.
+        let flat = book([
+            file("a.mp3", track: 1), file("b.mp3", track: 2), file("c.mp3", disc: 2, track: 1),
+            file("d.mp3", disc: 2, track: 2),
+        ])
+        #expect(names(flat) == ["a.mp3", "b.mp3", "c.mp3", "d.mp3"])
+        #expect(flat.doubts == ["book: a.mp3 and b.mp3 have no disc number"])
+    }
+
+    /// A repeated track does not make the names of the folders decide.
+    @Test func discsDecideAmongFoldersThatHoldOneEach() {
+        let found = book([
+            file("Disc Three/a.mp3", disc: 3, track: 1), file("Disc Two/a.mp3", disc: 2, track: 1),
+            file("Disc Two/b.mp3", disc: 2, track: 1), file("Disc One/a.mp3", disc: 1, track: 1),
+        ])
+        #expect(names(found) == ["Disc One/a.mp3", "Disc Two/a.mp3", "Disc Two/b.mp3", "Disc Three/a.mp3"])
+        #expect(found.doubts == ["book, disc 2: Disc Two/a.mp3 and Disc Two/b.mp3 both say track 1"])
+    }
+
     /// Discs without tags for them are told by their folders.
     @Test func foldersKeepTheirFilesTogether() {
         let found = book([
