@@ -32,6 +32,7 @@ struct BookArrangement {
         let numbers = TrackNumbers(files, in: folder)
         let places = byName.sorted(by: numbers.precedes)
         var doubts = problems + numbers.doubts(places)
+        if numbers.foldersDecide { doubts += NameNumbers.folderDoubts(names, in: folder) }
         if NameNumbers.areComplete(names), let index = places.indices.first(where: { places[$0] != byName[$0] }) {
             let (tagged, named) = (names[places[index]], names[byName[index]])
             doubts.append("\(folder): file \(index + 1) is \(tagged) by its tags, and \(named) by its name")
@@ -128,11 +129,14 @@ struct TrackNumbers {
         return discs
     }
 
+    /// Whether the names of folders decide before the numbers do.
+    var foldersDecide: Bool { !areUnique && discsOfFolders.isEmpty }
+
     /// Files without a number come last in their folder.
     func precedes(_ one: Int, _ other: Int) -> Bool {
         let (first, second) = (files[one], files[other])
         let (folder, otherFolder) = (first.name.parentName, second.name.parentName)
-        if !areUnique, discsOfFolders.isEmpty, folder != otherFolder {
+        if foldersDecide, folder != otherFolder {
             return NaturalOrder.precedes(folder, otherFolder)
         }
         let (disc, otherDisc) = (discs[one] ?? 0, discs[other] ?? 0)
@@ -148,14 +152,13 @@ struct TrackNumbers {
         let all = places.compactMap { files[$0].track }
         // Numbers may go on from disc to disc.
         let goesOn = Set(all).count == all.count
-        let namesFolders = !areUnique && discsOfFolders.isEmpty
         var (groups, order): ([Key: [Int]], [Key]) = ([:], [])
         for place in places {
             let file = files[place]
             let key =
                 goesOn
                 ? Key(folder: "", disc: nil)
-                : Key(folder: namesFolders ? file.name.parentName : "", disc: self.discs[place])
+                : Key(folder: foldersDecide ? file.name.parentName : "", disc: self.discs[place])
             if groups[key] == nil { order.append(key) }
             groups[key, default: []].append(place)
         }
@@ -216,65 +219,6 @@ struct TrackNumbers {
         guard names.count <= 4 else { return "\(names[0]), \(names[1]) and \(names.count - 2) more" }
         return names.dropLast().joined(separator: ", ") + " and " + (names.last ?? "")
     }
-}
-
-/// The numbers in the names of files.
-enum NameNumbers {
-    /// Numbers that are missing, or that several files have, where all names in a folder have one in the same place.
-    static func doubts(_ names: [String], in book: String) -> [String] {
-        groups(names).flatMap { folder, names in
-            doubts(in: names).map { "\(folder.isEmpty ? book : "\(book)/\(folder)"): \($0)" }
-        }
-    }
-
-    /// Whether all names in each folder have a number in the same place, each another one.
-    static func areComplete(_ names: [String]) -> Bool {
-        groups(names).allSatisfy { _, names in
-            numbers(in: names).map { Set($0).count == $0.count } ?? false
-        }
-    }
-
-    private static func groups(_ names: [String]) -> [(folder: String, names: [String])] {
-        let folders = Dictionary(grouping: names) { $0.parentName }
-        return folders.sorted { NaturalOrder.precedes($0.key, $1.key) }.map { folder, paths in
-            (folder, paths.map { $0.lastPathName ?? $0 })
-        }
-    }
-
-    /// The number of each name; `nil` if they have none in the same place.
-    private static func numbers(in names: [String]) -> [Int]? {
-        let found = names.compactMap { number(in: $0) }
-        guard found.count > 1, found.count == names.count, Set(found.map { $0.front }).count == 1 else { return nil }
-        let numbers = found.map { $0.number }
-        let (first, last) = (numbers.min() ?? 0, numbers.max() ?? 0)
-        // Years and the like are no numbers of tracks.
-        return last - first < 2 * numbers.count + 10 ? numbers : nil
-    }
-
-    private static func doubts(in names: [String]) -> [String] {
-        guard let numbers = numbers(in: names), let first = numbers.min() else { return [] }
-        let known = Set(numbers)
-        var doubts: [String] = []
-        var next = first
-        for number in known.sorted() {
-            if number == next + 1 { doubts.append("no file has the number \(next)") }
-            if number > next + 1 { doubts.append("no file has a number from \(next) to \(number - 1)") }
-            next = number + 1
-        }
-        let repeated = known.sorted().filter { number in numbers.count(where: { $0 == number }) > 1 }
-        return doubts + repeated.map { "several files have the number \($0)" }
-    }
-
-    /// The first number in a name, of four digits at most, and what stands before it.
-    private static func number(in name: String) -> (front: String, number: Int)? {
-        let letters = Array(name.withoutExtension.lowercased().unicodeScalars)
-        guard let start = letters.firstIndex(where: isDigit) else { return nil }
-        let digits = letters[start...].prefix(while: isDigit)
-        guard digits.count <= 4, let number = Int(String(String.UnicodeScalarView(digits))) else { return nil }
-        return (String(String.UnicodeScalarView(letters[..<start])), number)
-    }
-
-    private static func isDigit(_ letter: Unicode.Scalar) -> Bool { (0x30...0x39).contains(letter.value) }
 }
 
 extension String {

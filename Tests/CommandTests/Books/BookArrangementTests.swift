@@ -95,9 +95,12 @@ struct BookArrangementTests {
     /// Discs without tags for them are told by their folders.
     @Test func foldersKeepTheirFilesTogether() {
         let found = book([
-            file("CD 10/x.mp3", track: 1), file("CD 2/b.mp3", track: 1), file("CD 2/a.mp3", track: 2),
+            file("CD 10/x.mp3", track: 1), file("CD 9/b.mp3", track: 1), file("CD 9/a.mp3", track: 2),
         ])
-        #expect(names(found) == ["CD 2/b.mp3", "CD 2/a.mp3", "CD 10/x.mp3"] && found.doubts == [])
+        #expect(names(found) == ["CD 9/b.mp3", "CD 9/a.mp3", "CD 10/x.mp3"] && found.doubts == [])
+        let words = book(["One", "Three", "Two"].map { file("Disc \($0)/a.mp3", track: 1) })
+        let doubt = "book: not all names of folders have a number in the same place, so their order may be wrong"
+        #expect(words.doubts == [doubt], "\(words.doubts)")
     }
 
     @Test func filesWithoutATrackComeLastIfTagsMustDecide() {

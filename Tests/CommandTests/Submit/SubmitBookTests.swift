@@ -38,7 +38,7 @@ struct SubmitBookTests {
         let worker = try bench.startWorker()
         let run = try submit("--wait").checked()
         #expect(run.outputText == "batch 1  2 jobs\nbatch 1  2 completed\n", "\(run.outputText)")
-        let note = "note:  there is 1 doubt; --dry-run shows them all, and --strict makes them an error\n"
+        let note = "note:  there are 3 doubts; --dry-run shows them all, and --strict makes them an error\n"
         #expect(run.errorText.hasPrefix(note), "\(run.errorText)")
         #expect(try samples("books/Sea.wav") == PCM.joined(sea))
         #expect(try samples("books/Ada/Land.wav") == PCM.joined(land))
