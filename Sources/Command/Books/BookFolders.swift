@@ -7,9 +7,24 @@ enum BookFolders {
     struct Group: Sendable, Equatable {
         /// The folder, as `{dir}` has it.
         let folder: String
+        /// The path of the folder.
+        let place: String
         fileprivate(set) var members: [Int] = []
         /// The paths of the members below the folder.
         fileprivate(set) var names: [String] = []
+
+        /// Those about links in the folder and in its discs. A link to a folder that is no disc would be another book.
+        func doubts(_ links: [FolderWalk.Link]) -> [String] {
+            links.sorted { $0.path < $1.path }.compactMap { link in
+                let (parent, name) = (link.path.parentName, link.path.lastPathName ?? link.path)
+                if link.leadsToFolder, !BookFolders.isDisc(name) { return nil }
+                if parent == place { return "\(folder): \(link.doubt(name))" }
+                guard !link.leadsToFolder, let disc = parent.lastPathName, BookFolders.isDisc(disc),
+                    parent.parentName == place
+                else { return nil }
+                return "\(folder): \(link.doubt("\(disc)/\(name)"))"
+            }
+        }
     }
 
     /// The groups in the order of their first files. `origin` is where a file is, and `relative` its path below the folder
@@ -29,7 +44,7 @@ enum BookFolders {
             let place = places[key] ?? groups.count
             if place == groups.count {
                 places[key] = place
-                groups.append(Group(folder: dir))
+                groups.append(Group(folder: dir, place: folder))
             }
             groups[place].members.append(index)
             groups[place].names.append(name)
@@ -52,5 +67,12 @@ enum BookFolders {
         }
         let digits = letters.dropFirst(word.count).drop { " ._-#".contains($0) }
         return (1...3).contains(digits.count) && digits.allSatisfy { ("0"..."9").contains($0) }
+    }
+}
+
+extension FolderWalk.Link {
+    /// `CD 2 is a link to a folder, and is left out`
+    func doubt(_ name: String) -> String {
+        "\(name) is a link to \(leadsToFolder ? "a folder" : "a file that is not there"), and is left out"
     }
 }

@@ -8,6 +8,8 @@ struct JoinedFolder {
     let name: String
     /// Its files, in no particular order.
     let files: [Book.File]
+    /// What is left out, though it may be a part.
+    let doubts: [String]
 
     /// Lists the folder that the user called `word`; `nil` if that is no folder. `output` is not among the files.
     init?(_ word: String, besides output: String) throws {
@@ -22,6 +24,9 @@ struct JoinedFolder {
         }
         let prefix = folder == "/" ? "/" : folder + "/"
         name = folder
+        doubts = walk.links.sorted { $0.path < $1.path }.map { link in
+            "\(folder): \(link.doubt(String(Substring(link.path.utf8.dropFirst(folder.utf8.count + 1)))))"
+        }
         files = found.map { Book.File(place: prefix + $0, name: $0) }.filter { !Self.areSame($0.place, output) }
         if files.isEmpty {
             let hint = "audio files are recognised by their extension, such as .mp3"
@@ -42,8 +47,17 @@ struct JoinedFolder {
         return FileFacts.of(path: front.isEmpty ? "." : front, followingLinks: true)?.identity
     }
 
-    /// Puts the files in order. Rooms read their tags first if these may decide.
+    /// Puts the files in order, and doubts whether all are there.
     func book(_ order: BookOrder?, _ invocation: Invocation, _ console: CommandOutput) throws -> Book {
+        var book = try arranged(order, invocation, console)
+        // A list says itself what is heard.
+        if case .list = order { return book }
+        book.doubts = doubts + book.doubts
+        return book
+    }
+
+    /// Rooms read the tags of the files first if these may decide.
+    private func arranged(_ order: BookOrder?, _ invocation: Invocation, _ console: CommandOutput) throws -> Book {
         switch order {
         case .names: return Book(files, in: name, order: order)
         case .list(let path):

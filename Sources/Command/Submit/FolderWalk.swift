@@ -15,6 +15,15 @@ struct FolderWalk {
     /// Paths that are not UTF-8, with replacement characters: files that the filter would take, and folders, which
     /// end in a slash and are not entered.
     private(set) var unreadableNames: [String] = []
+    /// Links that it did not follow, where the filter would take what they lead to.
+    private(set) var links: [Link] = []
+
+    /// A link to a folder, or to a file that is not there.
+    struct Link: Sendable {
+        /// Behind that of the folder that the walk began in.
+        let path: String
+        let leadsToFolder: Bool
+    }
 
     init(filter: NameFilter) { self.filter = filter }
 
@@ -73,6 +82,13 @@ struct FolderWalk {
             }
             guard let kind = kind(of: entry, at: "\(place)/\(name)") else { continue }
             let path = below.isEmpty ? name : "\(below)/\(name)"
+            if kind == .linkedFolder || kind == .deadLink {
+                let isFolder = kind == .linkedFolder
+                if isFolder ? filter.enters(name: name, path: path) : filter.answer(name: name, path: path) == .taken {
+                    links.append(Link(path: "\(place)/\(name)", leadsToFolder: isFolder))
+                }
+                continue
+            }
             if kind == .folder {
                 if filter.enters(name: name, path: path) {
                     entries.append(Entry(path: path, name: name, isFolder: true))
@@ -88,9 +104,9 @@ struct FolderWalk {
         return entries.sorted { $0.name < $1.name }
     }
 
-    private enum Kind { case file, folder }
+    private enum Kind { case file, folder, linkedFolder, deadLink }
 
-    /// `nil` for other kinds of entries, and for links that lead to a folder or nowhere.
+    /// `nil` for other kinds of entries.
     private func kind(of entry: UnsafeMutablePointer<dirent>, at path: @autoclosure () -> String) -> Kind? {
         switch Int(entry.pointee.d_type) {
         case DT_REG: return .file
@@ -102,7 +118,8 @@ struct FolderWalk {
         let isLink = Int(entry.pointee.d_type) == DT_LNK
         switch FileFacts.of(path: path(), followingLinks: isLink)?.kind {
         case .file: return .file
-        case .folder: return isLink ? nil : .folder
+        case .folder: return isLink ? .linkedFolder : .folder
+        case nil: return isLink ? .deadLink : nil
         default: return nil
         }
     }

@@ -48,7 +48,8 @@ struct SourceSearch {
     }
 
     /// Finds what `words` and the list of a command name, as the options that `submit` and `scan` share say.
-    init(_ words: [String], _ roots: PathRoots, _ invocation: Invocation) throws {
+    /// Where files are joined, names that cannot be used are not left out: an output without one of its parts is wrong.
+    init(_ words: [String], _ roots: PathRoots, _ invocation: Invocation, joinsFiles: Bool = false) throws {
         self.init(
             roots: roots,
             filter: NameFilter(
@@ -57,7 +58,7 @@ struct SourceSearch {
                 matchesCase: invocation[SubmitOptions.matchCase]
             ),
             isRecursive: invocation[SubmitOptions.recursive],
-            isStrict: invocation[SubmitOptions.strictNames]
+            isStrict: invocation[SubmitOptions.strictNames] || joinsFiles
         )
         for word in words { try take(word: word) }
         if let file = invocation[SubmitOptions.filesFrom] {
@@ -68,6 +69,8 @@ struct SourceSearch {
     }
 
     var otherKinds: Int { walk.otherKinds }
+    /// Links in folders that were not followed.
+    var links: [FolderWalk.Link] { walk.links }
 
     /// The sources, which the search then forgets: of a million files it would keep a third of a kilobyte each.
     mutating func takeSources() -> [FoundSource] {

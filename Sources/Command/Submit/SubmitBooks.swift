@@ -49,10 +49,12 @@ enum SubmitBooks {
     }
 
     /// One source for each folder. Rooms read the tags of the files if these decide the order, or if the user asked to probe.
-    /// Throws a `Refusal` for a folder with more files than a job can read besides `commonCount` others.
+    /// `links` were not followed. Throws a `Refusal` for a folder with more files than a job can read besides `commonCount`
+    /// others.
     static func join(
         _ found: [FoundSource],
         besides commonCount: Int,
+        links: [FolderWalk.Link],
         _ roots: PathRoots,
         _ invocation: Invocation,
         _ console: CommandOutput
@@ -83,6 +85,7 @@ enum SubmitBooks {
             let known = group.members.map { (files[$0].place, found[$0].location) }
             let locations = Dictionary(known) { first, _ in first }
             var book = Book(group.members.map { files[$0] }, in: group.folder, order: order)
+            book.doubts = group.doubts(links) + book.doubts
             let places = book.files.compactMap { locations[$0.place] }
             // The template's fields are those of the folder: {stem} is its name.
             let ending = places[0].name.ownExtension

@@ -109,7 +109,8 @@ enum SubmitCommand {
         }
 
         try reachLedger(invocation)
-        var search = try SourceSearch(invocation.words(paths), roots, invocation)
+        let joinsFolders = invocation[SubmitBooks.option]
+        var search = try SourceSearch(invocation.words(paths), roots, invocation, joinsFiles: joinsFolders)
         guard !search.sources.isEmpty || !search.misfits.isEmpty else {
             let others =
                 search.otherKinds > 0
@@ -122,8 +123,9 @@ enum SubmitCommand {
             return .nothingMatched
         }
         var found = search.takeSources()
-        if invocation[SubmitBooks.option] {
-            found = try SubmitBooks.join(found, besides: base.sources.count - mainCount, roots, invocation, console)
+        if joinsFolders {
+            let commonCount = base.sources.count - mainCount
+            found = try SubmitBooks.join(found, besides: commonCount, links: search.links, roots, invocation, console)
             try SubmitBooks.remark(found, invocation, console)
         }
         let cuts = try invocation[SourceCuts.option].map {

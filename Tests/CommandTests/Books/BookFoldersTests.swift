@@ -30,6 +30,23 @@ struct BookFoldersTests {
         #expect(groups.map(\.folder) == ["A", "A"] && groups.map(\.members) == [[0], [1]])
     }
 
+    /// Other folders would be other books.
+    @Test func linksInAFolderAreItsDoubts() {
+        let groups = BookFolders.groups([
+            ("/lib/Ada/CD 1/1.mp3", "Ada/CD 1/1.mp3"), ("/lib/Emma/1.mp3", "Emma/1.mp3"),
+        ])
+        let links = ["/lib/Ada/CD 2", "/lib/Ada/More", "/lib/Emma/CD 2"].map {
+            FolderWalk.Link(path: $0, leadsToFolder: true)
+        }
+        let dead = FolderWalk.Link(path: "/lib/Ada/CD 1/2.mp3", leadsToFolder: false)
+        let doubts: [String] = [
+            "Ada: CD 1/2.mp3 is a link to a file that is not there, and is left out",
+            "Ada: CD 2 is a link to a folder, and is left out",
+        ]
+        #expect(groups[0].doubts(links + [dead]) == doubts)
+        #expect(groups[1].doubts(links + [dead]) == ["Emma: CD 2 is a link to a folder, and is left out"])
+    }
+
     @Test(arguments: ["CD1", "cd 12", "Disc_2", "disk-3", "Part 04", "Side #1", "tape 1"])
     func discsAreKnownByTheirNames(name: String) { #expect(BookFolders.isDisc(name)) }
 

@@ -127,6 +127,20 @@ struct SubmitBookTests {
         withExtendedLifetime(worker) {}
     }
 
+    /// A book without one of its parts would count as done.
+    @Test func partsThatAreLeftOutAreNoSecret() throws {
+        try bench.files("lib/Sea/CD 1/1.wav", "other/1.wav")
+        let (link, target) = (bench.folder.path("lib/Sea/CD 2"), bench.folder.path("other"))
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        let linked = try submit("--strict")
+        #expect(linked.status == .exited(1))
+        #expect(linked.errorText.contains("Sea: CD 2 is a link to a folder, and is left out"), "\(linked.errorText)")
+        try bench.files("lib/Sea/CD 1/2\tb.wav")
+        let named = try submit()
+        #expect(named.status == .exited(1), "\(named.errorText)")
+        #expect(named.errorText.contains("error: 1 name cannot be used; nothing was submitted\n"), "\(named.errorText)")
+    }
+
     @Test func whatCannotBeJoinedIsRefused() throws {
         try bench.files("lib/a.wav")
         for (words, error) in [

@@ -1,0 +1,30 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Command
+
+/// Which files `sluice join FOLDER` finds.
+struct JoinedFolderTests {
+    @Test func linksThatAreNotFollowedAreDoubts() throws {
+        let folder = try TemporaryFolder.create()
+        let files = FileManager.default
+        try files.createDirectory(atPath: folder.path("other"), withIntermediateDirectories: true)
+        try files.createDirectory(atPath: folder.path("book/CD 1"), withIntermediateDirectories: true)
+        for name in ["other/1.mp3", "book/CD 1/1.mp3"] { try Bytes.write([0], to: folder.path(name)) }
+        for (link, target) in [
+            ("book/CD 2", "other"), ("book/CD 1/2.mp3", "other/1.mp3"), ("book/CD 1/3.mp3", "other/none.mp3"),
+            ("book/notes.txt", "other/none.txt"),
+        ] {
+            try files.createSymbolicLink(atPath: folder.path(link), withDestinationPath: folder.path(target))
+        }
+        let book = folder.path("book")
+        let found = try #require(try JoinedFolder(book + "/", besides: "out.m4b"))
+        #expect(found.files.map(\.name) == ["CD 1/1.mp3", "CD 1/2.mp3"])
+        let doubts: [String] = [
+            "\(book): CD 1/3.mp3 is a link to a file that is not there, and is left out",
+            "\(book): CD 2 is a link to a folder, and is left out",
+        ]
+        #expect(found.doubts == doubts, "\(found.doubts)")
+    }
+}
