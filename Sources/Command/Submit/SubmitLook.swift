@@ -52,20 +52,16 @@ struct SubmitLook: Sendable {
         return outputs[output]
     }
 
-    /// The stamp of the source; of a book, the size of all files and the time of the latest change.
+    /// The stamp of the source, or that of all files of a book.
     private func stamp(of item: SubmitPlan.Item) -> SourceStamp? {
         // The place of a file that was sent follows from its own stamp.
         guard item.book != nil, roots.uploads?.file(at: item.source) == nil else { return stamp(of: item.source) }
-        var whole: SourceStamp?
+        var files: [(place: String, stamp: SourceStamp)] = []
         for source in item.sources {
             guard let next = stamp(of: source) else { return nil }
-            whole = SourceStamp(
-                // A file server may tell any sizes.
-                bytes: (whole?.bytes ?? 0).addingReportingOverflow(next.bytes).partialValue,
-                modified: max(whole?.modified ?? next.modified, next.modified)
-            )
+            files.append((source.description, next))
         }
-        return whole
+        return SourceStamp.whole(files)
     }
 
     private func stamp(of source: Location) -> SourceStamp? {
