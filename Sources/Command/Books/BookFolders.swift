@@ -52,10 +52,12 @@ enum BookFolders {
         return groups
     }
 
-    /// The name of a folder that the user gave itself.
+    /// The name of a folder that the user gave itself. Of a root that is not known here, the folder is `root:name`.
     private static func name(of folder: String) -> String {
         let last = folder.lastPathName ?? ""
-        let name = last.split(separator: ":").last.map(String.init) ?? ""
+        let bytes = last.utf8
+        let start = folder == last ? bytes.firstIndex(of: UInt8(ascii: ":")).map { bytes.index(after: $0) } : nil
+        let name = start.map { String(Substring(bytes[$0...])) } ?? last
         return name.isEmpty ? "book" : name
     }
 

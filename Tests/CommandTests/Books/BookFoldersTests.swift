@@ -25,6 +25,15 @@ struct BookFoldersTests {
         #expect(groups.map(\.members) == [[0, 1], [2], [3], [4]])
     }
 
+    /// Only that behind a root is no part of the name.
+    @Test func colonsInNamesStay() {
+        let groups = BookFolders.groups([
+            ("/lib/Dune: One/1.mp3", "1.mp3"), ("/lib/Emma: One/1.mp3", "1.mp3"), ("far:in/Dune: Two/1.mp3", "1.mp3"),
+            ("far:Dune: Three/1.mp3", "1.mp3"),
+        ])
+        #expect(groups.map(\.folder) == ["Dune: One", "Emma: One", "Dune: Two", "Dune: Three"])
+    }
+
     @Test func equalFoldersInDifferentPlacesAreDifferentBooks() {
         let groups = BookFolders.groups([("/one/A/1.mp3", "A/1.mp3"), ("/two/A/1.mp3", "A/1.mp3")])
         #expect(groups.map(\.folder) == ["A", "A"] && groups.map(\.members) == [[0], [1]])
