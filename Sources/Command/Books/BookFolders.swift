@@ -52,6 +52,23 @@ enum BookFolders {
         return groups
     }
 
+    /// Those of `places`, the places of all files, that are outputs of these groups: an earlier submission wrote them into the
+    /// library. The outputs of a group stay if all its own files are outputs.
+    static func outputs<Place: Hashable>(
+        of groups: [Group],
+        among places: [Place],
+        _ destinations: (Group) -> [Place]
+    ) -> Set<Place> {
+        let known = Set(places)
+        let made = groups.map { destinations($0).filter(known.contains) }
+        let all = Set(made.joined())
+        var found: Set<Place> = []
+        for (group, own) in zip(groups, made) where group.members.contains(where: { !all.contains(places[$0]) }) {
+            found.formUnion(own)
+        }
+        return found
+    }
+
     /// The name of a folder that the user gave itself. Of a root that is not known here, the folder is `root:name`.
     private static func name(of folder: String) -> String {
         let last = folder.lastPathName ?? ""

@@ -48,6 +48,37 @@ enum SubmitBooks {
         }
     }
 
+    private static func groups(_ found: [FoundSource], _ paths: [String?]) -> [BookFolders.Group] {
+        BookFolders.groups(zip(found, paths).map { ($1 ?? $0.location.description, $0.relative) })
+    }
+
+    /// The fields of the template are those of the folder: `{stem}` is its name.
+    private static func relative(_ group: BookFolders.Group, first: Location) -> String {
+        let ending = first.name.ownExtension
+        let stem = group.folder.lastPathName ?? group.folder
+        return "\(group.folder)/\(stem)" + (ending.isEmpty ? "" : ".\(ending)")
+    }
+
+    /// The files that are parts of books: all but the outputs of these books, which the library may hold since they were
+    /// made.
+    static func sources(
+        _ found: [FoundSource],
+        besides outputs: [OutputTemplate],
+        _ roots: PathRoots,
+        _ console: CommandOutput
+    ) -> [FoundSource] {
+        let places = found.map(\.location)
+        let groups = groups(found, places.map { roots.path(of: $0) })
+        let made = BookFolders.outputs(of: groups, among: places) { group in
+            // `try?`: the plan tells which names cannot be used.
+            let named = group.members.first.flatMap { try? Location("source:\(relative(group, first: places[$0]))") }
+            return outputs.compactMap { output in named.flatMap { try? output.location(for: $0) } }
+        }
+        guard !made.isEmpty else { return found }
+        console.warn("\(Figures.count(made.count, "file")) that this submission writes left out")
+        return found.filter { !made.contains($0.location) }
+    }
+
     /// One source for each folder. Rooms read the tags of the files if these decide the order, or if the user asked to probe.
     /// `links` were not followed. Throws a `Refusal` for a folder with more files than a job can read besides `commonCount`
     /// others.
@@ -60,9 +91,7 @@ enum SubmitBooks {
         _ console: CommandOutput
     ) throws -> [FoundSource] {
         let paths = found.map { roots.path(of: $0.location) }
-        let groups = BookFolders.groups(
-            zip(found, paths).map { ($1 ?? $0.location.description, $0.relative) }
-        )
+        let groups = groups(found, paths)
         var names = [String](repeating: "", count: found.count)
         for group in groups { for (index, name) in zip(group.members, group.names) { names[index] = name } }
         var files = found.indices.map { Book.File(place: found[$0].location.description, name: names[$0]) }
@@ -87,13 +116,7 @@ enum SubmitBooks {
             var book = Book(group.members.map { files[$0] }, in: group.folder, order: order)
             book.doubts = group.doubts(links) + book.doubts
             let places = book.files.compactMap { locations[$0.place] }
-            // The template's fields are those of the folder: {stem} is its name.
-            let ending = places[0].name.ownExtension
-            let stem = group.folder.lastPathName ?? group.folder
-            var source = FoundSource(
-                location: places[0],
-                relative: "\(group.folder)/\(stem)" + (ending.isEmpty ? "" : ".\(ending)")
-            )
+            var source = FoundSource(location: places[0], relative: relative(group, first: places[0]))
             let hasTags = !invocation[ConvertCommand.noTags]
             if hasTags, BesideBook.hasLists(beside: group.members.compactMap { paths[$0] }) {
                 book.takeMarks { file in locations[file.place].flatMap { roots.path(of: $0) } }

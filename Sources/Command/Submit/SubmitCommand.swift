@@ -125,6 +125,7 @@ enum SubmitCommand {
         var found = search.takeSources()
         if joinsFolders {
             let commonCount = base.sources.count - mainCount
+            found = SubmitBooks.sources(found, besides: outputs, roots, console)
             found = try SubmitBooks.join(found, besides: commonCount, links: search.links, roots, invocation, console)
             try SubmitBooks.remark(found, invocation, console)
         }

@@ -34,6 +34,24 @@ struct BookFoldersTests {
         #expect(groups.map(\.folder) == ["Dune: One", "Emma: One", "Dune: Two", "Dune: Three"])
     }
 
+    /// As of a submission that is repeated.
+    @Test(arguments: ["/lib/books/{}.m4b", "/lib/{}.m4b", "/lib/{}/{}.m4b"])
+    func outputsInTheLibraryAreNoParts(template: String) {
+        func output(_ group: BookFolders.Group) -> [String] { [template.replacing("{}", with: group.folder)] }
+        let parts = ["/lib/Ada/1.mp3", "/lib/Ada/CD 1/1.mp3", "/lib/Emma/1.mp3"]
+        func groups(_ paths: [String]) -> [BookFolders.Group] {
+            BookFolders.groups(paths.map { ($0, String($0.dropFirst(5))) })
+        }
+        #expect(BookFolders.outputs(of: groups(parts), among: parts, output) == [])
+        let made = groups(parts).flatMap(output)
+        let all = parts + made
+        #expect(BookFolders.outputs(of: groups(all), among: all, output) == Set(made))
+        // The only file of a folder is not left out, so that it is not overwritten either.
+        let alone = ["/lib/Ada/Ada.m4b"]
+        let same = BookFolders.outputs(of: groups(alone), among: alone) { ["/lib/\($0.folder)/\($0.folder).m4b"] }
+        #expect(same == [])
+    }
+
     @Test func equalFoldersInDifferentPlacesAreDifferentBooks() {
         let groups = BookFolders.groups([("/one/A/1.mp3", "A/1.mp3"), ("/two/A/1.mp3", "A/1.mp3")])
         #expect(groups.map(\.folder) == ["A", "A"] && groups.map(\.members) == [[0], [1]])

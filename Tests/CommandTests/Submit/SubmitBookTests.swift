@@ -99,6 +99,18 @@ struct SubmitBookTests {
         #expect(try await bench.ledger.batches().isEmpty)
     }
 
+    @Test func outputsInTheLibraryAreNoSources() throws {
+        try file("lib/Sea/1.flac", seed: 1)
+        try file("lib/Sea/2.flac", seed: 2)
+        let worker = try bench.startWorker()
+        let words = ["submit", "-r", "lib", "--join-folders", "--to", "lib/books/{dir}.wav", "--wait"]
+        _ = try bench.run(words).checked()
+        let again = try bench.run(words).checked()
+        #expect(again.outputText == "batch 1  1 job\nnothing to submit: 1 unchanged\n", "\(again.outputText)")
+        #expect(again.errorText.contains("1 file that this submission writes left out"), "\(again.errorText)")
+        withExtendedLifetime(worker) {}
+    }
+
     /// The files themselves are not opened, so a cover inside them is not known.
     @Test func whatIsBesideTheFilesBelongsToTheBook() async throws {
         try file("lib/Sea/CD 1/1.flac", seed: 1)
