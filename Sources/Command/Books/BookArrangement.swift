@@ -7,7 +7,7 @@ struct BookArrangement {
     let places: [Int]
     let doubts: [String]
 
-    /// `folder` is the book's, for messages. Without `order`, tags decide if each file has the number of a track, and names
+    /// `folder` is the book's, for messages. Without `order`, tags decide if each file has a track number, and names
     /// otherwise. `list` has the lines of a list.
     init(_ files: [Book.File], in folder: String, order: BookOrder?, list: [String]?) {
         let problems = files.compactMap { file in file.problem.map { "\(folder)/\(file.name): \($0)" } }
@@ -24,7 +24,7 @@ struct BookArrangement {
             // Files that no room has looked at have no numbers.
             if order == nil, untracked.count < files.count {
                 let some = Figures.count(untracked.count, "file")
-                doubts.append("\(folder): \(some) without the number of a track, so names decide the order")
+                doubts.append("\(folder): \(some) without a track number, so names decide the order")
             }
             (places, self.doubts) = (byName, doubts)
             return
@@ -168,18 +168,27 @@ struct TrackNumbers {
         if !discless.isEmpty, !discs.isSubset(of: [1]) {
             doubts.append("\(folder): \(Self.list(discless)) \(Plural.have(discless.count)) no disc number")
         }
-        if discs.count > 1 || files.contains(where: { ($0.facts?.discs ?? 1) > 1 }) {
+        // Who joins one disc knows that others exist.
+        let isOneOfSeveral = discs.count == 1 && BookFolders.isDisc(folder.lastPathName ?? folder)
+        if !isOneOfSeveral, discs.count > 1 || files.contains(where: { ($0.facts?.discs ?? 1) > 1 }) {
             let last = files.compactMap { $0.facts?.discs }.max() ?? 0
             doubts += Self.gaps(discs, upTo: last).map { "\(folder): \(Self.missing($0, "disc"))" }
         }
-        for key in order {
+        let starts = Self.starts(of: order.map { key in (groups[key] ?? []).map { files[$0] } })
+        for (key, start) in zip(order, starts) {
             var label = key.folder.isEmpty ? folder : "\(folder)/\(key.folder)"
             if let disc = key.disc, discs.count > 1 { label += ", disc \(disc)" }
             let members = groups[key] ?? []
             // Of numbers that go on, the total may be that of one disc.
-            let total = goesOn && discs.count > 1 ? 0 : members.compactMap { files[$0].facts?.tracks }.max() ?? 0
+            let isPart = goesOn && discs.count > 1 || start > 1
+            let total = isPart ? 0 : members.compactMap { files[$0].facts?.tracks }.max() ?? 0
             let known = Set(members.compactMap { files[$0].track })
-            doubts += Self.gaps(known, upTo: total).map { "\(label): \(Self.missing($0, "track"))" }
+            doubts += Self.gaps(known, from: start, upTo: total).map { "\(label): \(Self.missing($0, "track"))" }
+            let wild = members.filter { Self.isWild(files[$0].track, among: known) }.map { files[$0].name }
+            if !wild.isEmpty {
+                let have = Plural.have(wild.count)
+                doubts.append("\(label): \(Self.list(wild)) \(have) a track number far above the others")
+            }
             for number in known.sorted() {
                 let names = members.filter { files[$0].track == number }.map { files[$0].name }
                 guard names.count > 1 else { continue }
@@ -188,17 +197,43 @@ struct TrackNumbers {
             }
             let silent = members.filter { files[$0].track == nil && files[$0].problem == nil }.map { files[$0].name }
             if !silent.isEmpty {
-                doubts.append("\(label): \(Self.list(silent)) \(Plural.have(silent.count)) no number of a track")
+                doubts.append("\(label): \(Self.list(silent)) \(Plural.have(silent.count)) no track number")
             }
         }
         return doubts
     }
 
-    /// The ranges of numbers from 1 on that are missing. Totals and numbers that are out of all proportion say nothing.
-    private static func gaps(_ known: Set<Int>, upTo total: Int) -> [ClosedRange<Int>] {
-        let most = 2 * known.count + 100
-        var (gaps, next): ([ClosedRange<Int>], Int) = ([], 1)
-        for number in known.sorted() where number > 0 && number <= most {
+    /// The track with which each group of files begins: 1, or the one behind the group before if the numbers go on through
+    /// all groups, of which no total tells otherwise.
+    private static func starts(of groups: [[Book.File]]) -> [Int] {
+        var (starts, last): ([Int], Int) = ([], 0)
+        for group in groups {
+            let tracks = group.compactMap(\.track)
+            guard let least = tracks.min(), let most = tracks.max(), least > last,
+                starts.isEmpty || most > group.compactMap({ $0.facts?.tracks }).max() ?? 0
+            else { return groups.map { _ in 1 } }
+            starts.append(last + 1)
+            last = most
+        }
+        return starts
+    }
+
+    /// Whether gaps say nothing of a number, as it is out of all proportion.
+    private static func isWild(_ track: Int?, among known: Set<Int>) -> Bool {
+        guard let track, let least = known.min() else { return false }
+        return least <= 100 && track > 2 * known.count + 100
+    }
+
+    /// The ranges of numbers from `start` on that are missing. Totals and numbers that are out of all proportion say nothing.
+    private static func gaps(_ known: Set<Int>, from start: Int = 1, upTo total: Int) -> [ClosedRange<Int>] {
+        // 101, 102, 201: the first digit is the disc.
+        if start == 1, let least = known.min(), least > 100 {
+            let hundreds = Dictionary(grouping: known) { ($0 - 1) / 100 }.sorted { $0.key < $1.key }
+            return hundreds.flatMap { Self.gaps(Set($0.value), from: $0.key * 100 + 1, upTo: 0) }
+        }
+        let most = start + 2 * known.count + 99
+        var (gaps, next): ([ClosedRange<Int>], Int) = ([], start)
+        for number in known.sorted() where number >= start && number <= most {
             if number > next { gaps.append(next...(number - 1)) }
             next = number + 1
         }

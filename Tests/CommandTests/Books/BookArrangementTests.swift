@@ -26,7 +26,7 @@ struct BookArrangementTests {
     @Test func namesDecideOtherwise() {
         let found = book([file("10.mp3", track: 1), file("2.mp3", track: 2), file("1.mp3")])
         #expect(names(found) == ["1.mp3", "2.mp3", "10.mp3"])
-        #expect(found.doubts.last == "book: 1 file without the number of a track, so names decide the order")
+        #expect(found.doubts.last == "book: 1 file without a track number, so names decide the order")
         // Where no file has tags, nothing is odd.
         let plain = book(["10.mp3", "9.mp3"].map { Book.File(place: $0, name: $0) })
         #expect(names(plain) == ["9.mp3", "10.mp3"] && plain.doubts == [])
@@ -92,6 +92,34 @@ struct BookArrangementTests {
         #expect(found.doubts == ["book, disc 2: Disc Two/a.mp3 and Disc Two/b.mp3 both say track 1"])
     }
 
+    /// One track that occurs twice does not make all others of later discs be missed.
+    @Test func numbersThatGoOnMayRepeat() {
+        let discs = (1...3).flatMap { disc in
+            (1...3).map { file("\(disc)-\($0).mp3", disc: disc, track: 3 * disc - 3 + $0, of: 3) }
+        }
+        let found = book(discs + [file("2-4.mp3", disc: 2, track: 6)])
+        #expect(found.doubts == ["book, disc 2: 2-3.mp3 and 2-4.mp3 both say track 6"])
+        // A total tells that a disc counts by itself.
+        let short = book([
+            file("1-1.mp3", disc: 1, track: 1), file("1-2.mp3", disc: 1, track: 1),
+            file("2-3.mp3", disc: 2, track: 3, of: 3),
+        ])
+        #expect(short.doubts.contains("book, disc 2: tracks 1 to 2 are missing"))
+    }
+
+    @Test func theHundredsMayBeTheDisc() {
+        let tracks = [101, 102, 201, 203]
+        let found = book(tracks.map { file("\($0).mp3", track: $0) })
+        #expect(found.doubts == ["book: track 202 is missing"])
+    }
+
+    @Test func oneDiscByItselfLacksNoOther() {
+        var one = file("1.mp3", disc: 2, track: 1)
+        one.facts?.discs = 3
+        #expect(Book([one], in: "Ada/CD 2", order: nil).doubts == [])
+        #expect(book([one]).doubts == ["book: disc 1 is missing", "book: disc 3 is missing"])
+    }
+
     /// Discs without tags for them are told by their folders.
     @Test func foldersKeepTheirFilesTogether() {
         let found = book([
@@ -106,7 +134,7 @@ struct BookArrangementTests {
     @Test func filesWithoutATrackComeLastIfTagsMustDecide() {
         let found = book([file("a.mp3"), file("b.mp3", track: 1)], .tags)
         #expect(names(found) == ["b.mp3", "a.mp3"])
-        #expect(found.doubts == ["book: a.mp3 has no number of a track"])
+        #expect(found.doubts == ["book: a.mp3 has no track number"])
     }
 
     @Test func namesThatSayAnotherOrderAreADoubt() {
@@ -117,7 +145,8 @@ struct BookArrangementTests {
 
     @Test func wildNumbersMakeNoLongLists() {
         let found = book([file("a.mp3", track: 1, of: 99_999), file("b.mp3", track: 99_998), file("c.mp3", track: 2)])
-        #expect(names(found) == ["a.mp3", "c.mp3", "b.mp3"] && found.doubts == [])
+        #expect(names(found) == ["a.mp3", "c.mp3", "b.mp3"])
+        #expect(found.doubts == ["book: b.mp3 has a track number far above the others"])
     }
 
     @Test func aListDecidesWhatIsHeard() {
