@@ -68,6 +68,12 @@ struct Book: Sendable {
         doubts = arrangement.doubts
     }
 
+    /// Tells what rooms have found out about the files, of which nothing else follows.
+    mutating func show(_ known: [File]) {
+        let facts = Dictionary(known.map { ($0.place, $0.facts) }) { first, _ in first }
+        for index in files.indices { files[index].facts = facts[files[index].place] ?? nil }
+    }
+
     /// Files whose order the user gave.
     init(inOrder files: [File]) { (self.files, doubts) = (files, []) }
 }

@@ -96,12 +96,14 @@ enum SubmitBooks {
         for group in groups { for (index, name) in zip(group.members, group.names) { names[index] = name } }
         var files = found.indices.map { Book.File(place: found[$0].location.description, name: names[$0]) }
         let order = invocation[BookOptions.order] ?? .names
+        var probed: [Book.File]?
         if order == .tags || invocation[SubmitOptions.probe] {
             let places = Dictionary(zip(files.map(\.place), paths)) { first, _ in first }
-            files = try BookProbing.look(into: files, raw: invocation[SourceOptions.rawInput], invocation, console) {
+            probed = try BookProbing.look(into: files, raw: invocation[SourceOptions.rawInput], invocation, console) {
                 places[$0.place] ?? nil
             }
         }
+        if order == .tags, let known = probed { (files, probed) = (known, nil) }
         return try groups.map { group in
             let most = Timeline.maximumSources - commonCount
             guard group.members.count <= most else {
@@ -122,6 +124,8 @@ enum SubmitBooks {
                 book.takeMarks { file in locations[file.place].flatMap { roots.path(of: $0) } }
             }
             let pictures = hasTags && invocation[CoverOption.option] == nil ? cover(of: book, places[0], roots) : []
+            // For the page alone: the submission itself opens no sound, and the dry run shows what it would do.
+            if let probed { book.show(group.members.map { probed[$0] }) }
             source.book = SubmitBook(book, others: Array(places.dropFirst()), pictures: pictures)
             return source
         }

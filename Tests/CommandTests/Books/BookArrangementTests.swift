@@ -187,6 +187,12 @@ struct BookArrangementTests {
         #expect(found.0 == number && found.1 == count)
     }
 
+    @Test func whatIsOnlyShownDoesNotChangeTheOrder() {
+        var found = book(["1.mp3", "2.mp3"].map { Book.File(place: "book/\($0)", name: $0) }, .names)
+        found.show([file("1.mp3", track: 2), file("2.mp3", track: 1), file("3.mp3", track: 3)])
+        #expect(names(found) == ["1.mp3", "2.mp3"] && found.files.map(\.track) == [2, 1] && found.doubts == [])
+    }
+
     @Test func chaptersFollowOneAnother() throws {
         var (one, two) = (file("1 one.mp3", track: 1), file("2 two.mp3", track: 2))
         one.facts?.length = MediaTime(value: 10, timescale: 1)

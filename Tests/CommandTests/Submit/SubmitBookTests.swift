@@ -111,6 +111,17 @@ struct SubmitBookTests {
         withExtendedLifetime(worker) {}
     }
 
+    /// The submission itself knows no lengths.
+    @Test func aProbeChangesNothingOfWhatTheDryRunForetells() throws {
+        try file("lib/Sea/1.flac", seed: 1)
+        try file("lib/Sea/2.flac", seed: 2)
+        try Bytes.write(Array("0 Dawn\n0.05 Noon\n".utf8), to: bench.folder.path("lib/Sea/2.chapters.txt"))
+        let run = try submit("--dry-run", "--probe", "--strict")
+        #expect(run.status == .exited(1))
+        #expect(run.outputText.contains("lists of chapters beside the files are not used"), "\(run.outputText)")
+        #expect(!run.outputText.contains("Dawn"), "\(run.outputText)")
+    }
+
     /// The files themselves are not opened, so a cover inside them is not known.
     @Test func whatIsBesideTheFilesBelongsToTheBook() async throws {
         try file("lib/Sea/CD 1/1.flac", seed: 1)
