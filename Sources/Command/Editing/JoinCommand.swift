@@ -59,7 +59,7 @@ enum JoinCommand {
             throw UsageError("--crossfade and --gap exclude each other")
         }
         var book = try book(invocation, console)
-        if invocation[markFiles] { try takeBeside(&book, invocation, console) }
+        if invocation[markFiles], !invocation[ConvertCommand.noTags] { try takeBeside(&book, invocation, console) }
         if invocation[Question.dryRun] { return try rehearse(book, invocation, console) }
         if invocation[BookOptions.strict], !book.doubts.isEmpty {
             throw Refusal(
@@ -143,7 +143,8 @@ enum JoinCommand {
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws {
-        let cover = BesideBook.picture(in: book.files[0].folders)
+        let hasCover = invocation[CoverOption.option] != nil
+        let cover = hasCover ? nil : BesideBook.picture(in: book.files[0].folders)
         let takesLists = invocation[ChapterOption.option] == nil
         let lists = takesLists && BesideBook.hasLists(beside: book.files.compactMap(path(of:)))
         guard cover != nil || lists else { return }
@@ -164,9 +165,10 @@ enum JoinCommand {
             output: invocation.word(TimelineRun.output),
             files: book.files,
             doubts: book.doubts,
-            marks: invocation[markFiles] && invocation[ChapterOption.option] == nil,
+            marks: invocation[markFiles] && invocation[ChapterOption.option] == nil
+                && !invocation[ConvertCommand.noTags],
             gap: space(invocation),
-            cover: book.cover?.lastPathName
+            cover: (invocation[CoverOption.option] ?? book.cover)?.lastPathName
         )
         if invocation[ConvertCommand.json] {
             try console.print(JSONText.line(page.record))

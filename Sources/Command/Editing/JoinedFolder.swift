@@ -49,9 +49,17 @@ struct JoinedFolder {
 
     /// Puts the files in order, and doubts whether all are there.
     func book(_ order: BookOrder?, _ invocation: Invocation, _ console: CommandOutput) throws -> Book {
-        var book = try arranged(order, invocation, console)
         // A list says itself what is heard.
-        if case .list = order { return book }
+        if case .list = order { return try arranged(order, invocation, console) }
+        // Before rooms open a hundred thousand files in vain.
+        let most = Timeline.maximumSources
+        guard files.count <= most else {
+            throw Refusal(
+                message: "\(name) has \(Figures.count(files.count, "file")); up to \(most) are joined",
+                hint: "join the parts of the folder first"
+            )
+        }
+        var book = try arranged(order, invocation, console)
         book.doubts = doubts + book.doubts
         return book
     }

@@ -105,9 +105,24 @@ struct BookTests {
         // A container without covers gets none, and nothing is lost by that.
         let plain = try sluice("join", "book", "out.caf", "--mark-files", "--strict-loss")
         #expect(plain.succeeded, "\(plain.errorText)")
+        // The page shows no more than is written.
+        let other = material.path("book/front.png")
+        let words = ["join", "book", "dry.m4b", "--mark-files", "--dry-run"]
+        let covered = try Sluice.run(words + ["--cover", other], in: material.folder).checked().outputText
+        #expect(covered.contains("cover front.png\n"), "\(covered)")
+        let untagged = try Sluice.run(words + ["--no-tags"], in: material.folder).checked().outputText
+        #expect(!untagged.contains("cover") && !untagged.contains("chapters"), "\(untagged)")
         let bare = try sluice("join", "book", "bare.m4b", "--mark-files", "--no-tags")
         #expect(bare.succeeded, "\(bare.errorText)")
         #expect(try FFmpeg.probe(material.path("bare.m4b")).streams.allSatisfy { $0.width == nil })
+    }
+
+    /// A dry run as well.
+    @Test func aFolderOfTooManyFilesIsRefused() throws {
+        for number in 1...251 { try Bytes.write([0], to: material.path("book/\(number).mp3")) }
+        let run = try sluice("join", "book", "out.m4b", "--dry-run")
+        #expect(run.status == .exited(1))
+        #expect(run.errorText.hasPrefix("error: book has 251 files; up to 250 are joined\n"), "\(run.errorText)")
     }
 
     @Test func aCoverInTheFirstFileWins() throws {
