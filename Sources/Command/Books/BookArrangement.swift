@@ -50,19 +50,34 @@ struct BookArrangement {
         var (places, doubts): ([Int], [String]) = ([], [])
         let known = names.map { $0.pathNames }
         var taken: Set<Int> = []
+        var (absent, foreign, repeated): ([String], [String], [String]) = ([], [], [])
+        // Of `.` and `..`, the name is not known.
+        let name = folder.lastPathName.flatMap { $0 == "." || $0 == ".." ? nil : $0 }
         for entry in list {
             // Programs of Windows write backslashes.
             let words = [entry, entry.split(separator: "\\").joined(separator: "/")]
             let found = words.lazy.compactMap { place(of: $0.pathNames.filter { $0 != "." }, among: known) }.first
             guard let found else {
-                doubts.append("\(folder): the list names \(entry), which is not there")
+                absent.append(entry)
                 continue
             }
-            if taken.insert(found).inserted {
-                places.append(found)
-            } else {
-                doubts.append("\(folder): the list names \(names[found]) more than once")
+            guard taken.insert(found).inserted else {
+                repeated.append(names[found])
+                continue
             }
+            places.append(found)
+            let around = words[1].pathNames.filter { $0 != "." }.dropLast(known[found].count).last
+            if let name, let around, around != name { foreign.append(entry) }
+        }
+        if absent.count > 3 {
+            doubts.append("\(folder): the list names \(absent.count) files that are not there, such as \(absent[0])")
+        } else {
+            doubts += absent.map { "\(folder): the list names \($0), which is not there" }
+        }
+        let twice = Set(repeated).sorted(by: NaturalOrder.precedes)
+        doubts += twice.map { "\(folder): the list names \($0) more than once" }
+        if let first = foreign.first {
+            doubts.append("\(folder): the list names files of other folders, such as \(first)")
         }
         let rest = names.indices.filter { !taken.contains($0) }
         if rest.count > 3 {

@@ -168,6 +168,27 @@ struct BookArrangementTests {
         #expect(short.doubts == doubts, "\(short.doubts)")
     }
 
+    /// Names such as `01.mp3` are those of other books as well.
+    @Test func aListOfAnotherFolderIsADoubt() {
+        let files = ["01.mp3", "02.mp3"].map { Book.File(place: $0, name: $0) }
+        func doubts(_ list: [String], in folder: String = "lib/book") -> [String] {
+            Book(files, in: folder, order: .list("x.m3u"), list: list).doubts
+        }
+        let doubt = "lib/book: the list names files of other folders, such as ../Emma/02.mp3"
+        #expect(doubts(["../Emma/02.mp3", "/lib/Emma/01.mp3"]) == [doubt])
+        #expect(doubts(["/x/book/02.mp3", "book/01.mp3"]) == [] && doubts(["Emma/02.mp3", "01.mp3"], in: ".") == [])
+        #expect(doubts([#"C:\Emma\02.mp3"#, "01.mp3"]).count == 1)
+    }
+
+    @Test func aListOfOtherThingsMakesOneDoubt() {
+        let files = [Book.File(place: "1.mp3", name: "1.mp3")]
+        let found = book(files, .list("x.m3u"), list: ["1.mp3", "a", "b", "c", "d", "1.mp3", "1.mp3"])
+        let doubts: [String] = [
+            "book: the list names 4 files that are not there, such as a", "book: the list names 1.mp3 more than once",
+        ]
+        #expect(found.doubts == doubts, "\(found.doubts)")
+    }
+
     @Test func filesThatCannotBeReadAreDoubts() {
         var broken = Book.File(place: "book/b.mp3", name: "b.mp3")
         broken.problem = "empty_input, the file is empty"
