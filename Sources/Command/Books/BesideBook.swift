@@ -65,7 +65,8 @@ enum BesideBook {
     static func marks(of path: String) throws(SplitProblem) -> [Book.Mark] {
         if let sheet = try SheetBeside.sheet(of: path) {
             let tracks = sheet.tracks(inFile: path.lastPathName ?? path).sorted { $0.start < $1.start }
-            return tracks.map { Book.Mark(start: $0.start, title: $0.title) }
+            // A sheet of several files may name others only.
+            if !tracks.isEmpty { return tracks.map { Book.Mark(start: $0.start, title: $0.title) } }
         }
         let list = path.withoutExtension + ".chapters.txt"
         guard FileFacts.of(path: list, followingLinks: true)?.kind == .file else { return [] }

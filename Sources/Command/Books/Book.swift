@@ -88,10 +88,12 @@ extension Book.File {
     /// The chapters in the list beside the file, or else those inside it.
     fileprivate var innerChapters: [(start: MediaTime, length: MediaTime?, title: String?)] {
         guard !marks.isEmpty else { return (facts?.chapters ?? []).map { ($0.start, $0.end - $0.start, $0.title) } }
-        // A list may be that of a longer recording.
-        let heard = marks.filter { mark in facts?.length.map { mark.start < $0 } ?? true }
+        // A list may be that of a longer recording. An estimate is no reason to leave out a chapter.
+        let isExact = facts?.isExact ?? false
+        let heard = marks.filter { mark in !isExact || facts?.length.map { mark.start < $0 } ?? true }
         return heard.enumerated().map { index, mark in
-            let end = index + 1 < heard.count ? heard[index + 1].start : facts?.length
+            let whole = facts?.length.flatMap { mark.start < $0 ? $0 : nil }
+            let end = index + 1 < heard.count ? heard[index + 1].start : whole
             return (mark.start, end.map { $0 - mark.start }, mark.title)
         }
     }

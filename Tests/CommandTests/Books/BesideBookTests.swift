@@ -77,6 +77,28 @@ struct BesideBookTests {
         #expect(book.doubts.first?.contains("1.chapters.txt: line 2: ") == true, "\(book.doubts)")
     }
 
+    /// As the length of an MP3 without a header is.
+    @Test func noChapterIsLostByAnEstimate() throws {
+        let folder = try TemporaryFolder.create()
+        try Bytes.write(Array("0:00 Dawn\n0:05 Noon\n0:15 Night\n".utf8), to: folder.path("1.chapters.txt"))
+        for (isExact, titles) in [(false, ["Dawn", "Noon", "Night"]), (true, ["Dawn", "Noon"])] {
+            var book = Book(inOrder: [file("1.mp3", seconds: 10, isExact: isExact)])
+            book.takeMarks { folder.path($0.name) }
+            #expect(book.chapters.map(\.title) == titles && book.doubts == [])
+            let lengths: [Double?] = book.files.chapters(marking: true).map { $0.length?.seconds }
+            let expected: [Double?] = isExact ? [5, 5] : [5, 10, nil]
+            #expect(lengths == expected)
+        }
+    }
+
+    @Test func aSheetOfOtherFilesHidesNoList() throws {
+        let folder = try TemporaryFolder.create()
+        let sheet = ["2", "3"].map { "FILE \"\($0).wav\" WAVE\n  TRACK 0\($0) AUDIO\n    INDEX 01 00:00:00\n" }.joined()
+        try Bytes.write(Array(sheet.utf8), to: folder.path("1.cue"))
+        try Bytes.write(Array("0:00 Dawn\n0:05 Noon\n".utf8), to: folder.path("1.chapters.txt"))
+        #expect(try BesideBook.marks(of: folder.path("1.mp3")).map(\.title) == ["Dawn", "Noon"])
+    }
+
     /// The first chapter of the second file would be in the wrong place.
     @Test func noListIsUsedBehindAFileOfUncertainLength() throws {
         for first in [file("1.mp3", seconds: nil), file("1.mp3", seconds: 10, isExact: false)] {
