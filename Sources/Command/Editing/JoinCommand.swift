@@ -91,22 +91,24 @@ enum JoinCommand {
     /// The files of all arguments, with the doubts about the order in folders.
     private static func book(_ invocation: Invocation, _ console: CommandOutput) throws -> Book {
         let (words, order) = (invocation.words(sources), invocation[BookOptions.order])
-        var (files, doubts, folders): ([Book.File], [String], Int) = ([], [], 0)
-        for word in words {
-            guard let folder = try JoinedFolder(word, besides: invocation.word(TimelineRun.output)) else {
-                files.append(Book.File(place: word, name: word))
-                continue
-            }
-            folders += 1
-            let book = try folder.book(order, invocation, console)
-            files += book.files
-            doubts += book.doubts
-        }
+        let outputs = [invocation.word(TimelineRun.output)] + invocation.all(FormatOptions.also).map(\.location)
+        let parts = try words.map { (word: $0, folder: try JoinedFolder($0, besides: outputs)) }
+        let folders = parts.count { $0.folder != nil }
         if order != nil, folders == 0 {
             throw UsageError("\(BookOptions.order.form.word) orders the files of a folder, and none is given")
         }
         if case .list = order, folders > 1 {
             throw UsageError("\(BookOptions.order.form.word): a list orders one folder, and \(folders) are given")
+        }
+        var (files, doubts): ([Book.File], [String]) = ([], [])
+        for (word, folder) in parts {
+            guard let folder else {
+                files.append(Book.File(place: word, name: word))
+                continue
+            }
+            let book = try folder.book(order, invocation, console)
+            files += book.files
+            doubts += book.doubts
         }
         var book = Book(inOrder: files)
         book.doubts = doubts

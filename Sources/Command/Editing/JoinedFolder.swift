@@ -11,8 +11,8 @@ struct JoinedFolder {
     /// What is left out, though it may be a part.
     let doubts: [String]
 
-    /// Lists the folder that the user called `word`; `nil` if that is no folder. `output` is not among the files.
-    init?(_ word: String, besides output: String) throws {
+    /// Lists the folder that the user called `word`; `nil` if that is no folder. `outputs` are not among the files.
+    init?(_ word: String, besides outputs: [String]) throws {
         guard word != "-", FileFacts.of(path: word, followingLinks: true)?.kind == .folder else { return nil }
         var folder = word
         while folder.count > 1, folder.hasSuffix("/") { folder.removeLast() }
@@ -27,7 +27,9 @@ struct JoinedFolder {
         doubts = walk.links.sorted { $0.path < $1.path }.map { link in
             "\(folder): \(link.doubt(String(Substring(link.path.utf8.dropFirst(folder.utf8.count + 1)))))"
         }
-        files = found.map { Book.File(place: prefix + $0, name: $0) }.filter { !Self.areSame($0.place, output) }
+        files = found.map { Book.File(place: prefix + $0, name: $0) }.filter { file in
+            !outputs.contains { Self.areSame(file.place, $0) }
+        }
         if files.isEmpty {
             let hint = "audio files are recognised by their extension, such as .mp3"
             throw Refusal(message: "\(word) has no audio files", hint: hint)

@@ -74,6 +74,10 @@ struct BookTests {
         try Bytes.write(Array("4.flac\n".utf8), to: material.path("other.txt"))
         let none = try sluice("join", "book", "none.wav", "--order", "other.txt")
         #expect(none.errorText.hasPrefix("error: other.txt names no file of book\n"), "\(none.errorText)")
+        // Which list is wrong does not matter yet.
+        let both = try sluice("join", "book", "book", "none.wav", "--order", "other.txt")
+        #expect(both.status == .exited(2))
+        #expect(both.errorText.contains("a list orders one folder"), "\(both.errorText)")
         for (words, error) in [
             (["book", "--order", "tag"], "--order tag: is neither tags, names, nor a list of files"),
             (["talk.wav", "--order", "tags"], "--order orders the files of a folder, and none is given"),

@@ -6,6 +6,14 @@ import Testing
 
 /// Which files `sluice join FOLDER` finds.
 struct JoinedFolderTests {
+    @Test func outputsInTheFolderAreNoParts() throws {
+        let folder = try TemporaryFolder.create()
+        for name in ["1.mp3", "all.m4b", "small.opus"] { try Bytes.write([0], to: folder.path(name)) }
+        let outputs = ["all.m4b", "small.opus"].map { folder.path($0) }
+        let found = try #require(try JoinedFolder(folder.path, besides: outputs))
+        #expect(found.files.map(\.name) == ["1.mp3"])
+    }
+
     @Test func linksThatAreNotFollowedAreDoubts() throws {
         let folder = try TemporaryFolder.create()
         let files = FileManager.default
@@ -19,7 +27,7 @@ struct JoinedFolderTests {
             try files.createSymbolicLink(atPath: folder.path(link), withDestinationPath: folder.path(target))
         }
         let book = folder.path("book")
-        let found = try #require(try JoinedFolder(book + "/", besides: "out.m4b"))
+        let found = try #require(try JoinedFolder(book + "/", besides: ["out.m4b"]))
         #expect(found.files.map(\.name) == ["CD 1/1.mp3", "CD 1/2.mp3"])
         let doubts: [String] = [
             "\(book): CD 1/3.mp3 is a link to a file that is not there, and is left out",
