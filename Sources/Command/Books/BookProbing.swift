@@ -61,9 +61,8 @@ extension Book.Facts {
 
     private static func whole(_ text: String?) -> Int? {
         // Zero stands for an unknown number.
-        guard let text, let number = Int(text.filter { !$0.isWhitespace }), (1...99_999).contains(number) else {
-            return nil
-        }
+        let words = (text ?? "").split(whereSeparator: \.isWhitespace)
+        guard words.count == 1, let number = Int(words[0]), (1...99_999).contains(number) else { return nil }
         return number
     }
 }

@@ -199,7 +199,7 @@ struct BookArrangementTests {
     @Test(
         arguments: [
             ("3/12", nil, 3, 12), ("03", "12", 3, 12), ("0/0", nil, nil, nil), ("A1", nil, nil, nil),
-            (" 4 ", nil, 4, nil),
+            (" 4 ", nil, 4, nil), ("4 / 9", nil, 4, 9), ("1 2", nil, nil, nil),
             ("", nil, nil, nil), ("-1", nil, nil, nil), ("99999999999999999999", nil, nil, nil),
         ] as [(String, String?, Int?, Int?)]
     )
