@@ -24,9 +24,10 @@ enum JoinCommand {
                 + "brought to the highest rate, and to the layout with the most channels. OUT gets the tags of the "
                 + "first file, or with --mark-files those that all files agree on.",
             "With --mark-files, a CUE sheet or a list beside a file tells its chapters, as 1.cue or 1.chapters.txt beside 1.mp3. If "
-                + "the first file of a folder has no cover, the picture cover, folder or front (.jpg, .png) in the folder is it.",
+                + "the first file of a folder has no cover, the picture cover, folder or front (.jpg, .png) in the folder "
+                + "becomes it.",
             "A folder stands for the audio files in it and below it. Their order is that of their discs and tracks, if the tags "
-                + "of all have the number of a track, and otherwise that of their names, where 2 comes before 10. --order "
+                + "of all have a track number, and otherwise that of their names, where 2 comes before 10. --order "
                 + "chooses another; a list is a playlist, or a file with a name in each line, and only what it names is heard. "
                 + "Doubts, such as numbers that are missing or occur twice, are noted, and --strict makes them a failure. "
                 + "--dry-run shows the order, the chapters and the doubts.",
