@@ -51,6 +51,30 @@ import Testing
         #expect(code == .verifyMismatch)
     }
 
+    /// An output of which nothing more is read is not a bad one.
+    @Test func verifyingEndsWhenItIsStopped() throws {
+        let long = folder.path("stopped.wav")
+        try WAVFile.write(Signal.tone(440, rate: 44_100, frames: 44_100).pcm(.s16), to: long)
+        let path = folder.path("stopped.flac")
+        let outcome = try Converted.file(long, to: path, as: AudioFormat(container: .flac), verifies: true)
+        let file = try OpenFile.reading(path)
+        let descriptor = file.descriptor
+        let stop = StopSignal()
+        stop.stop()
+        let error = #expect(throws: MediaError.self) {
+            try Verifier.verify(
+                descriptor: descriptor,
+                format: outcome.format,
+                against: outcome.summary,
+                stop: stop,
+                within: Budget(),
+                since: .zero,
+                report: { _ in }
+            )
+        }
+        #expect(error?.code == .cancelled)
+    }
+
     /// The verifier's pass has the same budget as the conversion, and ends at most a second after it.
     @Test func verifyingEndsAtItsBudget() throws {
         let long = folder.path("long.wav")

@@ -129,6 +129,8 @@ public enum Verifier {
         } catch let error as MediaError where summary.plannedFrames == 0 && error.code == .noDecodableFrame {
             return Finding(frames: 0, digest: PCMDigest().value, integratedLUFS: nil)
         } catch let error as MediaError where !ends(error.code) {
+            // Of an output of which nothing more is read, any error is possible.
+            try stop.check(at: .finish)
             var failure = MediaError(
                 .verifyMismatch,
                 at: .finish,

@@ -79,6 +79,8 @@ struct OutputJudgement {
         do {
             return try probe.describe(destination, measuring: true, surveying: true) { report($0.frames) }
         } catch {
+            // Of an output of which nothing more is read, any error is possible.
+            if signal.isStopped { throw Failure(.cancelled, at: .finish, "the conversion was cancelled") }
             // What ends the reading says nothing about the output.
             let ends: [FailureCode] = [.cancelled, .decodedSecondsExceeded, .cpuExceeded, .unable, .outOfMemory]
             if let code = error.known, ends.contains(code) { throw error }
