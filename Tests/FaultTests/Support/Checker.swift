@@ -21,6 +21,8 @@ struct Checker {
         var attempts = 0
         var lostAttempts = 0
         var spentBesides = 0
+        /// Attempts that workers have handed back, by their reasons, for messages.
+        var handedBack = ""
     }
 
     /// One ended job.
@@ -120,6 +122,9 @@ struct Checker {
             "select count(*), count(*) filter (where outcome = 'lost') from sluice.attempt"
         ).split(separator: "|").compactMap { Int($0) }
         (counts.attempts, counts.lostAttempts) = (numbers[0], numbers[1])
+        counts.handedBack = try server.run(
+            "select code, message, count(*) from sluice.attempt where outcome = 'released' group by code, message"
+        )
     }
 
     /// The failures and their reasons, for messages.
