@@ -56,18 +56,7 @@ struct OutputAccessTests {
     /// A default access list with an entry for another user: the kernel gives it to what is created in the folder.
     @Test(arguments: [false, true])
     func defaultAccessListDecides(isHidden: Bool) throws {
-        let entries: [(tag: UInt16, permissions: UInt16, id: UInt32)] = [
-            (0x01, 7, .max), (0x02, 5, 12_345), (0x04, 5, .max), (0x10, 5, .max), (0x20, 0, .max),
-        ]
-        func bytes(_ number: some FixedWidthInteger) -> [UInt8] {
-            withUnsafeBytes(of: number.littleEndian, Array.init)
-        }
-        var list = bytes(UInt32(2))
-        for entry in entries {
-            list += bytes(entry.tag)
-            list += bytes(entry.permissions)
-            list += bytes(entry.id)
-        }
+        let list = AccessList.bytes(owner: 7, user: 5, group: 5)
         let opened = open(folder.path, O_RDONLY | O_DIRECTORY)
         defer { close(opened) }
         try #require(SystemCall.setAttribute("system.posix_acl_default", of: opened, to: list) == 0)

@@ -36,21 +36,7 @@ struct ReplacedFileTests {
     }
 
     /// An access list in the form of the kernel. The user 12,345 may read and write.
-    private var accessList: [UInt8] {
-        let entries: [(tag: UInt16, permissions: UInt16, id: UInt32)] = [
-            (0x01, 6, .max), (0x02, 6, 12_345), (0x04, 0, .max), (0x10, 6, .max), (0x20, 0, .max),
-        ]
-        func bytes(_ number: some FixedWidthInteger) -> [UInt8] {
-            withUnsafeBytes(of: number.littleEndian, Array.init)
-        }
-        var list = bytes(UInt32(2))
-        for entry in entries {
-            list += bytes(entry.tag)
-            list += bytes(entry.permissions)
-            list += bytes(entry.id)
-        }
-        return list
-    }
+    private var accessList: [UInt8] { AccessList.bytes(owner: 6, user: 6, group: 0) }
 
     private func set(_ name: String, of file: String, to value: [UInt8]) throws {
         let descriptor = open(folder.path(file), O_RDWR)

@@ -32,18 +32,7 @@ struct TagReplacingTests {
 
     @Test func attributesAndAccessListsStay() throws {
         // The user 12,345 may read and write, and the group may not.
-        let entries: [(tag: UInt16, permissions: UInt16, id: UInt32)] = [
-            (0x01, 6, .max), (0x02, 6, 12_345), (0x04, 0, .max), (0x10, 6, .max), (0x20, 0, .max),
-        ]
-        func bytes(_ number: some FixedWidthInteger) -> [UInt8] {
-            withUnsafeBytes(of: number.littleEndian, Array.init)
-        }
-        var list = bytes(UInt32(2))
-        for entry in entries {
-            list += bytes(entry.tag)
-            list += bytes(entry.permissions)
-            list += bytes(entry.id)
-        }
+        let list = AccessList.bytes(owner: 6, user: 6, group: 0)
         let wanted: [(name: String, value: [UInt8])] = [
             ("user.rating", [5]), ("system.posix_acl_access", list),
         ]
