@@ -134,10 +134,10 @@ docs: ## build the documentation of the Media library and of the value types in 
 		--warnings-as-errors --fallback-display-name Media --output-path $(docs_folder)/Media.doccarchive
 	@echo "the documentation is in $(docs_folder)/Media.doccarchive"
 
-pictures: ## make the pictures of the page anew, from the page of the demonstration
+pictures: ## make the pictures of the page and of the terminal anew
 	@scripts/prepare build test demo python
 	scripts/build --build-tests
-	SLUICE_REWRITE_DOCS=1 .build/python/bin/python -m pytest -p no:cacheprovider Tests/HTTP/test_demo_page.py
+	SLUICE_REWRITE_DOCS=1 .build/python/bin/python -m pytest -p no:cacheprovider Tests/HTTP/test_demo_page.py Tests/Terminal/test_pictures.py
 
 bench: ## run the benchmarks, with a release build
 	@scripts/prepare build bench
