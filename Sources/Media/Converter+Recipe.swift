@@ -32,6 +32,7 @@ extension Converter.Request {
         refusesLoss = recipe.strictLoss
         dropsTags = recipe.dropTags
         marksSources = recipe.markSources
+        copiesPackets = recipe.copyPackets
         let starts = recipe.chapters.map(\.at)
         chapters = recipe.chapters.enumerated().map { index, chapter in
             let end = index + 1 < starts.count ? starts[index + 1] : MediaTime.positiveInfinity

@@ -43,6 +43,10 @@ public struct Converter: Sendable {
         /// has some, and the output has the tags that all sources agree on.
         public var marksSources = false
 
+        /// Whether the packets of the timeline's sources are copied, if they can be joined so that only sound is heard, and the
+        /// sound is encoded otherwise.
+        public var copiesPackets = false
+
         /// Whether losing anything from the source is a failure.
         public var refusesLoss = false
 

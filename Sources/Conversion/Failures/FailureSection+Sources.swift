@@ -208,7 +208,7 @@ extension FailureSection {
                 .permanent,
                 [.open, .decode, .encode, .write],
                 "The packets cannot be copied unchanged.",
-                cause: "ranges; containers that do not hold the codec",
+                cause: "ranges; containers that do not hold the codec; files that cannot be joined",
                 advice: "choose a codec to convert instead of copying packets"
             ),
             .lossRefused: .init(

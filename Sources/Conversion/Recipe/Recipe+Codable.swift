@@ -1,7 +1,7 @@
 extension Recipe: Codable {
     enum Field: String, CodingKey, CaseIterable {
         case version, sources, outputs, damage, verify, strictLoss, dropTags, chapters, markSources, tags, limits
-        case timeline, scan
+        case timeline, scan, copyPackets
     }
 
     /// Decodes strictly: throws on a newer version, an unknown field or a wrong type.
@@ -35,6 +35,7 @@ extension Recipe: Codable {
         dropTags = try fields.optional(.dropTags) ?? false
         chapters = try fields.optional(.chapters) ?? []
         markSources = try fields.optional(.markSources) ?? false
+        copyPackets = try fields.optional(.copyPackets) ?? false
         tags = try fields.optional(.tags) ?? [:]
         limits = try fields.optional(.limits)
         timeline = try fields.optional(.timeline)
@@ -76,6 +77,7 @@ extension Recipe: Codable {
         if dropTags { return [Field.dropTags] }
         if !chapters.isEmpty { return [Field.chapters] }
         if markSources { return [Field.markSources] }
+        if copyPackets { return [Field.copyPackets] }
         if damage == .trustPackets { return [Field.damage] }
         if let index = sources.firstIndex(where: { $0.use != .sound }) {
             return [Field.sources, Index(intValue: index), Source.Field.use]
@@ -87,6 +89,8 @@ extension Recipe: Codable {
         }
         for (index, output) in outputs.enumerated() {
             if let field = output.fieldOfVersion4 { return [Field.outputs, Index(intValue: index), field] }
+            // Version 3 knows passthrough of one source only. `try?`: what is no format is refused elsewhere.
+            if timeline != nil, (try? output.codec) == .copy { return [Field.outputs, Index(intValue: index)] }
         }
         return nil
     }
@@ -114,6 +118,7 @@ extension Recipe: Codable {
         if dropTags { try container.encode(dropTags, forKey: .dropTags) }
         if !chapters.isEmpty { try container.encode(chapters, forKey: .chapters) }
         if markSources { try container.encode(markSources, forKey: .markSources) }
+        if copyPackets { try container.encode(copyPackets, forKey: .copyPackets) }
         if !tags.isEmpty { try container.encode(tags, forKey: .tags) }
         try container.encodeIfPresent(limits, forKey: .limits)
         try container.encodeIfPresent(timeline, forKey: .timeline)

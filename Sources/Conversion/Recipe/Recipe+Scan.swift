@@ -17,6 +17,7 @@ extension Recipe {
             ("outputs", !outputs.isEmpty), ("timeline", timeline != nil), ("tags", !tags.isEmpty), ("verify", verify),
             ("strictLoss", strictLoss), ("dropTags", dropTags),
             ("chapters", !chapters.isEmpty), ("markSources", markSources),
+            ("copyPackets", copyPackets),
         ]
         if let other = others.first(where: \.isSet) {
             throw refuse("recipe.\(other.field)", "a scan writes nothing")

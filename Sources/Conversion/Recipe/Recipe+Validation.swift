@@ -22,6 +22,7 @@ extension Recipe {
             throw RecipeError(.valueNotAllowed, at: path, "a tag must have a name")
         }
         try checkChapters()
+        try checkCopying()
         try limits?.validate()
         if let timeline { try check(timeline, sourceLengths) }
     }
@@ -156,9 +157,9 @@ extension Recipe {
                 "passthrough copies whole tracks; choose a codec to convert a part"
             )
         }
-        if format.codec == .copy, timeline != nil {
-            let reason = "passthrough copies whole tracks; choose a codec to edit them"
-            throw RecipeError(.valueNotAllowed, at: "recipe.timeline", reason)
+        if format.codec == .copy, let reason = timeline?.reasonAgainstCopying {
+            let advice = "passthrough joins whole sources; choose a codec to edit them"
+            throw RecipeError(.valueNotAllowed, at: "recipe.timeline", "\(reason); \(advice)")
         }
     }
 }

@@ -44,6 +44,9 @@ public struct Recipe: Sendable, Hashable {
     /// Whether the sources of the timeline are parts of a book: each one without chapters is a chapter by its title or name,
     /// unless `chapters` says otherwise, and the output has the tags that all sources agree on.
     public var markSources = false
+    /// Whether the packets of the timeline's sources are copied, if they can be joined so that only sound is heard, and the
+    /// sound is encoded otherwise. The report has a remark that tells which.
+    public var copyPackets = false
     /// Merged over the source's tags; one without a value removes a tag.
     public var tags: [String: TagValues]
     /// Budgets; exceeding one fails the job with its own error code. `nil` leaves them to the worker.

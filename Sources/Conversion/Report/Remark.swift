@@ -39,13 +39,18 @@ public struct Remark: Sendable, Hashable, Codable {
         case peaksLimited = "peaks_limited"
         /// Silence at the ends of a source was left out, as the recipe asks.
         case silenceTrimmed = "silence_trimmed"
+        /// The packets of several sources were copied into one track, whose edit list leaves out what their encoders added.
+        case packetsJoined = "packets_joined"
+        /// The packets of several sources could not be copied into one track, so the sound was encoded.
+        case packetsEncoded = "packets_encoded"
 
         /// Whether the output lacks something of the source.
         public var isLoss: Bool {
             switch self {
             case .channelsMixed, .layoutLost, .samplesClipped, .depthReduced, .tags, .tagValues, .chapters, .cover: true
             case .layoutAssumed, .oneBitDecoded, .partialFrame, .headerLengthIgnored, .uncountedBytes,
-                .containerIgnored, .loudnessMissed, .loudnessUnmeasured, .peaksLimited, .silenceTrimmed:
+                .containerIgnored, .loudnessMissed, .loudnessUnmeasured, .peaksLimited, .silenceTrimmed,
+                .packetsJoined, .packetsEncoded:
                 false
             }
         }
@@ -89,6 +94,8 @@ public struct Remark: Sendable, Hashable, Codable {
         case .loudnessUnmeasured: "loudness not measured"
         case .peaksLimited: "peaks limited"
         case .silenceTrimmed: "silence trimmed"
+        case .packetsJoined: "packets copied"
+        case .packetsEncoded: "packets not copied"
         }
     }
 

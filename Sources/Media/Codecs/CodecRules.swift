@@ -92,6 +92,10 @@ protocol CodecRules: Sendable {
     /// The fewest frames that the last block for libav's encoder may have.
     func shortestLastBlock(channels: Int) -> Int
 
+    /// Whether packets of another stream may follow those of `stream` in one track, so that a decoder gives the sound of
+    /// both.
+    func joining(of stream: InputStream) -> PacketJoining
+
     /// `format` for a copy of packets of the codec `name`; `nil` if no output can hold them.
     func native(_ format: ResolvedFormat, to name: String) -> ResolvedFormat?
 }
@@ -125,6 +129,7 @@ extension CodecRules {
     var rollPackets: Int? { nil }
     func encoderOrder(ofChannels count: Int) -> [Int]? { nil }
     func shortestLastBlock(channels: Int) -> Int { 1 }
+    func joining(of stream: InputStream) -> PacketJoining { .refused("only packets of AAC are joined") }
     func native(_ format: ResolvedFormat, to name: String) -> ResolvedFormat? {
         Codec(rawValue: name).map { codec in
             var native = format
@@ -132,6 +137,15 @@ extension CodecRules {
             return native
         }
     }
+}
+
+/// Whether packets of several streams may follow one another in one track.
+enum PacketJoining: Hashable {
+    /// If the configurations of all streams are the same. The first packet of each stream behind the first must be priming:
+    /// what it decodes to depends on the packet before it, and nothing behind it does.
+    case behindPriming(configuration: [UInt8])
+    /// They may not, for this reason.
+    case refused(String)
 }
 
 /// An ordinary codec.

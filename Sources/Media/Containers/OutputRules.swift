@@ -43,6 +43,9 @@ protocol OutputRules: Sendable {
     /// How copied packets of `codec` are marked, and what the container can state about them.
     func copying(_ codec: Codec) -> CopyTraits
 
+    /// Whether the container can state that parts of the packets are played, with others between them.
+    var playsParts: Bool { get }
+
     /// The frames that `frames` of sound decode to.
     func decodedFrames(of frames: Int64) -> Int64
 
@@ -100,6 +103,7 @@ extension OutputRules {
     func leadInFrames(_ format: ResolvedFormat, _ encoder: borrowing Encoder) -> Int { 0 }
     func marking(_ format: ResolvedFormat, _ encoder: borrowing Encoder) throws -> PacketSink.Marking { .none }
     func copying(_ codec: Codec) -> CopyTraits { CopyTraits() }
+    var playsParts: Bool { false }
     func decodedFrames(of frames: Int64) -> Int64 { frames }
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {}
 
@@ -175,6 +179,8 @@ struct WrittenFacts {
     var chapters: [Chapter] = []
     var broadcast: [FurtherChunks.Chunk] = []
     var seekTable: FLACSeekTable?
+    /// The parts of the packets that are played, in frames of all packets, if there are several; else empty.
+    var parts: [Range<Int64>] = []
 }
 
 extension ByteSink {

@@ -104,6 +104,15 @@ public final class CompositionReader {
         return limiter
     }
 
+    /// The packets of the sources that are heard whole, one after another. Throws `passthrough_refused` with the reason if
+    /// the timeline plays anything else, or the packets cannot follow one another.
+    func packets() throws -> JoinedPackets {
+        guard let names = timeline.wholeSources else {
+            throw MediaError(.passthroughRefused, at: .open, timeline.reasonAgainstCopying ?? "nothing can be copied")
+        }
+        return try JoinedPackets(names.compactMap { name in sources.sources.first { $0.name == name } })
+    }
+
     private var limitRemarks: [Remark] {
         guard let limiter, let limit = timeline.limit, limiter.limitedFrames > 0 else { return [] }
         let most = max(limiter.largestReductionDB, 0.1).inTenths

@@ -90,7 +90,10 @@ extension Converter {
     /// The same conversion without a timeline, if its pieces are nothing but ranges of one source.
     private var plainRequest: Converter? {
         guard let timeline = request.timeline, let input = request.inputs.first, request.inputs.count == 1,
-            let ranges = timeline.plainRanges
+            !request.copiesPackets,
+            let ranges = timeline.plainRanges,
+            // Packets of a source that is heard twice are joined, not cut.
+            ranges.isEmpty || request.format.codec != .copy
         else { return nil }
         var plain = request
         (plain.timeline, plain.inputs) = (nil, [])
@@ -144,28 +147,13 @@ extension Converter {
         _ passes: EarlyPasses,
         _ report: Pump.Report?
     ) throws -> [Outcome] {
+        let joining = try joining(composition)
+        if let copied = joining.copied { return [try join(composition, copied, into: all, cpuAtStart, report)] }
         let (destinations, drawn) = split(all)
         let formats = try resolved(for: composition.shape, stream: nil)
         let finest = formats.finest
-        let length = MediaTime(frames: composition.frames, rate: composition.shape.sampleRateHz)
-        let chapters =
-            givenChapters.map { TimelineChapters(set: clamped($0, upTo: length)) }
-            ?? composition.chapters(marking: request.marksSources)
-        let lostByUs = formats.map { format -> [Remark] in
-            let further =
-                request.dropsTags ? [] : composition.chunkRemarks(in: format.container, inStream: request.streams)
-            if request.dropsTags || request.tagged != nil {
-                return further
-                    + lossOfSet(chapters.chapters, behindEnd: chapters.behindEnd, as: format, ofOutput: 0)
-            }
-            return further
-                + composition.remarksOfSources(
-                    chapters,
-                    as: format,
-                    settingTags: request.tags,
-                    inStream: request.streams
-                )
-        }
+        let chapters = chapters(of: composition)
+        let lostByUs = formats.map { remarks(ofSources: composition, chapters, as: $0) }
         if request.refusesLoss, !request.drawsOnly { for lost in lostByUs { try lost.refuseLoss(at: .open) } }
         let measurements = try measurements(as: finest, passes, sound(composition, finest, cpuAtStart))
         let output = try composition.samples(finest.resamplerPrecision, outputRate: finest.sampleRateHz)
@@ -229,7 +217,7 @@ extension Converter {
         let heard: [Outcome] = outputs.indices.map { index in
             let told = change?.encoded(findings[index])
             let own =
-                summaries[index].remarks + lostByUs[index] + composition.remarks + depths[index]
+                summaries[index].remarks + lostByUs[index] + composition.remarks + depths[index] + joining.remarks
                 + composition.oneBitRemarks(in: formats[index])
             return Outcome(
                 source: track,
@@ -243,6 +231,33 @@ extension Converter {
             )
         }
         return heard + shown
+    }
+
+    /// The chapters of the output: those that are given, or else those of the sources.
+    func chapters(of composition: CompositionReader) -> TimelineChapters {
+        let length = MediaTime(frames: composition.frames, rate: composition.shape.sampleRateHz)
+        return givenChapters.map { TimelineChapters(set: clamped($0, upTo: length)) }
+            ?? composition.chapters(marking: request.marksSources)
+    }
+
+    /// What an output lacks of the tags, chapters, pictures and chunks of the sources.
+    func remarks(
+        ofSources composition: CompositionReader,
+        _ chapters: TimelineChapters,
+        as format: ResolvedFormat
+    ) -> [Remark] {
+        let further =
+            request.dropsTags ? [] : composition.chunkRemarks(in: format.container, inStream: request.streams)
+        if request.dropsTags || request.tagged != nil {
+            return further + lossOfSet(chapters.chapters, behindEnd: chapters.behindEnd, as: format, ofOutput: 0)
+        }
+        return further
+            + composition.remarksOfSources(
+                chapters,
+                as: format,
+                settingTags: request.tags,
+                inStream: request.streams
+            )
     }
 
     /// A timeline may repeat its sources, so their size sets no bound.

@@ -194,10 +194,14 @@ final class Muxer {
 
     /// Writes the remaining data and completes the headers.
     ///
-    /// A flush before the trailer would make Ogg lose the end-of-stream flag of its last page.
-    func finish() throws {
+    /// A flush before the trailer would make Ogg lose the end-of-stream flag of its last page. `parts` are those of the packets
+    /// that are played, in frames, if there are several.
+    func finish(playing parts: [Range<Int64>] = []) throws {
         if let template {
-            try assembler!.finish(template.moov(context), to: sink)
+            guard parts.isEmpty || audio!.pointee.time_base.den == incoming.den else {
+                throw sink.malformed("the clock of the track does not count frames")
+            }
+            try assembler!.finish(template.moov(context), to: sink, playing: parts)
         } else {
             try check(av_write_trailer(context), "av_write_trailer")
         }

@@ -89,6 +89,11 @@ public final class Pump {
         carry = { report, budget in try Pump.carryPackets(output, input, report, budget) }
     }
 
+    /// The same for packets of one source or several.
+    init(carrying packets: any PacketSource, to input: WriterInput) {
+        carry = { report, budget in try Pump.carryPackets(packets, input, report, budget) }
+    }
+
     /// Runs until the output is exhausted. The caller then calls the writer's `finish()`.
     public func run(report: Report? = nil) throws { try carry(report, nil) }
 
@@ -129,13 +134,13 @@ public final class Pump {
     }
 
     private static func carryPackets(
-        _ output: PacketOutput,
+        _ output: any PacketSource,
         _ input: WriterInput,
         _ report: Report?,
         _ budget: BudgetWatch?
     ) throws {
         var packet = try Packet()
-        let rate = output.track.sampleRateHz
+        let rate = output.described.track.sampleRateHz
         var nextReport: Int64 = 0
         while try output.next(into: &packet) {
             try input.append(&packet)
@@ -146,7 +151,7 @@ public final class Pump {
                 Progress(
                     position: MediaTime(frames: output.deliveredFrames, rate: rate),
                     frames: output.deliveredFrames,
-                    totalFrames: output.track.plausibleFrames
+                    totalFrames: output.promisedFrames
                 )
             )
         }

@@ -12,6 +12,10 @@ final class PacketCopy {
 
     /// Frames in the first packet.
     private(set) var packetFrames: Int64 = 0
+    /// The parts of the packets that are sound, in frames of all packets; empty unless the source has several.
+    private(set) var parts: [Range<Int64>] = []
+    /// The digest of the packets' bytes; `nil` unless it was asked for.
+    let digest: MessageDigest?
     /// The codec configuration for the container's header, if the source repeats it in each packet.
     private(set) var configuration: [UInt8]?
 
@@ -21,6 +25,7 @@ final class PacketCopy {
     private let format: ResolvedFormat
     /// How the output's container marks the packets, and what it can state about them.
     private let traits: CopyTraits
+    private let source: any PacketSource
     private let track: Track
     private let begin: (PacketCopy) throws -> Void
     /// Leading packets that hold only priming. They wait because the header needs the total priming.
@@ -45,11 +50,15 @@ final class PacketCopy {
 
     /// `begin` writes the header, once everything that it needs is known.
     init(
-        of source: PacketOutput,
+        of packets: any PacketSource,
         as format: ResolvedFormat,
         into muxer: Muxer,
+        digests: Bool,
         begin: @escaping (PacketCopy) throws -> Void
     ) {
+        let source = packets.described
+        self.source = packets
+        digest = digests ? MessageDigest(.md5) : nil
         track = source.track
         self.format = format
         let traits = format.rules.copying(format.codec)
@@ -103,6 +112,7 @@ final class PacketCopy {
         try checkCarried(packet.skip)
         try checkLength(frames, isShort: end > 0)
         packet.setTime(rawFrames - priming)
+        if source.hasParts, sound > 0 { notePart(rawFrames + Int64(start), lasting: sound) }
         rawFrames += frames
         soundFrames += sound
         try mark(&packet, start, end)
@@ -114,7 +124,16 @@ final class PacketCopy {
             }
             packet.dropFirst(header.byteCount)
         }
+        if let digest { packet.withBytes { digest.update($0) } }
         try muxer.write(&packet)
+    }
+
+    private func notePart(_ start: Int64, lasting frames: Int64) {
+        if let last = parts.last, last.upperBound == start {
+            parts[parts.count - 1] = last.lowerBound..<(start + frames)
+        } else {
+            parts.append(start..<(start + frames))
+        }
     }
 
     private func adtsHeader(of packet: borrowing Packet) throws -> ADTSHeader {
@@ -133,7 +152,8 @@ final class PacketCopy {
             trailingPadding = end > 0 ? trailingPadding + end : 0
             try packet.setSkip(start: Int(priming), end: trailingPadding)
         case .duration, .durationOnPages:
-            packet.duration -= Int64(end)
+            // Within the output, padding is between two parts that are played.
+            if source.isInLastSource { packet.duration -= Int64(end) }
             if traits.marks == .durationOnPages, writtenPackets == 2 { try muxer.flush() }
         }
     }

@@ -85,8 +85,14 @@ public final class Writer {
     }
 
     /// The single input of this writer, for copying the packets of `output` unchanged.
-    public func packets(of output: PacketOutput) throws -> WriterInput {
-        guard format.codec == .copy, let native = format.native(to: output.track) else {
+    public func packets(of output: PacketOutput) throws -> WriterInput { try packets(from: output) }
+
+    /// The same for packets of one source or several.
+    func packets(from source: any PacketSource) throws -> WriterInput {
+        let output = source.described
+        guard format.codec == .copy, let native = format.native(to: output.track),
+            !source.hasParts || native.rules.playsParts
+        else {
             throw MediaError(
                 .passthroughRefused,
                 at: .open,
@@ -94,7 +100,7 @@ public final class Writer {
                 stream: output.track.index
             )
         }
-        return try take(WriterInput(self, try muxer(for: native), native, source: output))
+        return try take(WriterInput(self, try muxer(for: native), native, source: source))
     }
 
     private func take(_ input: WriterInput) throws -> WriterInput {
@@ -128,6 +134,10 @@ public final class Writer {
         public let remarks: [Remark]
         /// The format of the digested samples.
         let digestedFormat: SampleFormat?
+        /// The parts of copied packets that are played, in frames of all packets, if there are several; else empty.
+        var parts: [Range<Int64>] = []
+        /// The digest of the bytes of joined packets; `nil` unless the options asked for one.
+        var packetDigest: String?
     }
 
     /// Drains the resampler, the queue and the encoder, completes the headers, and checks that

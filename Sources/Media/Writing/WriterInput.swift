@@ -10,7 +10,7 @@ public final class WriterInput {
     private let format: ResolvedFormat
     /// What is special about its container.
     private let rules: any OutputRules
-    private let source: PacketOutput?
+    private let source: (any PacketSource)?
     private var samples: SampleInput?
     private var copy: PacketCopy?
     /// That of the source, for copied packets.
@@ -25,7 +25,7 @@ public final class WriterInput {
     /// The frames that fit a container with 32-bit lengths; `nil` for others.
     private let frameLimit: Int64?
 
-    init(_ writer: Writer, _ muxer: Muxer, _ format: ResolvedFormat, source: PacketOutput?) {
+    init(_ writer: Writer, _ muxer: Muxer, _ format: ResolvedFormat, source: (any PacketSource)?) {
         self.writer = writer
         options = writer.options
         self.muxer = muxer
@@ -37,7 +37,10 @@ public final class WriterInput {
             format.bytesPerFrame.map { (bytes - format.headerBytes(floats: LibAV.floatHeader)) / Int64($0) }
         }
         guard let source else { return }
-        copy = PacketCopy(of: source, as: format, into: muxer) { [unowned self] in try beginCopying(source, $0) }
+        let digests = source.hasParts && options.digestsSamples
+        copy = PacketCopy(of: source, as: format, into: muxer, digests: digests) { [unowned self] copy in
+            try beginCopying(source.described, copy)
+        }
     }
 
     /// Takes the samples of `block`; the caller keeps its memory. Throws once the writer has failed.
@@ -167,7 +170,7 @@ public final class WriterInput {
 
     func complete() throws -> Writer.Summary {
         let done = try finishSound()
-        try muxer.finish()
+        try muxer.finish(playing: done.facts.parts)
         guard done.encoded == done.planned, done.written == done.planned else {
             throw MediaError(
                 .frameCountMismatch,
@@ -190,7 +193,9 @@ public final class WriterInput {
             digest: samples?.digest?.value,
             lostTags: lostTags,
             remarks: remarks,
-            digestedFormat: samples?.encoder.value.shape.format.interleaved
+            digestedFormat: samples?.encoder.value.shape.format.interleaved,
+            parts: done.facts.parts,
+            packetDigest: copy?.digest?.finishHex()
         )
     }
 
@@ -210,7 +215,8 @@ public final class WriterInput {
                 pictures: pictures,
                 chapters: chapters,
                 broadcast: options.broadcast,
-                seekTable: seekTable
+                seekTable: seekTable,
+                parts: copy.parts.count > 1 ? copy.parts : []
             )
             return (planned, source.deliveredFrames, copy.soundFrames, facts)
         }

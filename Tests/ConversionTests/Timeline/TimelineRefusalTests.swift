@@ -99,8 +99,58 @@ import Testing
 
     @Test func passthroughEditsNothing() throws {
         let text = try invalid { $0.outputs[0] = .init(location: "out:b.mka", preset: "passthrough") }
-        #expect(text == "recipe.timeline: passthrough copies whole tracks; choose a codec to edit them")
+        let reason = "copied packets keep the rate and the channels of their source"
+        #expect(text == "recipe.timeline: \(reason); passthrough joins whole sources; choose a codec to edit them")
     }
+
+    /// Whole sources, one after another, have packets that can follow one another.
+    @Test func onlyWholeSourcesAreCopied() throws {
+        let pieces = [Piece(.source("a")), Piece(.source("b"))]
+        var recipe = Material.recipe(pieces)
+        recipe.outputs = [.init(location: "out:b.m4b", format: AudioFormat(container: .m4a, codec: .copy))]
+        try recipe.validate()
+        #expect(recipe.version == 4 && recipe.timeline?.wholeSources == ["a", "b"])
+        #expect(try Recipe(json: recipe.json()) == recipe)
+        let whole = try #require(recipe.timeline)
+        let changes: [(inout Timeline) -> Void] = [
+            { $0.padTo = Material.seconds(9) }, { $0.limit = Gain(decibels: -1) }, { $0.sampleRateHz = 44_100 },
+            { $0.tracks[0].start = Material.seconds(1) }, { $0.tracks[0].gain = Gain(decibels: -1) ?? .unity },
+            { $0.tracks[0].pieces.insert(Piece(.silence(Material.seconds(1))), at: 1) },
+            { $0.tracks[0].pieces[1].fadeIn = Fade(Material.seconds(1)) },
+            { $0.tracks[0].pieces[1].crossfade = Fade(Material.seconds(1)) },
+            { $0.tracks.append($0.tracks[0]) },
+        ]
+        for change in changes {
+            var timeline = whole
+            change(&timeline)
+            #expect(timeline.reasonAgainstCopying != nil && timeline.wholeSources == nil)
+        }
+    }
+
+    @Test func packetsAreCopiedIntoOneOutputOfAAC() throws {
+        let pieces = [Piece(.source("a")), Piece(.source("b"))]
+        var recipe = Material.recipe(pieces)
+        recipe.copyPackets = true
+        func reason() throws -> String {
+            try #require(throws: RecipeError.self) { try recipe.validate() }.description
+        }
+        #expect(try reason() == "recipe.copyPackets: needs an output of AAC, not of PCM")
+        recipe.outputs = [.init(location: "out:b.m4b")]
+        try recipe.validate()
+        #expect(recipe.version == 4)
+        #expect(try Recipe(json: recipe.json()) == recipe)
+        recipe.timeline?.tracks[0].pieces[0].gain = Gain(decibels: -3) ?? .unity
+        #expect(try reason() == "recipe.copyPackets: copied packets cannot be edited")
+        recipe.timeline = whole(pieces)
+        recipe.outputs.append(.init(location: "out:c.m4b"))
+        #expect(try reason().hasPrefix("recipe.copyPackets: copied packets are not decoded"))
+        recipe.timeline = nil
+        recipe.outputs.removeLast()
+        recipe.sources.removeLast()
+        #expect(try reason() == "recipe.copyPackets: needs a timeline")
+    }
+
+    private func whole(_ pieces: [Piece]) -> Timeline { Timeline(tracks: [.init(pieces: pieces)]) }
 
     // MARK: The clock
 

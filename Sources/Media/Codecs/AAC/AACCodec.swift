@@ -47,6 +47,21 @@ struct AACCodec: CodecRules {
 
     var rollPackets: Int? { isInLATM ? nil : 1 }
 
+    /// SBR and the profiles beside LC carry their state through more than one packet. Only the noise that AAC substitutes for
+    /// sound differs behind a join: the decoder generates it.
+    func joining(of stream: InputStream) -> PacketJoining {
+        if isInLATM { return .refused("its packets are in LATM") }
+        if stream.frameSize == CodecTraits.framesWithSBR {
+            return .refused("it is HE-AAC, whose decoder keeps its state over many packets")
+        }
+        let bytes = stream.extradata
+        guard let configuration = AACConfiguration(bytes) else {
+            return .refused("its header has no configuration of AAC")
+        }
+        guard configuration.isLC else { return .refused("it is not AAC-LC") }
+        return .behindPriming(configuration: configuration.decisive)
+    }
+
     /// The sample rate in an ADTS header, which SBR may double.
     private static func adtsRate(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard bytes.count >= 7, bytes[0] == 0xFF, bytes[1] & 0xF6 == 0xF0 else { return nil }

@@ -108,6 +108,8 @@ extension MP4 {
 
     func copying(_ codec: Codec) -> CopyTraits { CopyTraits(trims: .sixteenBits) }
 
+    var playsParts: Bool { true }
+
     func patch(_ sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         try MP4Patch.apply(to: sink, format, facts)
         try MP4ChapterTrack.append(facts.chapters, to: sink)

@@ -5,7 +5,8 @@ import Conversion
 enum MP4Patch {
     static func apply(to sink: ByteSink, _ format: ResolvedFormat, _ facts: WrittenFacts) throws {
         var items: [UInt8] = []
-        if format.codec == .aac { items += MP4TagItems.freeform("iTunSMPB", [gaplessText(facts)]) }
+        // The tag can state one part.
+        if format.codec == .aac, facts.parts.isEmpty { items += MP4TagItems.freeform("iTunSMPB", [gaplessText(facts)]) }
         items += MP4TagItems(facts.tags.filter { !$0.isTechnical }).items
         let chapters = chapterBox(facts.chapters)
         if items.isEmpty, chapters.isEmpty { return }

@@ -51,8 +51,8 @@ struct MP4Assembler {
         }
     }
 
-    /// Writes the index: libav's `moov`, with the tables of all samples.
-    func finish(_ moov: [UInt8], to sink: ByteSink) throws {
+    /// Writes the index: libav's `moov`, with the tables of all samples. If there are `parts`, in ticks, they alone are played.
+    func finish(_ moov: [UInt8], to sink: ByteSink, playing parts: [Range<Int64>] = []) throws {
         try sink.flush()
         let mediaEnd = sink.size
         try sink.patch(bigEndianBytes(mediaEnd - mediaStart, count: 8), at: mediaStart + 8)
@@ -60,6 +60,9 @@ struct MP4Assembler {
             throw sink.malformed("libav's moov cannot be read")
         }
         try replaceTables(in: &tree, sink)
+        if !parts.isEmpty, !PlayedParts(parts: parts).apply(to: &tree, timescale: timescale) {
+            throw sink.malformed("libav's moov has no place for an edit list")
+        }
         // A `moov` beyond 4 GB would take centuries of audio.
         var pending: [UInt8] = []
         try tree.write { bytes in
