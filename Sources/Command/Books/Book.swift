@@ -38,6 +38,7 @@ struct Book: Sendable {
         var chapters: [ChapterReport] = []
         /// `1400 x 1400`
         var cover: String?
+        var packets: BookPackets?
     }
 
     /// A chapter of the output, as far as the files tell.

@@ -24,6 +24,11 @@ enum BookOptions {
         "fail if there are doubts, such as a number that no file has",
         in: .source
     )
+    static let copyPackets = Switch(
+        "copy-packets",
+        "copy AAC packets where they can be joined; encode otherwise",
+        in: .format
+    )
 }
 
 extension ValueType where Value == BookOrder {

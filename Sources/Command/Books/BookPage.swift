@@ -12,6 +12,31 @@ struct BookPage {
     var gap = MediaTime.zero
     /// The picture that becomes the cover; `nil` for that of the first file.
     var cover: String?
+    /// Whether packets are to be copied, and why they cannot be; `nil` if the sound is encoded.
+    var copying: Copying?
+
+    /// Whether the headers of the files tell that their packets can be copied.
+    enum Copying: Equatable {
+        case possible
+        /// With `encodes`, the sound is encoded instead.
+        case impossible(String, encodes: Bool)
+
+        init(unless reason: String?, encodes: Bool) {
+            if let reason { self = .impossible(reason, encodes: encodes) } else { self = .possible }
+        }
+
+        fileprivate var reason: String? {
+            if case .impossible(let reason, _) = self { reason } else { nil }
+        }
+
+        fileprivate var line: String {
+            switch self {
+            case .possible: "  packets: copied, by the headers of the files"
+            case .impossible(let reason, let encodes):
+                "  packets: cannot be copied\(encodes ? ", so the sound is encoded" : ""): \(reason.printable)"
+            }
+        }
+    }
 
     private var chapters: [Book.Chapter] { files.chapters(marking: marks, gap: gap) }
 
@@ -41,7 +66,8 @@ struct BookPage {
             table.add(cells.map { TextTable.Cell($0) })
         }
         let rows = table.lines(for: outlet).map { "  " + $0 }
-        return [title.joined(separator: "  ")] + rows + doubts.map { "  doubt: \($0.printable)" }
+        let packets = [copying?.line].compactMap(\.self)
+        return [title.joined(separator: "  ")] + rows + packets + doubts.map { "  doubt: \($0.printable)" }
     }
 
     // MARK: - Programs
@@ -68,6 +94,9 @@ struct BookPage {
         let files: [File]
         let chapters: [Chapter]
         let cover: String?
+        /// Whether packets are copied; `nil` if the sound is encoded.
+        let copiesPackets: Bool?
+        let reasonAgainstCopying: String?
         let doubts: [String]
     }
 
@@ -86,6 +115,8 @@ struct BookPage {
             },
             chapters: chapters.map { .init(title: $0.title, start: $0.start?.description, file: $0.file) },
             cover: cover,
+            copiesPackets: copying.map { $0 == .possible },
+            reasonAgainstCopying: copying?.reason,
             doubts: doubts
         )
     }

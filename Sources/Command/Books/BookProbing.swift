@@ -49,6 +49,7 @@ extension Book.Facts {
             length = MediaTime(frames: frames, rate: track.sampleRateHz)
             isExact = track.exactness == .exact
         }
+        packets = BookPackets(track)
         chapters = report.chapters
         cover = report.cover.map { "\($0.width) x \($0.height)" }
     }

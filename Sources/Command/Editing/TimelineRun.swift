@@ -7,6 +7,8 @@ struct TimelineRun {
     let timeline: Timeline
     /// Whether each source without chapters is one.
     var marksSources = false
+    /// Whether packets are copied where they can be joined.
+    var copiesPackets = false
     /// The chapters of the output, and the picture that is its cover if it can store one. Options replace both.
     var chapters: [Recipe.Chapter] = []
     var cover: String?
@@ -31,6 +33,7 @@ struct TimelineRun {
         )
         var recipe = Recipe(sources: sources, outputs: [wanted], timeline: timeline)
         recipe.markSources = marksSources
+        recipe.copyPackets = copiesPackets
         try FormatOptions.settlePreset(of: &recipe, invocation)
         try FormatOptions.addFurtherOutputs(to: &recipe, invocation)
         try WaveformOptions.addWaveforms(to: &recipe, of: nil, invocation)

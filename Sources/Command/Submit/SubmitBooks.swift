@@ -9,9 +9,17 @@ final class SubmitBook: Sendable {
     let others: [Location]
     /// The picture beside them that becomes the cover, if there is one.
     let pictures: [Location]
+    /// Whether packets are copied where they can be joined.
+    let copiesPackets: Bool
 
-    init(_ book: Book, others: [Location], pictures: [Location] = []) {
-        (self.book, self.others, self.pictures) = (book, others, pictures)
+    init(_ book: Book, others: [Location], pictures: [Location] = [], copiesPackets: Bool = false) {
+        (self.book, self.others, self.pictures, self.copiesPackets) = (book, others, pictures, copiesPackets)
+    }
+
+    /// Whether the packets would be copied; `nil` if that was not asked for, or no room has looked at the files.
+    var copying: BookPage.Copying? {
+        guard copiesPackets, book.files.contains(where: { $0.facts != nil }) else { return nil }
+        return BookPage.Copying(unless: BookPackets.reasonAgainstCopying(book.files), encodes: true)
     }
 }
 
@@ -25,7 +33,7 @@ enum SubmitBooks {
 
     /// Rejects options that `--join-folders` has no meaning with, or that have none without it.
     static func checkOptions(_ invocation: Invocation) throws(UsageError) {
-        let own = [BookOptions.order.form, BookOptions.strict.form]
+        let own = [BookOptions.order.form, BookOptions.strict.form, BookOptions.copyPackets.form]
         guard invocation[option] else {
             guard let other = own.first(where: { invocation.origin(of: $0) == .commandLine }) else { return }
             throw UsageError("\(other.word) needs \(option.form.word)")
@@ -126,7 +134,12 @@ enum SubmitBooks {
             let pictures = hasTags && invocation[CoverOption.option] == nil ? cover(of: book, places[0], roots) : []
             // For the page alone: the submission itself opens no sound, and the dry run shows what it would do.
             if let probed { book.show(group.members.map { probed[$0] }) }
-            source.book = SubmitBook(book, others: Array(places.dropFirst()), pictures: pictures)
+            source.book = SubmitBook(
+                book,
+                others: Array(places.dropFirst()),
+                pictures: pictures,
+                copiesPackets: invocation[BookOptions.copyPackets]
+            )
             return source
         }
     }

@@ -168,6 +168,7 @@ enum SubmitOptions {
         + EditOptions.forms
         + [
             SourceCuts.option.form, SubmitBooks.option.form, BookOptions.order.form, BookOptions.strict.form,
+            BookOptions.copyPackets.form,
             RecipeTemplate.option.form, until.form, to.form, also.form,
             waveform.form, spectrogram.form,
         ] + WaveformOptions.forms + [

@@ -88,7 +88,8 @@ struct SubmitPage {
                     files: joined.book.files,
                     doubts: joined.book.doubts,
                     marks: true,
-                    cover: joined.pictures.first?.name
+                    cover: joined.pictures.first?.name,
+                    copying: joined.copying
                 )
             }
         }

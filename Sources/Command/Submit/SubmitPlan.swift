@@ -136,6 +136,7 @@ struct SubmitPlan: Sendable {
         if let book = item.book {
             recipe.join([recipe.sources[0].location] + book.others.map(\.description))
             recipe.chapters = book.book.chapters
+            recipe.copyPackets = book.copiesPackets
         }
         for (name, values) in item.tags { recipe.tags.set(name, to: values) }
         if !item.pieces.isEmpty {

@@ -64,6 +64,68 @@ struct BookTests {
         #expect(files.map { $0["track"] as? Int } == [1, 3])
     }
 
+    /// The remarks of a conversion that printed JSON, by kind.
+    private func remarks(_ run: Run) throws -> [String: String] {
+        let line = try #require(run.checked().outputText.split(separator: "\n").last)
+        let record = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        let conversion = try #require(record["conversion"] as? [String: Any])
+        let remarks = conversion["remarks"] as? [[String: Any]] ?? []
+        return Dictionary(remarks.map { ($0["kind"] as? String ?? "", $0["detail"] as? String ?? "") }) { $1 }
+    }
+
+    /// The sizes and digests of the packets in a file, whatever its edit list plays.
+    private func packets(_ name: String) throws -> [Substring] {
+        let words = ["-ignore_editlist", "1", "-i", material.path(name), "-map", "0:a:0", "-c", "copy"]
+        let text = String(decoding: try FFmpeg.run(words + ["-f", "framehash", "-"]).stdout, as: UTF8.self)
+        // Behind the stream, two times and the duration.
+        return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { line in
+            line.split(separator: ",", maxSplits: 4).last
+        }
+    }
+
+    @Test func packetsOfOneKindAreCopied() throws {
+        try file("1.m4a", seed: 1, ["title": "Dawn"])
+        try file("2.m4a", seed: 2, ["title": "Noon"])
+        let words = ["join", "book", "out.m4b", "--mark-files", "--copy-packets"]
+        let shown = try Sluice.run(words + ["--dry-run"], in: material.folder).checked().outputText
+        #expect(shown.contains("\n  packets: copied, by the headers of the files\n"), "\(shown)")
+        let found = try remarks(try Sluice.run(words + ["--verify", "--json"], in: material.folder))
+        #expect(found["packets_joined"]?.hasPrefix("the packets of 2 sources were copied") == true, "\(found)")
+        #expect(try packets("out.m4b") == packets("book/1.m4a") + packets("book/2.m4a"))
+        let book = try FFmpeg.probe(material.path("out.m4b"))
+        #expect(book.chapters.map { $0.tags["title"] } == ["Dawn", "Noon"])
+        #expect(book.chapters.map(\.start) == [0, 0.1])
+        let decoded = try sluice("convert", "out.m4b", "out.wav")
+        #expect(decoded.succeeded, "\(decoded.errorText)")
+        #expect(try samples("out.wav").frames == 9_600)
+    }
+
+    @Test func whatCannotBeCopiedIsEncodedAndNamed() throws {
+        try file("1.m4a", seed: 1)
+        try file("2.mp3", seed: 2)
+        let words = ["join", "book", "out.m4b", "--copy-packets"]
+        let shown = try Sluice.run(words + ["--dry-run"], in: material.folder).checked().outputText
+        let reason = "2.mp3 is mp3, and only packets of AAC are joined"
+        #expect(
+            shown.contains("\n  packets: cannot be copied, so the sound is encoded: \(reason)\n"),
+            "\(shown)"
+        )
+        let line = try Sluice.run(words + ["--dry-run", "--json"], in: material.folder).checked().outputText
+        let record = try #require(JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        #expect(record["copiesPackets"] as? Bool == false && record["reasonAgainstCopying"] as? String == reason)
+        let found = try remarks(try Sluice.run(words + ["--json"], in: material.folder))
+        let told = "the sound was encoded: the packets of file 2 cannot be joined to others: it is not MP4, M4A or M4B"
+        #expect(found["packets_encoded"] == told, "\(found)")
+        #expect(found["packets_joined"] == nil)
+
+        let strict = try sluice("join", "book", "strict.m4b", "--codec", "copy")
+        let refusal = "the packets of file 2 cannot be joined to others"
+        #expect(strict.status == .exited(1) && strict.errorText.contains(refusal), "\(strict.errorText)")
+        #expect(!FileManager.default.fileExists(atPath: material.path("strict.m4b")))
+        let edited = try sluice("join", "book", "gap.m4b", "--copy-packets", "--gap", "1")
+        #expect(!edited.succeeded && edited.errorText.contains("silence cannot be copied"), "\(edited.errorText)")
+    }
+
     @Test func aListDecidesTheOrder() throws {
         let (one, two) = (try file("1.flac", seed: 1), try file("2.flac", seed: 2))
         try file("3.flac", seed: 3)

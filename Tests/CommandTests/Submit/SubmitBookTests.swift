@@ -99,6 +99,21 @@ struct SubmitBookTests {
         #expect(try await bench.ledger.batches().isEmpty)
     }
 
+    @Test func packetsAreCopiedIfAsked() async throws {
+        try file("lib/Sea/1.m4a", seed: 1)
+        try file("lib/Sea/2.m4a", seed: 2)
+        let words = ["submit", "-r", "lib", "--join-folders", "--copy-packets", "--to", "out:{dir}.m4b"]
+        let shown = try bench.run(words + ["--dry-run", "--probe"]).checked().outputText
+        #expect(shown.contains("\n    packets: copied, by the headers of the files\n"), "\(shown)")
+        #expect(try !bench.run(words + ["--dry-run"]).checked().outputText.contains("packets:"))
+        _ = try bench.run(words).checked()
+        let job = try #require(try await bench.ledger.jobs(ofBatch: 1).first)
+        let recipe = try Recipe(json: try #require(try await bench.ledger.story(of: job)).recipe)
+        #expect(recipe.copyPackets && recipe.version == 4)
+        let alone = try bench.run("submit", "lib/Sea/1.m4a", "--to", "out:{stem}.m4b", "--copy-packets")
+        #expect(alone.status == .exited(2) && alone.errorText.contains("--copy-packets needs --join-folders"))
+    }
+
     @Test func outputsInTheLibraryAreNoSources() throws {
         try file("lib/Sea/1.flac", seed: 1)
         try file("lib/Sea/2.flac", seed: 2)
