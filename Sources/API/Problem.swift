@@ -71,7 +71,7 @@ package struct Problem: Error, Sendable {
             case .noToken: "a token is needed"
             case .badToken: "the token is not valid"
             case .roleNotFit: "the token's role does not permit this"
-            case .tenantNotFit: "this tells of the whole installation, which tenants do not see"
+            case .tenantNotFit: "this is about the whole installation, which tenants do not see"
             case .wrongHost: "without a token, the host must be a name of this coordinator"
             case .foreignOrigin: "a page of another site has sent this"
             case .otherUser: "this address serves only processes of the user whose cluster it is"
@@ -106,7 +106,7 @@ package struct Problem: Error, Sendable {
             case .noToken: "send \"Authorization: Bearer TOKEN\"; \"sluice tokens create\" makes a token"
             case .badToken: "\"sluice tokens\" lists the valid ones"
             case .roleNotFit: "ask for a token with another role"
-            case .tenantNotFit: "/api/v1/status tells a tenant how many workers are running"
+            case .tenantNotFit: "/api/v1/status shows a tenant how many workers are running"
             case .wrongHost: "use localhost or a token; \"--host\" of the coordinator permits other names"
             case .foreignOrigin: "\"--host\" of the coordinator names sites whose pages may"
             case .otherUser: "\"sluice open\" opens the page of your own private cluster"
@@ -221,7 +221,7 @@ package struct Problem: Error, Sendable {
             .must("type", .text(), "a name for the kind of problem"),
             .must("title", .text(), "what happened, in general"),
             .must("status", .whole(400...599), "the status of the answer"),
-            .must("code", .text(1...64), "for programs: a code of this page or of the catalogue of failures"),
+            .must("code", .text(1...64), "for programs: a code of the list of problems or of the failures"),
             .may("class", .choice(Failure.Kind.allCases.map(\.rawValue)), "whether another try can succeed"),
             .may("detail", .text(), "what happened this time"),
             .may("hint", .text(), "what to do"),

@@ -41,6 +41,7 @@ extension Habits {
         case "-z": option("zoom", "sets the frames of each pair of peaks")
         case "--waveform", "--spectrogram":
             command.name == SplitCommand.value.name ? "\"sluice waveform\" makes them of the pieces" : nil
+        case "--warnings": option("remarks", "selects the jobs that were completed with warnings")
         case "-j", "--jobs", "--threads": option("slots", "sets how many run at once")
         default: nil
         }

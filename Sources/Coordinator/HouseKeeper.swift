@@ -162,7 +162,7 @@ public final class HouseKeeper: Sendable {
 
     private func say(_ chore: HousekeepingReport.Chore) {
         if let error = chore.error {
-            let message = "the chore \(chore.name) failed: \(error)"
+            let message = "the maintenance task \(chore.name) failed: \(error)"
             onEvent(.trouble(Failure(.choreFailed, at: .ledger, message)))
         } else if chore.name == "reap", chore.affected > 0 {
             onEvent(.reaped(chore.affected))

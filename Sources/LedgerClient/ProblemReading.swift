@@ -93,7 +93,7 @@ struct ProblemReading {
     private static let hints = [
         "no_token": "set SLUICE_TOKEN or SLUICE_TOKEN_FILE", "bad_parameter": FailureCode.ledgerRefused.advice,
         "bad_body": FailureCode.ledgerRefused.advice,
-        "tenant_not_fit": "\"sluice status\" tells a tenant how many workers are running",
+        "tenant_not_fit": "\"sluice status\" shows a tenant how many workers are running",
         "bad_destination": "without --to, the outputs go where the tenant's template says",
         "bad_token": "set SLUICE_TOKEN or SLUICE_TOKEN_FILE to a valid token",
     ].compactMapValues(\.self)

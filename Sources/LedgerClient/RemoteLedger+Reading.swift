@@ -45,7 +45,7 @@ extension RemoteLedger {
         }
         facts.chores = try await ask(
             RecordPage<ChoreRecord>.self,
-            .init(path: "/api/v1/chores", operation: "list chores")
+            .init(path: "/api/v1/chores", operation: "list maintenance tasks")
         ).records
         return facts
     }

@@ -82,7 +82,7 @@ extension RemoteLedger {
             throw LedgerError(
                 .coordinatorUnexpectedAnswer,
                 during: operation,
-                "the coordinator at \(place.url) tells of a part of the change that cannot be"
+                "the coordinator at \(place.url) reports a part of the change that cannot be"
             )
         }
     }

@@ -128,7 +128,7 @@ struct HostileSubmitterTests {
             "[" + (0..<count).map { job("\(stem)\($0)", needs: ["\(stem)\($0)"]) }.joined(separator: ",") + "]"
         }
         let many = try await failure { try await submit(jobs(65, "a"), as: submitter) }
-        #expect(many.code == .ledgerRefused && many.detail.contains("65 different things"), "\(many)")
+        #expect(many.code == .ledgerRefused && many.detail.contains("65 different sets of requirements"), "\(many)")
         let words = try await failure {
             try await submit("[\(job("x", needs: (0..<33).map { "n\($0)" }))]", as: submitter)
         }

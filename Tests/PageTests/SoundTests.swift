@@ -288,7 +288,7 @@ import Testing
         let plan = try #require(ExcerptPlan(cut, base: "x:excerpts/"))
         #expect(plan.sides == [.source] && !plan.hasLength)
         var excerpts = JobExcerpts(plan)
-        let words = "The job does not tell its length; it may have up to 15 minutes."
+        let words = "The job does not state its length; it may have up to 15 minutes."
         #expect(view(cut, excerpts).main.text.contains(words))
         func text(_ code: FailureCode) throws -> String {
             var failed = try made(plan, .source, 57)

@@ -66,7 +66,7 @@ import Testing
 
     @Test func jobBeyondJobCPUEnds() async throws {
         let story = try await end(["--job-cpu", "1s"], long)
-        try expectEnd(story, "cpu_seconds_exceeded", says: "processor time")
+        try expectEnd(story, "cpu_seconds_exceeded", says: "CPU time")
     }
 
     /// Its room no longer checks its own time, so the worker reads it from the kernel.
@@ -74,6 +74,6 @@ import Testing
         let story = try await end(["--job-cpu", "1s"], program: WorkerProcess.poisoned) {
             try await poisoned(.spin, $0)
         }
-        try expectEnd(story, "cpu_seconds_exceeded", says: "the job exceeded its limit of 1 s of processor time")
+        try expectEnd(story, "cpu_seconds_exceeded", says: "the job exceeded its limit of 1 s of CPU time")
     }
 }

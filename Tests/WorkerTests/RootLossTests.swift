@@ -58,11 +58,7 @@ struct RootLossTests {
         let address = ["--database", lab.url, "--schema", lab.schema.text]
         let list = try Sluice.run(["workers"] + address).checked()
         #expect(list.outputText.contains(" partly "))
-        #expect(
-            list.errorText.contains(
-                " leaves jobs in more to other workers until this is resolved: storage_unavailable: "
-            )
-        )
+        #expect(list.errorText.contains(" has disabled root more until this is resolved: storage_unavailable: "))
         let waiting = try await lab.ledger.jobs(matching: JobFilter(states: [.waiting]), limit: 1).jobs[0].job
         #expect(try await lab.ledger.story(of: waiting)?.missing == ["root:more"])
 

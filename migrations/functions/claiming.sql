@@ -79,7 +79,7 @@ begin
         perform check_secret(me.secret, claim.worker_secret);
     end if;
     if me.id is null or me.ended_at is not null then
-        raise exception 'the lease of worker % is over', claim.worker_id using errcode = 'SL001';
+        raise exception 'the lease of worker % has expired', claim.worker_id using errcode = 'SL001';
     end if;
     if me.lease_until <= t then
         -- Otherwise reap() would take the claimed jobs away before the worker can beat.

@@ -363,7 +363,7 @@ begin
         perform end_attempts(array(
             select case reason
                 when 'lost' then ending(k, 'lost', 'worker_lost', 'infrastructure', 'lease',
-                                        message => 'the worker gave no sign of life for a whole lease')
+                                        message => 'the worker sent no heartbeat for a whole lease')
                 else ending(k, 'released', 'handed_back', 'infrastructure', 'release')
             end
             from unnest(held) k

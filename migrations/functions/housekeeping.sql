@@ -184,7 +184,7 @@ language plpgsql security definer set search_path from current
 as $$
 begin
     update chore set
-        error = format('a page of %s was not done in time', page), error_at = ledger_time(),
+        error = format('a step of %s rows was not done in time', page), error_at = ledger_time(),
         page = least(page, greatest(page / 2, 50)), due_at = ledger_time() + every
     where name = (select c.name from chore c where c.name = chore_name for update skip locked);
 end $$;
@@ -201,7 +201,7 @@ language plpgsql volatile security definer set search_path from current set jit 
 as $$
 #variable_conflict use_column
 begin
-    perform refuse_tenants('list the chores of housekeeping');
+    perform refuse_tenants('list the maintenance tasks');
     return query
         select c.name, c.due_at, c.began_at, c.done_at, c.pages, c.affected,
                case c.name

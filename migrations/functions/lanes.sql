@@ -129,7 +129,7 @@ begin
             ) open where s.submitter = caller() limit most
         ) open)
     then
-        raise exception '% has jobs with % different needs, queues and priorities that wait, and may have no more',
+        raise exception '% has waiting jobs with % different requirements, queues and priorities, and may have no more',
             caller(), most
             using errcode = 'invalid_parameter_value', hint = 'let some of them end, or cancel them';
     end if;

@@ -105,7 +105,7 @@ begin
             when 'worker_lost' then ending(k, 'lost', o.reason, 'infrastructure', 'lease', message => 'its worker has ended')
             when 'stalled' then ending(
                 k, 'failed', o.reason, 'transient', 'lease',
-                message => 'no frame came out for too long, though the worker gave signs of life')
+                message => 'no frame came out for too long, although the worker sent heartbeats')
             else ending(k, 'failed', o.reason, 'transient', 'lease', message => 'it took longer than its recipe allows')
         end
         from unnest(held) k join unnest(overdue.jobs, overdue.reasons) as o (job, reason) on o.job = k.job

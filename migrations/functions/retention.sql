@@ -174,7 +174,7 @@ begin
     lock table lock_job in exclusive mode;
     lock table only job, only attempt, only finished in access exclusive mode;
     if exists (select unnest(living_jobs(first, l.next_id, 2 * most)) except select unnest(living)) then
-        raise exception 'jobs came into the span from % while it was to be dropped', l.first_id;
+        raise exception 'jobs came into the partition from % while it was to be dropped', l.first_id;
     end if;
     -- Copies what happened to living jobs while they were copied.
     foreach source in array case when has_rest then sources else '{}' end loop

@@ -43,8 +43,8 @@ begin
         from jsonb_array_elements(requests) r
     ) > 1 then
         -- They would take the locks of several lanes, one after another and in any order.
-        raise exception 'the jobs of one call must have the same needs'
-            using errcode = 'invalid_parameter_value', hint = 'submit jobs of different needs in several calls';
+        raise exception 'the jobs of one call must have the same requirements'
+            using errcode = 'invalid_parameter_value', hint = 'submit jobs with different requirements in several calls';
     else
         return query
             select s.* from jsonb_array_elements(requests) with ordinality as r (r, place)

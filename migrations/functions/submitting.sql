@@ -181,9 +181,9 @@ begin
         raise exception 'a submission has at least one job' using errcode = 'invalid_parameter_value';
     end if;
     if jsonb_array_length(kinds) > most_kinds then
-        raise exception 'the jobs need % different things, and those of one submission may need %',
+        raise exception 'the jobs have % different sets of requirements, and those of one submission may have %',
             jsonb_array_length(kinds), most_kinds
-            using errcode = 'invalid_parameter_value', hint = 'submit jobs of different needs in several batches';
+            using errcode = 'invalid_parameter_value', hint = 'submit jobs with different requirements in several batches';
     end if;
     -- The same needs in another order, or with duplicates, make another kind but the same lane.
     select array_agg(distinct lane_id), jsonb_object_agg(kind, lane_id) into lanes, lane_of_kind
@@ -265,7 +265,7 @@ as $$ begin
         when jsonb_typeof(needs) = 'array' and (
             jsonb_array_length(needs) > 32
             or exists (select from jsonb_array_elements(needs) n where jsonb_typeof(n) <> 'string' or length(n::text) > 200)
-        ) then 'a job may need 32 words of up to 200 letters'
+        ) then 'a job may have 32 requirements of up to 200 letters each'
         when recipe ? 'version' and (jsonb_typeof(recipe -> 'version') <> 'number' or length(recipe ->> 'version') > 9)
             then 'the version of a recipe is no whole number of up to nine digits'
         when recipe ? 'limits' and jsonb_typeof(recipe -> 'limits') <> 'null' and (

@@ -51,7 +51,7 @@ begin
     perform check_secret(w.secret, worker_secret) from worker w where w.id = worker_id;
     update worker w set abilities = worker_abilities where w.id = worker_id and w.ended_at is null;
     if not found then
-        raise exception 'the lease of worker % is over', worker_id using errcode = 'SL001';
+        raise exception 'the lease of worker % has expired', worker_id using errcode = 'SL001';
     end if;
 end $$;
 

@@ -22,7 +22,7 @@ enum ChangingOperations {
     private static let change = Schema.object(
         fields + [
             .may("preview", .truth, "only count"),
-            .may("limit", .whole(1...10_000), "look at this many jobs only; then \"next\" tells where to continue"),
+            .may("limit", .whole(1...10_000), "look at this many jobs only; then \"next\" says where to continue"),
             .may("after", .text(1...4_096), "continue after the change that gave this as \"next\""),
         ]
     )

@@ -63,7 +63,7 @@ enum CommandOperations {
             name: "listChores",
             method: .get,
             path: "/api/v1/chores",
-            summary: "the chores of housekeeping, and why one failed",
+            summary: "the maintenance tasks, and why one failed",
             access: .readers,
             answer: Shapes.all("chores", Shapes.chore),
             isForTenants: false

@@ -20,7 +20,7 @@ enum SubmittingOperation {
         .may(
             "notify",
             .list(.text(1...64), most: LedgerRules.notifiedWebhooks),
-            "names or numbers of webhooks that are told when the batch ends or too many of its jobs fail"
+            "names or numbers of webhooks that are notified when the batch ends or too many of its jobs fail"
         ),
     ]
 
@@ -35,7 +35,7 @@ enum SubmittingOperation {
         Operation.Parameter(
             "request",
             .text(1...200),
-            "with an Idempotency-Key: what tells a repetition from another request, instead of the jobs; the body may "
+            "with an Idempotency-Key: what distinguishes a repetition from another request, instead of the jobs; the body may "
                 + "then be empty, which submits nothing new (JSON Lines only)"
         ),
     ]
@@ -62,7 +62,7 @@ enum SubmittingOperation {
                     .choice(Recipe.ConflictPolicy.allCases.map(\.rawValue)),
                     "what to do if the output exists"
                 ),
-                .may("needs", .list(.text(1...200), most: 32), "further abilities that a worker must have"),
+                .may("needs", .list(.text(1...200), most: 32), "further capabilities that a worker must have"),
                 .may("cost", .whole(1...1_000_000_000), "an estimate in any unit that all submitters share"),
                 .may("maxAttempts", .whole(by: LedgerRules.attempts), "attempts"),
                 .may("runAt", .moment, "the earliest start"),

@@ -46,7 +46,7 @@ enum WebhookOperations {
             name: "testWebhook",
             method: .post,
             path: "/api/v1/webhooks/{webhook}/test",
-            summary: "send a test event; the delivery tells whether it was taken",
+            summary: "send a test event; the delivery says whether it was taken",
             access: .stewards,
             parameters: [number],
             answer: Shapes.begunDeliveries,

@@ -38,7 +38,7 @@ package struct FitRecord: DeclaredRecord {
             "losses",
             .list(.choice(Remark.Kind.allCases.map(\.rawValue))),
             isRequired: true,
-            "what the output would lack, as the remarks of jobs say it"
+            "what the output would lack, as kinds of warnings"
         ) { $0.losses },
         .derived("keptTags", .list(.text), isRequired: true, "the names of the tags that it would have") {
             $0.keptTags

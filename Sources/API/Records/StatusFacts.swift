@@ -182,11 +182,11 @@ extension [WorkerSummary] {
 }
 
 extension TenantHold {
-    /// `jobs of tenant radio wait: it has used up its processor time of 24 hours; they continue in 3 h`
+    /// `jobs of tenant radio wait: it has used up its CPU time of 24 hours; they continue in 3 h`
     package func note(at now: Date) -> String {
         let what =
             switch allowance {
-            case .cpuMinutes: "processor time"
+            case .cpuMinutes: "CPU time"
             case .outputBytes: "bytes of outputs"
             }
         let time = TimeWords.ahead(until, at: now)

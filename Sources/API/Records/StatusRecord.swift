@@ -14,7 +14,7 @@ extension StatusFacts: LedgerRecord {
             .always("ledger", \.place, .text, "where the ledger is"),
             .maybe("server", \.server, .text, "PostgreSQL's version"),
             count("workers", \.status.workers, "workers that are alive") { $0.alive },
-            count("quietWorkers", \.status.quietWorkers, "workers that were told to claim nothing") { $0.quiet },
+            count("quietWorkers", \.status.quietWorkers, "workers that were asked to claim nothing") { $0.quiet },
             count("slots", \.status.slots, "of workers that are alive") { $0.slots },
             .derived("busySlots", .whole, isRequired: true, "slots that are converting") { $0.workers.busySlots },
             .derived("claimedJobs", .whole, "of the running jobs, those that no room converts yet") {

@@ -36,7 +36,8 @@ package struct WorkerTrouble: Sendable {
             "worker \(worker) (\(host)) may not write to root \(root.name) at \(root.path) \(denial). Jobs whose "
                 + "outputs it may not write wait, and continue automatically when that worker's user may write there"
         case .roots(let roots, let reason):
-            "worker \(worker) leaves jobs in \(roots.joined(separator: ", ")) to other workers until this is resolved: \(reason)"
+            "worker \(worker) has disabled \(Plural.form("root", for: roots.count)) \(roots.joined(separator: ", ")) "
+                + "until this is resolved: \(reason)"
         case .paused(let reason): "worker \(worker) is paused: \(reason)"
         }
     }

@@ -50,7 +50,7 @@ enum TenantsCommand {
     private static let cpuMinutes = Option<Ceiling>(
         "cpu-minutes",
         .ceiling(1...1_000_000_000),
-        "minutes of processor time for its jobs in 24 hours; none: no limit",
+        "minutes of CPU time for its jobs in 24 hours; none: no limit",
         in: .work
     )
     private static let outputBytes = Option<SizeCeiling>(
@@ -74,7 +74,7 @@ enum TenantsCommand {
     private static let jobCPU = Option<TimeCeiling>(
         "job-cpu",
         .timeCeiling,
-        "most processor time of an attempt; none: the worker's",
+        "most CPU time of an attempt; none: the worker's",
         in: .work
     )
     private static let jobBytes = Option<SizeCeiling>(

@@ -29,7 +29,7 @@ enum BatchesCommand {
         discussion: [
             "SKIPPED counts sources whose outputs were there already, or had been edited: those that the submission left "
                 + "out, and those that workers skipped. ACCEPTED counts failures that \"sluice accept\" has accepted.",
-            "REMARKS counts the completed jobs with remarks, such as concealed damage, lost tags or clipped samples; "
+            "WARNINGS counts the completed jobs with warnings, such as concealed damage, lost tags or clipped samples; "
                 + "\"sluice jobs --batch BATCH --remarks\" lists them.",
         ],
         arguments: [numbers],
@@ -90,7 +90,7 @@ enum BatchesCommand {
         columns.append(.init(title: "FAILED", isNumber: true))
         if hasAccepted { columns.append(.init(title: "ACCEPTED", isNumber: true)) }
         columns.append(.init(title: "OPEN", isNumber: true, mayGo: true))
-        if hasRemarks { columns.append(.init(title: "REMARKS", isNumber: true)) }
+        if hasRemarks { columns.append(.init(title: "WARNINGS", isNumber: true)) }
         columns.append(.init(title: "SUBMITTED", mayGo: true))
         var table = TextTable(columns)
         for batch in batches {

@@ -39,7 +39,7 @@ enum CheckCommand {
                 + "damaged ones. It needs the database.",
             "Over HTTP, the coordinator compares outputs under roots that are not on this machine, if it serves downloads of "
                 + "them. It reads a file again when its size or its times have changed, and one of more than 32 MiB only if "
-                + "it has no valid mark of a worker.",
+                + "it has no valid attribute user.sluice, in which workers record the digest.",
         ],
         options: filters + [all.form, SubmitOptions.root.form, slots.form, repair.form] + LedgerOptions.forms
             + [ProgressStyle.option.form, json.form, Question.yes.form],

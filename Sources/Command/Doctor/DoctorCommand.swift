@@ -10,7 +10,7 @@ enum DoctorCommand {
     private static let user = Option<String>(
         "as",
         .text.named("USER"),
-        "look as this user, for root; the default for root is the services' user, sluice",
+        "check as this user (only the superuser may; its default: sluice)",
         in: .work
     )
     /// The user of the services, where the packages are installed.
@@ -22,7 +22,7 @@ enum DoctorCommand {
         discussion: [
             "Each line is the result of a check. If it is not ok, the next line says what to do. Nothing is changed.",
             "It examines what the services of this machine use: it reads the same --config file, and looks at the roots as "
-                + "the user of the services. What root may read and write says nothing about that user.",
+                + "the user of the services. What the superuser may read and write says nothing about that user.",
         ],
         options: [ServiceOptions.root.form, ServiceFile.option.form, user.form] + LedgerOptions.databaseForms
             + [json.form],
@@ -70,7 +70,7 @@ enum DoctorCommand {
         guard entry.pw_uid != geteuid() else { return name }
         guard isRoot else {
             throw Refusal(
-                message: "only root may examine as another user",
+                message: "only the superuser may check as another user",
                 hint: "sudo sluice doctor",
                 exitCode: .permission
             )

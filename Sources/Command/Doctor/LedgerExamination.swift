@@ -124,10 +124,10 @@ struct LedgerExamination: Sendable {
 
     private static func finding(of table: LockTable) -> Finding {
         let capacity = "the lock table has space for \(Figures.count(table.places, "lock"))"
-        guard !table.isEnough else { return .ok("locks", "\(capacity), \(Figures.count(table.spans, "span"))") }
+        guard !table.isEnough else { return .ok("locks", "\(capacity), \(Figures.count(table.spans, "partition"))") }
         return .warn(
             "locks",
-            "\(capacity); \(Figures.count(table.sessions, "connection")) and \(Figures.count(table.spans, "span")) may need \(table.needed)",
+            "\(capacity); \(Figures.count(table.sessions, "connection")) and \(Figures.count(table.spans, "partition")) may need \(table.needed)",
             "set max_locks_per_transaction = \(table.wantedLocksPerTransaction) in postgresql.conf and restart the server"
         )
     }

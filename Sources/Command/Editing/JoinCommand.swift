@@ -23,7 +23,7 @@ enum JoinCommand {
             "Files with the same sample rate and channels keep every bit, whatever their formats are. Others are "
                 + "brought to the highest rate, and to the layout with the most channels. OUT gets the tags of the "
                 + "first file, or with --mark-files those that all files agree on.",
-            "With --mark-files, a CUE sheet or a list beside a file tells its chapters, as 1.cue or 1.chapters.txt beside 1.mp3. If "
+            "With --mark-files, a CUE sheet or a list beside a file names its chapters, as 1.cue or 1.chapters.txt beside 1.mp3. If "
                 + "the first file of a folder has no cover, the picture cover, folder or front (.jpg, .png) in the folder "
                 + "becomes it.",
             "A folder stands for the audio files in it and below it. Their order is that of their discs and tracks, if the tags "

@@ -17,7 +17,7 @@ enum ExplainCommand {
         name: "explain",
         summary: "explain failure codes: meaning, usual cause, what to do",
         discussion: [
-            "The class tells whether a retry can help. Permanent: the same request fails again, on any machine. "
+            "The class says whether a retry can help. Permanent: the same request fails again, on any machine. "
                 + "Transient: another attempt may succeed. Infrastructure: nothing is wrong with the job."
         ],
         arguments: [codes],

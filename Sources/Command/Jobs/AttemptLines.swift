@@ -89,7 +89,7 @@ struct AttemptLines {
         case .completed?: return console.data.paint("completed", .good)
         case .cancelled?: return "cancelled"
         case .lost?: return "lost with its worker: not counted"
-        case .released?: return "handed back: not counted"
+        case .released?: return "released: not counted"
         case .failed?:
             let failed = console.data.paint("failed", .bad)
             switch attempt.failure?.kind {

@@ -63,7 +63,7 @@ enum JobFilterOptions {
     /// Only for lists: the commands that change jobs do not change completed ones.
     static let remarks = Switch(
         "remarks",
-        "only jobs that were completed with remarks, such as damage or lost tags",
+        "only jobs that were completed with warnings, such as damage or lost tags",
         in: .jobs
     )
 

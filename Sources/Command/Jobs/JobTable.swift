@@ -27,7 +27,7 @@ struct JobTable {
         var columns: [TextTable.Column] = [.init(title: "ID", isNumber: true)]
         if showsState { columns.append(.init(title: "STATE")) }
         columns.append(.init(title: "SOURCE", isElastic: true, keepsEnd: true))
-        if showsRemarks { columns.append(.init(title: "REMARKS", isElastic: true)) }
+        if showsRemarks { columns.append(.init(title: "WARNINGS", isElastic: true)) }
         if hasCodes { columns.append(.init(title: "CODE")) }
         if hasProgress { columns.append(.init(title: "DONE", isNumber: true)) }
         columns += [

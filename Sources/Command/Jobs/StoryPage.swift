@@ -99,7 +99,7 @@ struct StoryPage {
             lines.append(row("before", "on damage \(mode) \(end), changed \(moment) by \(by)"))
         }
         if story.specificNeeds != story.needs {
-            lines.append(row("needs", story.specificNeeds.joined(separator: ", ").printable))
+            lines.append(row("requires", story.specificNeeds.joined(separator: ", ").printable))
         }
         let labels = story.batchLabels.merging(story.labels) { $1 }.sorted { $0.key < $1.key }
         if !labels.isEmpty {

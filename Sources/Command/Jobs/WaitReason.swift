@@ -34,7 +34,7 @@ struct WaitReason: Sendable {
             return "\(whole), and no running worker has \(names)\(reason.isEmpty ? "" : " now")\(reason.printable)"
         case .limit: return "its queue has reached its limit of running jobs: sluice queues limit \(queue) none"
         case .cpuMinutes:
-            return "for its tenant, which has used up its processor time of 24 hours; continues \(time ?? "later")"
+            return "for its tenant, which has used up its CPU time of 24 hours; continues \(time ?? "later")"
         case .outputBytes:
             return "for its tenant, which has used up its bytes of outputs of 24 hours; continues \(time ?? "later")"
         case .runAt:

@@ -170,7 +170,7 @@ enum DownCommand {
         name: "down",
         summary: "stop the private cluster",
         discussion: [
-            "Running conversions get up to half a minute to finish; the others are handed back. Waiting jobs "
+            "Running conversions get up to half a minute to finish; the others are released. Waiting jobs "
                 + "stay in the queue until the next \"sluice up\"."
         ],
         examples: [Example(line: "sluice down", purpose: "until it is needed again")],

@@ -142,7 +142,7 @@ extension ReportPage {
         guard !report.losses.isEmpty || !report.otherRemarks.isEmpty else { return nil }
         var html: HTML = "<section>\n"
         if !report.losses.isEmpty { html += table(of: report.losses, "What outputs lack of their sources") }
-        if !report.otherRemarks.isEmpty { html += table(of: report.otherRemarks, "What else was remarked") }
+        if !report.otherRemarks.isEmpty { html += table(of: report.otherRemarks, "Other warnings") }
         html += "</section>"
         return html
     }
@@ -150,7 +150,7 @@ extension ReportPage {
     private func table(of losses: [BatchReport.Loss], _ title: String) -> HTML {
         var html: HTML = """
             <h2>\(title)</h2>
-            <table><thead><tr><th scope="col">Remark</th><th scope="col" class="n">Jobs</th>\
+            <table><thead><tr><th scope="col">Warning</th><th scope="col" class="n">Jobs</th>\
             <th scope="col">For example</th></tr></thead>
             <tbody>
 

@@ -84,7 +84,7 @@ struct ReportPage {
         }
         if jobs.failed > 0 { parts.append("\(Figures.grouped(jobs.failed)) failed") }
         if report.jobsWithRemarks > 0 {
-            parts.append("\(Figures.grouped(report.jobsWithRemarks)) completed with remarks")
+            parts.append("\(Figures.grouped(report.jobsWithRemarks)) completed with warnings")
         }
         return parts.joined(separator: ", ") + "."
     }
@@ -104,7 +104,7 @@ struct ReportPage {
         if let took = report.tookSeconds, took > 0, report.audioSeconds > 0 {
             items.append(("speed", Figures.speed(report.audioSeconds / took) + " real time"))
         }
-        if report.cpuSeconds > 0 { items.append(("of processor time", Self.span(seconds: report.cpuSeconds))) }
+        if report.cpuSeconds > 0 { items.append(("of CPU time", Self.span(seconds: report.cpuSeconds))) }
         guard !items.isEmpty else { return facts }
         var html: HTML = "<dl class=\"figs\">"
         for (label, value) in items { html += "<div><dt>\(label)</dt><dd>\(Self.figure(value))</dd></div>" }
@@ -148,7 +148,7 @@ struct ReportPage {
         var tries: [String] = []
         if attempts.failed > 0 { tries.append("\(Figures.grouped(attempts.failed)) failed") }
         if attempts.lost > 0 { tries.append("\(Figures.grouped(attempts.lost)) lost with their workers") }
-        if attempts.released > 0 { tries.append("\(Figures.grouped(attempts.released)) handed back") }
+        if attempts.released > 0 { tries.append("\(Figures.grouped(attempts.released)) released") }
         if attempts.cancelled > 0 { tries.append("\(Figures.grouped(attempts.cancelled)) cancelled") }
         if attempts.total > 0 {
             let how = tries.isEmpty ? "" : ", of which " + tries.joined(separator: ", ")

@@ -8,7 +8,7 @@ enum CoordinatorCommand {
         name: "coordinator",
         summary: "run the ledger's housekeeping until stopped",
         discussion: [
-            "A coordinator detects lost workers and puts their jobs back into the queue, releases delayed jobs "
+            "A coordinator detects lost workers and puts their jobs back into the queue, queues delayed jobs "
                 + "when they are due, maintains the counts, and finishes outputs that a worker left half-published, "
                 + "if it has their roots. You can run several. Without a coordinator, the workers run the "
                 + "housekeeping.",

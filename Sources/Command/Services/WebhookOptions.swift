@@ -24,7 +24,7 @@ extension ValueType where Value == WebhookSender.Block {
     /// An address, or a block of them.
     static let block = ValueType(placeholder: "CIDR") { text throws(Misfit) in
         guard let block = WebhookSender.Block(text) else {
-            throw Misfit(why: "must be an address or a block of addresses, as in 10.0.0.0/8 or fd00::/8")
+            throw Misfit(why: "must be an address or a range of addresses, as in 10.0.0.0/8 or fd00::/8")
         }
         return block
     }

@@ -39,7 +39,7 @@ enum WorkerCommand {
         "outage-limit",
         .duration,
         fallback: "1h",
-        "how long to keep jobs while the ledger is unreachable; 0s: until the lease ends",
+        "how long to keep jobs if the ledger is unreachable; 0s: until the lease expires",
         environment: "SLUICE_OUTAGE_LIMIT",
         in: .work
     )
@@ -134,7 +134,7 @@ enum WorkerCommand {
     private static let jobCPU = Option<Duration>(
         "job-cpu",
         .duration,
-        "processor time limit of a job (default: a day or what its recipe says)",
+        "CPU time limit of a job (default: a day or what its recipe says)",
         in: .work
     )
 
@@ -148,11 +148,11 @@ enum WorkerCommand {
         summary: "claim and convert jobs until stopped",
         discussion: [
             "Ctrl-C or SIGTERM stops it: it claims no more jobs, gives running jobs --grace to finish, and "
-                + "hands the others back without using up an attempt. A second signal hands all jobs back at once.",
+                + "releases the others without using up an attempt. A second signal releases all jobs at once.",
             "A worker takes only jobs whose files are under its roots: without --root it takes none. Jobs that "
                 + "were submitted without --root need --root local=/.",
             "A worker leaves jobs to others if it lacks their roots or their codec. If a disk or a mount fails, "
-                + "it leaves the jobs in that root to others until the root is available again; a worker with no "
+                + "it disables that root, and leaves its jobs to others, until the root is available again; a worker with no "
                 + "other root pauses, reports it, and continues automatically.",
             "If the database is unreachable, the worker keeps its jobs for --outage-limit, and continues them "
                 + "when the database is back, unless another worker has taken them over.",

@@ -159,7 +159,7 @@ struct WorkerLine: JournalRecord {
             "\(paint("paused", .careful)): \(reason.bounded); next check in \(Figures.duration(seconds: wait.seconds))"
         case .resumed: "\(paint("resumed", .good)): jobs succeed again"
         case .rootLost(let root, let reason, let wait):
-            "\(paint("paused", .careful)) for root \(root.bounded): \(reason.bounded); "
+            "\(paint("disabled", .careful)): root \(root.bounded) on this worker: \(reason.bounded); "
                 + (wait == .zero
                     ? "it is used again as soon as it answers"
                     : "next check in \(Figures.duration(seconds: wait.seconds))")
@@ -193,7 +193,7 @@ struct WorkerLine: JournalRecord {
             "\(paint("the ledger is unreachable", .careful)): \(failure.message.bounded); running jobs continue"
         case .ledgerBack: "\(paint("the ledger is reachable again", .good))"
         case .draining(let running, let handedBack):
-            "stopping: \(Figures.count(running, "job")) finishing, \(handedBack) handed back; send the signal again to stop at once"
+            "stopping: \(Figures.count(running, "job")) finishing, \(handedBack) released; send the signal again to stop at once"
         case .idle: "idle: no jobs to claim"
         case .finishedForOthers(let count): "finished \(Figures.count(count, "publication")) that other workers left"
         case .swept(let folder, let files):
@@ -230,7 +230,7 @@ struct WorkerLine: JournalRecord {
         case .failed:
             let why = line.failure.map { "\($0.code), \($0.kind.rawValue): \($0.message.bounded)" } ?? ""
             return "\(paint("failed", .bad))  \(way)  attempt \(line.attempt) of \(line.maxAttempts)  \(why)"
-        case .released: return "handed back  \(way)  \(line.reason?.bounded ?? "")"
+        case .released: return "released  \(way)  \(line.reason?.bounded ?? "")"
         case .publishing:
             return "\(paint("not published yet", .careful))  \(way)  \(line.failure?.message.bounded ?? "")"
         case .skipped, .cancelled, .lost: return "\(line.outcome.rawValue)  \(way)"

@@ -65,7 +65,7 @@ enum SubmitCommand {
             ),
             Example(
                 line: "sluice submit -r talks --to out/{stem}.mp3 --notify studio",
-                purpose: "tell the webhook studio at the end"
+                purpose: "notify the webhook studio at the end"
             ),
             Example(
                 line: "find . -name '*.wav' | sluice submit --files-from - --to out/{stem}.opus",

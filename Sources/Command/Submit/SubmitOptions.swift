@@ -29,7 +29,7 @@ enum SubmitOptions {
     )
     static let matchCase = Switch(
         "match-case",
-        "in --include and --exclude, tell capitals from small letters",
+        "in --include and --exclude, distinguish capitals from small letters",
         in: .source
     )
     static let filesFrom = Option<String>(
@@ -144,7 +144,7 @@ enum SubmitOptions {
     static let notify = Option<String>(
         "notify",
         .text.named("WEBHOOK").offering(.ledger(.notifiable)),
-        "tell this webhook, by name or id, when the batch ends or many jobs fail",
+        "notify this webhook, by name or id, when the batch ends or many jobs fail",
         isRepeatable: true,
         in: .submission
     )

@@ -150,7 +150,7 @@ extension SubmitPage {
         let webhooks = invocation.all(SubmitOptions.notify)
         if !webhooks.isEmpty, told(of: outcome).isEmpty {
             let names = webhooks.joined(separator: ", ").printable
-            console.warn("no batch was added, so \(names) \(Plural.be(webhooks.count)) told nothing")
+            console.warn("no batch was added, so \(names) \(Plural.be(webhooks.count)) not notified")
         }
         if let clamped = outcome.receipt?.clamped, !clamped.isEmpty {
             console.warn(

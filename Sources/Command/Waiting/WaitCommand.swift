@@ -155,8 +155,8 @@ extension Waiting.Ending {
         console.say("\(count) failed: \(groups.joined(separator: ", "))\(more); \(command)".printable)
     }
 
-    /// Says how many completed jobs have remarks, and what shows them:
-    /// `3 completed with remarks; sluice jobs --batch 42 --remarks`.
+    /// Says how many completed jobs have warnings, and what shows them:
+    /// `3 completed with warnings; sluice jobs --batch 42 --remarks`.
     func sayRemarks(on console: CommandOutput) {
         let batches = state.batches.filter { $0.jobsWithRemarks > 0 }
         let jobs = state.jobsAlone.filter(\.hasRemarks)
@@ -168,7 +168,7 @@ extension Waiting.Ending {
             case (0, 1): "sluice job \(jobs[0].job)"
             default: "sluice jobs --remarks"
             }
-        console.say("\(Figures.grouped(count)) completed with remarks; \(command)")
+        console.say("\(Figures.grouped(count)) completed with warnings; \(command)")
     }
 
     /// `batch 17 "podcasts"  12,404 completed, 2 failed`, `job 10442  completed`

@@ -22,7 +22,7 @@ enum WebhooksCommand {
             switch event {
             case .batchEnded: "all jobs of a batch have ended"
             case .failuresHigh: "too many jobs fail"
-            case .workerLost: "a worker gave no sign of life"
+            case .workerLost: "a worker sent no heartbeat"
             case .ledgerRecovered: "the ledger works again"
             }
         },
@@ -58,7 +58,7 @@ enum WebhooksCommand {
     private static let failures = Option<Int>(
         "failures",
         .whole(in: LedgerRules.failurePercents),
-        "from which percentage of failed jobs to tell failures.high (default: 10)",
+        "from which percentage of failed jobs to send failures.high (default: 10)",
         in: .work
     )
     private static let to = Option<Int64>("webhook", .id, "only deliveries to this webhook", in: .jobs)

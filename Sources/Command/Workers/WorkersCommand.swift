@@ -25,7 +25,7 @@ enum WorkersCommand {
         summary: "list workers; quiet, drain and resume them",
         discussion: [
             "A request takes effect at the worker's next heartbeat, some seconds later. SEEN is the time of the "
-                + "last heartbeat, or of a worker's own end. A worker is unheard when its lease has ended but it has not been declared lost; "
+                + "last heartbeat, or of a worker's own end. A worker is unheard when its lease has expired but it has not been declared lost; "
                 + "\"sluice status\" does not count it as alive."
         ],
         options: [endedSince.form] + ListOptions.forms,
@@ -125,10 +125,8 @@ enum WorkersCommand {
             guard let why = worker.status.pausedBecause else { continue }
             let name = worker.name.printable
             if let roots = worker.status.pausedRoots {
-                let named = roots.joined(separator: ", ").printable
-                console.warn(
-                    "\(name) leaves jobs in \(named) to other workers until this is resolved: \(why.printable)"
-                )
+                let named = "\(Plural.form("root", for: roots.count)) \(roots.joined(separator: ", ").printable)"
+                console.warn("\(name) has disabled \(named) until this is resolved: \(why.printable)")
             } else {
                 console.warn("\(name) is paused: \(why.printable)")
             }

@@ -6,7 +6,7 @@ package enum ProgressStyle: String, Sendable, CaseIterable {
         switch self {
         case .auto: "a bar on a terminal, a line every ten seconds elsewhere"
         case .bar: "a bar, redrawn in place"
-        case .plain: "blocks of key=value lines, for programs"
+        case .plain: "groups of key=value lines, for programs"
         case .json: "JSON Lines, for programs"
         case .none: "nothing"
         }

@@ -124,7 +124,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     case stalled
     case deadlineMissed = "deadline_missed"
 
-    // Jobs that a worker returned.
+    // Jobs that a worker released.
     case handedBack = "handed_back"
     case draining
     case neighbourCrashed = "neighbour_crashed"

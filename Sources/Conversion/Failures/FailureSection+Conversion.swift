@@ -160,14 +160,14 @@ extension FailureSection {
             .cpuExceeded: .init(
                 .permanent,
                 [.decode, .finish],
-                "The conversion, including verification, took more processor time than `cpuSeconds` allows.",
+                "The conversion, including verification, took more CPU time than `cpuSeconds` allows.",
                 cause: "files made to be slow; a limit that is too low",
                 advice: "raise cpuSeconds in the recipe, or the worker's --job-cpu"
             ),
             .openSecondsExceeded: .init(
                 .permanent,
                 [.open],
-                "Opening the source took more processor time than `openSeconds` (10) allows.",
+                "Opening the source took more CPU time than `openSeconds` (10) allows.",
                 cause: "hostile headers, huge lists of tags",
                 advice: "remove the tags from the file, or raise openSeconds in the recipe"
             ),

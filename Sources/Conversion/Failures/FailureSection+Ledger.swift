@@ -171,9 +171,9 @@ extension FailureSection {
             .choreFailed: .init(
                 .infrastructure,
                 [.ledger],
-                "A chore of housekeeping failed; the other chores go on, and this one is retried.",
+                "A maintenance task failed; the other tasks continue, and this one is retried.",
                 cause: "locks that are held for long, a server under load",
-                advice: "\"sluice doctor\" shows which chores are behind"
+                advice: "\"sluice doctor\" shows which tasks are behind"
             ),
         ]
     )
@@ -185,7 +185,7 @@ extension FailureSection {
             .workerLost: .init(
                 .infrastructure,
                 [.lease],
-                "The worker gave no sign of life for a whole lease. The job is retried.",
+                "The worker sent no heartbeat for a whole lease. The job is retried.",
                 cause: "crashes, network failures",
                 advice: "check the worker's machine: \"sluice workers --ended-since 1d\" shows when it was last seen"
             ),
@@ -206,7 +206,7 @@ extension FailureSection {
             .stalled: .init(
                 .transient,
                 [.lease],
-                "No frame was read for too long, although the worker gave signs of life.",
+                "No frame was read for too long, although the worker sent heartbeats.",
                 cause: "mounts that hang",
                 advice: "check the mounts of that worker"
             ),
@@ -221,19 +221,19 @@ extension FailureSection {
     )
 
     public static let releases = FailureSection(
-        "Jobs that a worker returned",
+        "Jobs that a worker released",
         introduction: "The job goes back to its queue, and the attempt does not count.",
         [
             .handedBack: .init(
                 .infrastructure,
                 [.release],
-                "The worker returned the job.",
+                "The worker released the job.",
                 cause: "a worker that stopped"
             ),
             .draining: .init(
                 .infrastructure,
                 [.release],
-                "The worker is stopping and returned the job.",
+                "The worker is stopping and released the job.",
                 cause: "a deployment"
             ),
             .neighbourCrashed: .init(

@@ -2,7 +2,7 @@ extension FormatTable {
     /// The table as `docs/formats.md` shows it. Codecs with the same limits in a container share a row.
     public static var markdown: String {
         var lines = [
-            "| container | codec | sample rate, Hz | channels | samples | bit rate or quality | length | remarks |",
+            "| container | codec | sample rate, Hz | channels | samples | bit rate or quality | length | notes |",
             "| --- | --- | --- | --- | --- | --- | --- | --- |",
         ]
         for container in Container.allCases {

@@ -29,7 +29,7 @@ public struct Failure: Error, Sendable, Hashable, Codable {
             case .publish: "giving the finished file its name"
             case .ledger: "using the database"
             case .lease: "none: the ledger ended the attempt because its worker was lost"
-            case .release: "none: the worker returned the job"
+            case .release: "none: the worker released the job"
             }
         }
     }

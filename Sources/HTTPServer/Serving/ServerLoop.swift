@@ -138,7 +138,7 @@ final class ServerLoop {
     /// Why a connection is not served; `nil` if it is. Sockets in the file system have a mode.
     func refusal(of socket: Int32) -> String? {
         guard let peers, ClientNetwork.text(of: socket) != "" else { return nil }
-        guard let user = peers.user(of: socket) else { return "the system does not tell whose process has connected" }
+        guard let user = peers.user(of: socket) else { return "the system does not say whose process has connected" }
         return user == geteuid() || user == 0 ? nil : "the process that has connected belongs to another user"
     }
 

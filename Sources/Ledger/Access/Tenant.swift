@@ -167,7 +167,7 @@ extension TenantLimits: LedgerRecord {
         .maybe("reads", \.reads, .texts, "what the locations of its sources begin with"),
         .maybe("writes", \.writes, .texts, "what the locations of its outputs and uploads begin with"),
         .maybe("uploadBytes", \.uploadBytes, .whole, "bytes that it may upload in 24 hours"),
-        .maybe("cpuMinutes", \.cpuMinutes, .whole, "processor time that its conversions may use in 24 hours"),
+        .maybe("cpuMinutes", \.cpuMinutes, .whole, "CPU time that its conversions may use in 24 hours"),
         .maybe("outputBytes", \.outputBytes, .whole, "bytes of outputs that may be published for it in 24 hours"),
         .maybe(
             "destination",
@@ -235,7 +235,7 @@ extension JobCeilings: LedgerRecord {
 
     package static let fields: [RecordField<JobCeilings>] = [
         .maybe("wallSeconds", \.wallSeconds, .whole, "of time for a job"),
-        .maybe("cpuSeconds", \.cpuSeconds, .whole, "of processor time"),
+        .maybe("cpuSeconds", \.cpuSeconds, .whole, "of CPU time"),
         .maybe("outputBytes", \.outputBytes, .whole, "of its outputs"),
         .maybe("decodedSeconds", \.decodedSeconds, .whole, "of audio, decoded and in all outputs"),
     ]

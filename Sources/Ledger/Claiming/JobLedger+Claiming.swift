@@ -32,7 +32,7 @@ extension JobLedger {
 
     /// Replaces the abilities of a worker, from its next claim on. Throws `leaseOver` if the worker must register anew.
     public func setAbilities(_ abilities: [String], of worker: Int64) async throws {
-        _ = try await settle("set the abilities of a worker") { connection, _ in
+        _ = try await settle("set the capabilities of a worker") { connection, _ in
             try connection.execute(
                 "select \(schema).set_abilities(\(worker), \(WorkerSecrets[worker]), \(WorkerRegistration.all(abilities)))"
             )

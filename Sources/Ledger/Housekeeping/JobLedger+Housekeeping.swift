@@ -151,7 +151,7 @@ extension JobLedger {
     /// The given fences that are still valid. The sweep of attempt files uses it: a file without a valid fence is
     /// litter.
     public func standing(_ fences: [Fence]) async throws -> Set<Fence> {
-        try await settle("look up fences") { connection, _ in
+        try await settle("look up fencing tokens") { connection, _ in
             var standing: Set<Fence> = []
             // The answer names jobs only, and a job has at most one valid fence. So each call asks about one fence
             // per job.

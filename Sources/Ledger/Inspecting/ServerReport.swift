@@ -45,7 +45,7 @@ extension ServerReport {
 extension JobLedger {
     /// How many spans of partitions the ledger has.
     public func spanCount() async throws -> Int {
-        try await look("count spans") { connection in try connection.value("select \(schema).count_spans()") }
+        try await look("count partitions") { connection in try connection.value("select \(schema).count_spans()") }
     }
 
     /// Inspects the server and the current role. Needs no schema, and only the right to connect.

@@ -50,7 +50,7 @@ extension BatchSummary: LedgerRecord, ListedRecord {
         .always("lastJob", \.lastJob, .id, "the highest number of its jobs"),
         .always("jobs", \.jobs, .counts, "how many jobs are in each state"),
         .always("jobsSubmitted", \.jobsSubmitted, .count, "how many jobs it had at first", column: "jobs"),
-        .always("jobsWithRemarks", \.jobsWithRemarks, .count, "completed jobs with remarks", column: "remarked"),
+        .always("jobsWithRemarks", \.jobsWithRemarks, .count, "completed jobs with warnings", column: "remarked"),
         .always(
             "sourcesSkipped",
             \.sourcesSkipped,

@@ -91,7 +91,7 @@ extension JobLedger {
 
     /// The state of each housekeeping chore, with its last error.
     public func chores() async throws -> [ChoreRecord] {
-        try await list("list chores", "select * from \(schema).list_chores()", ChoreRecord.init)
+        try await list("list maintenance tasks", "select * from \(schema).list_chores()", ChoreRecord.init)
     }
 
     private func list<Value: Sendable>(

@@ -13,7 +13,7 @@ public struct JobRemarks: Sendable, Hashable {
             var remarks: [Remark]?
         }
         // `try?`: the report of one job, written by another version or another program, must not fail a list.
-        guard let json, let column = try? json.decoded(as: Column.self, during: "read remarks") else { return nil }
+        guard let json, let column = try? json.decoded(as: Column.self, during: "read warnings") else { return nil }
         damage = DamageReport(frames: column.frames ?? 0, stretchCount: column.places ?? 0)
         // The same remark may hold for several outputs.
         remarks = (column.remarks ?? []).withoutRepetitions

@@ -60,11 +60,11 @@ extension JobStory: LedgerRecord, ListedRecord {
             .always("submittedAt", \.submittedAt, .moment, "when it was submitted"),
             .maybe("runAt", \.runAt, .moment, "its earliest start"),
             .always("cost", \.cost, .count, "its share of the queue's turns"),
-            .always("needs", \.needs, .texts, "what a worker must be able to do"),
+            .always("needs", \.needs, .texts, "its requirements: what a worker must be able to do"),
             .special(
                 "missing",
                 .list(.text),
-                "needs that no running worker has",
+                "requirements that no running worker meets",
                 encode: { job, encoder, key in
                     if job.waitingFor == .unable { try encoder.encode(job.missing, forKey: key) }
                 },
@@ -196,7 +196,7 @@ extension AttemptRecord: LedgerRecord {
         .maybe("framesIn", \.facts.framesIn, .size, "frames that were read"),
         .maybe("framesOut", \.facts.framesOut, .size, "frames that were written"),
         .maybe("audioSeconds", \.facts.audio, .seconds, "the length of the output", column: "audio_ms"),
-        .maybe("cpuSeconds", \.facts.cpu, .seconds, "processor time", column: "cpu_ms"),
+        .maybe("cpuSeconds", \.facts.cpu, .seconds, "CPU time", column: "cpu_ms"),
         .maybe("peakBytes", \.facts.peakBytes, .size, "the most memory that its room had"),
         .special(
             "conversion",

@@ -124,7 +124,7 @@ extension JobSummary: LedgerRecord, ListedRecord {
         .special(
             "damage",
             .anything,
-            "what was damaged, in a list of jobs with remarks",
+            "what was damaged, in a list of jobs with warnings",
             encode: { job, encoder, key in
                 guard let damage = job.remarks?.damage, !damage.isEmpty else { return }
                 try encoder.encode(DamageExtent(damage), forKey: key)
@@ -137,7 +137,7 @@ extension JobSummary: LedgerRecord, ListedRecord {
         .special(
             "remarks",
             .list(.anything),
-            "what the output lacks, in a list of jobs with remarks",
+            "what the output lacks, in a list of jobs with warnings",
             encode: { job, encoder, key in try encoder.encodeIfPresent(job.remarks?.remarks, forKey: key) },
             decode: { job, decoder, key in
                 guard let remarks = try decoder.decodeIfPresent([Remark].self, forKey: key) else { return }

@@ -44,12 +44,12 @@ extension UnableLane: LedgerRecord, ListedRecord {
     package static let fields: [RecordField<UnableLane>] = [
         .always("queue", \.queue, .text, "the queue of the jobs"),
         .always("priority", \.priority, .chosen(in: LedgerRules.priorities), "their priority"),
-        .always("needs", \.needs, .texts, "what a worker must be able to do"),
+        .always("needs", \.needs, .texts, "their requirements: what a worker must be able to do"),
         .always(
             "missing",
             \.missing,
             .texts,
-            "needs that no running worker has; empty if no worker has all of them"
+            "requirements that no running worker meets; empty if no worker meets all of them"
         ),
         .always("example", \.example, .id, "one of the jobs"),
     ]

@@ -56,11 +56,11 @@ extension WorkerSummary: LedgerRecord {
             .withoutColumn,
         .always("jobs", \.holds, .count, "jobs that it holds", column: "holds"),
         .maybe("begunJobs", \.begun, .count, "those of them that a room converts", column: "begun"),
-        .always("abilities", \.abilities, .texts, "what it can do"),
+        .always("abilities", \.abilities, .texts, "its capabilities: what it can do"),
         .always("wish", \.wish, .choice, "what an operator asked of it"),
-        .maybe("pausedBecause", \.status.pausedBecause, .text, "why it claims nothing, or leaves some roots")
+        .maybe("pausedBecause", \.status.pausedBecause, .text, "why it claims nothing, or why roots are disabled")
             .withoutColumn,
-        .maybe("pausedRoots", \.status.pausedRoots, .texts, "roots whose jobs it leaves to others").withoutColumn,
+        .maybe("pausedRoots", \.status.pausedRoots, .texts, "roots that are disabled on it").withoutColumn,
         .maybe("sandbox", \.status.sandbox, .text, "how its rooms are locked").withoutColumn,
         .maybe("speeds", \.status.paces.ifAny, .records("JobSpeed"), "of each conversion that was measured")
             .withoutColumn,
@@ -85,7 +85,7 @@ extension WorkerSummary: LedgerRecord {
         .maybe("uid", \.status.userID, .count, "the number of the user that owns what it writes").withoutColumn,
         .always("startedAt", \.startedAt, .moment, "when it signed on"),
         .always("beatAt", \.beatAt, .moment, "its last heartbeat"),
-        .always("leaseUntil", \.leaseUntil, .moment, "when it counts as lost without another one"),
+        .always("leaseUntil", \.leaseUntil, .moment, "when its lease expires without another one"),
         .maybe("endedAt", \.endedAt, .moment, "when it signed off or was declared lost"),
         .maybe("ending", \.ending, .choice, "how it ended", column: "end_reason"),
     ]

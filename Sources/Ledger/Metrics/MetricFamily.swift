@@ -77,7 +77,7 @@ public enum MetricFamily: Sendable, Hashable, CaseIterable {
         case .pausedRoots:
             gauge("paused_roots", ["root"], "Running workers that cannot work in a root, or may not write there")
         case .leasesLost:
-            counter("leases_lost", [], "Workers that the ledger declared lost, because they gave no sign of life")
+            counter("leases_lost", [], "Workers that the ledger declared lost, because they sent no heartbeat")
         case .roomsEnded:
             counter("rooms_ended", ["reason"], "Rooms that died while they converted a job, by code of the failure")
         case .webhookDeliveries:

@@ -65,7 +65,7 @@ extension JobLedger {
         message: String? = nil,
         within limit: Duration? = nil
     ) async throws -> [JobAnswer] {
-        try await answers(fences, \.self, "hand jobs back", within: limit) { fences, schema in
+        try await answers(fences, \.self, "release jobs", within: limit) { fences, schema in
             """
             select * from \(schema).release(
                 \(fences.map(\.job)), \(fences.map(\.epoch)), \(fences.map(\.lease)),

@@ -67,7 +67,7 @@ extension Webhook: LedgerRecord, ListedRecord {
         .maybe("submitter", \.submitter, .text, "whose batches; missing: all"),
         .maybe("batch", \.batch, .id, "the only batch"),
         .maybe("queue", \.queue, .text, "the only queue"),
-        .always("onNotify", \.onNotify, .truth, "whether it is told only about batches whose submissions name it"),
+        .always("onNotify", \.onNotify, .truth, "whether it is notified only about batches whose submissions name it"),
         .always(
             "failurePercent",
             \.failurePercent,
@@ -144,7 +144,7 @@ extension NewWebhook: LedgerRecord {
         .special(
             "failurePercent",
             .wholeIn(LedgerRules.failurePercents),
-            "from which share of failures to tell failures.high; 10",
+            "from which share of failures to send failures.high; 10",
             encode: { webhook, encoder, key in try encoder.encode(webhook.failurePercent, forKey: key) },
             decode: { webhook, decoder, key in
                 if let percent = try decoder.smallIfPresent(key) { webhook.failurePercent = percent }

@@ -444,7 +444,7 @@ extension Demuxer {
 
     static func overTime(_ name: String?) -> MediaError {
         let file = name.map { "this \($0) file" } ?? "the source"
-        return MediaError(.openSecondsExceeded, at: .open, "opening \(file) exceeded its limit of processor time")
+        return MediaError(.openSecondsExceeded, at: .open, "opening \(file) exceeded its limit of CPU time")
     }
 
     private static func indexBehind(

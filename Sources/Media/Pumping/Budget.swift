@@ -162,7 +162,7 @@ package final class BudgetWatch {
         throw error(
             .cpuExceeded,
             at: stage,
-            "the job exceeded its limit of \(budget.cpuSeconds!) s of processor time",
+            "the job exceeded its limit of \(budget.cpuSeconds!) s of CPU time",
             frames,
             rate,
             hint: "raise cpuSeconds"

@@ -133,7 +133,7 @@ struct JobListQuery: Sendable {
     var words: String {
         let parts = given.map { name, value in
             switch name {
-            case "remarks": "with remarks"
+            case "remarks": "with warnings"
             case "id": Figures.count(filter.ids?.count ?? 0, "selected job")
             case "source-contains": "\(value) in the source"
             case "state", "code", "class": value.replacing(",", with: ", ")

@@ -165,7 +165,7 @@ struct SoundView {
         // The next attempt would fail as well.
         guard !excerpts.isTooLong else {
             return """
-                <p class="soft">The job does not tell the length of the source. Such a source can be prepared if it has up to \
+                <p class="soft">The job does not state the length of the source. Such a source can be prepared if it has up to \
                 \(Self.most).</p>
                 """
         }
@@ -178,7 +178,7 @@ struct SoundView {
             isAgain
             ? "<button class=\"b plain\">Prepare it again</button>" : "<button class=\"b\">Prepare the sound</button>"
         let again: HTML = isAgain ? "<input type=\"hidden\" name=\"again\" value=\"yes\">" : ""
-        let most: HTML = plan.hasLength ? "" : " The job does not tell its length; it may have up to \(Self.most)."
+        let most: HTML = plan.hasLength ? "" : " The job does not state its length; it may have up to \(Self.most)."
         let words: HTML =
             isAgain
             ? "" : " <span class=\"soft\">A worker makes a copy of \(times)\(what) that browsers play.\(most)</span>"

@@ -133,7 +133,7 @@ struct BatchView {
                 let remarked = PageLink(["jobs"], query: [("batch", "\(batch.batch)"), ("remarks", "true")])
                 let remarks: HTML =
                     state == .completed && batch.jobsWithRemarks > 0
-                    ? " <small><a href=\"\(remarked)\">\(Figures.grouped(batch.jobsWithRemarks)) with remarks</a></small>"
+                    ? " <small><a href=\"\(remarked)\">\(Figures.grouped(batch.jobsWithRemarks)) with warnings</a></small>"
                     : ""
                 return """
                     <div><dt class="s \(Mark.shape(state))">\(state.rawValue)</dt>\

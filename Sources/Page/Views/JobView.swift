@@ -87,7 +87,7 @@ struct JobView {
 
     private var line: HTML {
         let since = PageTime.ago(job.since, at: now)
-        let remarks: HTML = job.hasRemarks ? ", <span class=\"s note\">with remarks</span>" : ""
+        let remarks: HTML = job.hasRemarks ? ", <span class=\"s note\">with warnings</span>" : ""
         let attempt: HTML = job.attempts > 1 ? " at attempt \(job.attempts) of \(job.maxAttempts)" : ""
         let accepted: HTML = job.acceptedBy.map { ", by <bdi>\($0)</bdi>" } ?? ""
         let progress: HTML = job.state == .running ? " \(JobsView.what(job, at: now))" : ""
@@ -147,7 +147,7 @@ struct JobView {
             case .unable:
                 "no running worker has \((story.missing.isEmpty ? story.needs : story.missing).joined(separator: ", "))"
             case .limit: "its queue has reached its limit of running jobs"
-            case .cpuMinutes: "its tenant has used up its processor time of 24 hours; it continues \(time)"
+            case .cpuMinutes: "its tenant has used up its CPU time of 24 hours; it continues \(time)"
             case .outputBytes: "its tenant has used up its bytes of outputs of 24 hours; it continues \(time)"
             case .runAt: "it starts \(time), as its submitter asked"
             case .backOff: "its next attempt starts \(time)"
@@ -274,7 +274,7 @@ struct JobView {
         case .completed: return "<b>completed</b>"
         case .cancelled: return "<b>cancelled</b>"
         case .lost: return "<b>lost</b> with its worker: not counted"
-        case .released: return "<b>handed back</b>: not counted"
+        case .released: return "<b>released</b>: not counted"
         case .failed:
             let end: HTML =
                 switch attempt.failure?.kind {
@@ -301,7 +301,7 @@ struct JobView {
         let parts: [String?] = [
             facts.framesIn.map { "\(Figures.count($0, "frame")) read" },
             facts.framesOut.map { "\(Figures.grouped($0)) written" },
-            facts.cpu.map { "\(Figures.duration(seconds: $0.seconds)) of processor time" },
+            facts.cpu.map { "\(Figures.duration(seconds: $0.seconds)) of CPU time" },
             facts.peakBytes.map { "\(Figures.bytes($0)) of memory" },
         ]
         return parts.compactMap { $0 }
@@ -328,7 +328,7 @@ struct JobView {
                     """
             }
         )
-        return "<h2 id=\"lack\">Remarks</h2><ul class=\"needs\">\(items)</ul>"
+        return "<h2 id=\"lack\">Warnings</h2><ul class=\"needs\">\(items)</ul>"
     }
 
     private func files(_ outputs: PublishedOutputs?) -> HTML {
@@ -356,7 +356,7 @@ struct JobView {
         if let digest = job.digest { rows.append("<dt>SHA-256</dt><dd><code>\(digest)</code></dd>") }
         rows.append("<dt>Queue</dt><dd><bdi>\(job.queue)</bdi>, priority \(job.priority)</dd>")
         if !story.needs.isEmpty {
-            rows.append("<dt>Needs</dt><dd>\(story.needs.joined(separator: ", ").cutInside(to: 600))</dd>")
+            rows.append("<dt>Requires</dt><dd>\(story.needs.joined(separator: ", ").cutInside(to: 600))</dd>")
         }
         let labels = story.batchLabels.merging(story.labels) { $1 }.sorted { $0.key < $1.key }.prefix(20)
         if !labels.isEmpty {

@@ -76,7 +76,7 @@ struct JobsView {
             <label class="f">Batch <input name="batch" value="\(value: query.text("batch"))" size="8" inputmode="numeric"></label>\
             <label class="f">Ended since <select name="ended-since">\(times)</select></label>\
             <label class="chip"><input type="checkbox" name="remarks" value="true"\(remarks)>\
-            <span class="s note">with remarks</span></label>\(others)\
+            <span class="s note">with warnings</span></label>\(others)\
             <button class="b go">Show</button> <a class="b plain" href="/jobs">Clear</a></div></form>\(names)\(naming)</details>\
             </search>
             """
@@ -216,7 +216,7 @@ struct JobsView {
         case .skipped: return "<span class=\"soft\">another file is there and stays</span>"
         case .completed:
             if let remarks = job.remarks { return "<span class=\"soft\">\(words(remarks))</span>" }
-            return job.hasRemarks ? "<span class=\"s note\">with remarks</span>" : ""
+            return job.hasRemarks ? "<span class=\"s note\">with warnings</span>" : ""
         case .waiting, .cancelled: return code
         }
     }

@@ -25,7 +25,7 @@ struct TenantsView {
                 <div class="head"><div><h1>\(heading)</h1><p class="soft">Used in 24 hours. <code>sluice tenants limit</code> \
                 changes what they may.</p></div></div>
                 <table class="rows"><thead><tr><th scope="col">Tenant</th><th scope="col" class="n">Tokens</th>\
-                <th scope="col" class="n">Processor minutes</th><th scope="col" class="n">Outputs</th>\
+                <th scope="col" class="n">CPU minutes</th><th scope="col" class="n">Outputs</th>\
                 <th scope="col" class="n">Waiting limit</th><th scope="col">Reads</th><th scope="col">Writes</th>\
                 <th scope="col">State</th></tr></thead>
                 <tbody>\(.all(tenants.prefix(Self.mostRows).map(row)))</tbody></table>\(rest)

@@ -51,7 +51,7 @@ struct WebhooksView {
         guard !webhooks.isEmpty else { return "" }
         return """
             <form method="post" action="/webhooks"><table class="rows"><thead><tr><th scope="col">Webhook</th>\
-            <th scope="col">Address</th><th scope="col">Told of</th><th scope="col" class="n">Waiting</th>\
+            <th scope="col">Address</th><th scope="col">Events</th><th scope="col" class="n">Waiting</th>\
             <th scope="col" class="n">Given up</th><th scope="col">State</th>\(QueuesView.actionHead)</tr></thead>
             <tbody>\(.all(webhooks.prefix(100).map(row)))</tbody></table></form>
             """

@@ -33,6 +33,6 @@ extension Failure {
 extension Failure {
     /// The failure that a room reports before it exits because opening took too long.
     static var openSecondsExceeded: Failure {
-        Failure(MediaError(.openSecondsExceeded, at: .open, "opening the source exceeded its limit of processor time"))
+        Failure(MediaError(.openSecondsExceeded, at: .open, "opening the source exceeded its limit of CPU time"))
     }
 }

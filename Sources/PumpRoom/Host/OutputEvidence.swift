@@ -66,7 +66,7 @@ extension Failure {
         Failure(
             .cpuExceeded,
             at: .decode,
-            "the job exceeded its limit of \(seconds) s of processor time",
+            "the job exceeded its limit of \(seconds) s of CPU time",
             position: last?.position,
             frame: last?.frames
         )

@@ -168,7 +168,7 @@ struct JobStoryTests {
             text.contains("attempt 1   ")
                 && text.contains("failed, transient: retried, up to 3 attempts")
         )
-        #expect(text.contains("attempt 2   ") && text.contains("handed back: not counted"))
+        #expect(text.contains("attempt 2   ") && text.contains("released: not counted"))
         #expect(text.contains("attempt 3   "))
     }
 

@@ -46,7 +46,7 @@ struct RemarkListTests {
         let lines = try bench.output("jobs", "--remarks").split(separator: "\n")
         #expect(lines.count == 2)
         let titles: [Substring] = lines[0].split(separator: " ")
-        #expect(titles == ["ID", "SOURCE", "REMARKS", "ATTEMPTS", "WHEN", "WORKER"])
+        #expect(titles == ["ID", "SOURCE", "WARNINGS", "ATTEMPTS", "WHEN", "WORKER"])
         #expect(lines[1].contains("  4,096 frames damaged in 6 places, cover lost  "))
         let record = try #require(try bench.records("jobs", "--batch", "talks", "--remarks").first)
         #expect(record["id"] as? Int64 == jobs[0] && record["hasRemarks"] as? Bool == true)
@@ -62,7 +62,7 @@ struct RemarkListTests {
     @Test func batchesCountsJobsWithRemarks() async throws {
         let (bench, _) = try await bench()
         let lines = try bench.output("batches").split(separator: "\n").map { $0.split(separator: " ") }
-        #expect(lines[0] == ["ID", "NAME", "QUEUE", "JOBS", "DONE", "FAILED", "OPEN", "REMARKS", "SUBMITTED"])
+        #expect(lines[0] == ["ID", "NAME", "QUEUE", "JOBS", "DONE", "FAILED", "OPEN", "WARNINGS", "SUBMITTED"])
         #expect(lines[1].prefix(8) == ["1", "talks", "default", "3", "66%", "0", "1", "1"])
         #expect(try bench.records("batches", "1").first?["jobsWithRemarks"] as? Int == 1)
     }
@@ -71,9 +71,9 @@ struct RemarkListTests {
         let (bench, jobs) = try await bench()
         try await bench.ledger.apply(.cancel, to: JobFilter(ids: [jobs[2]]))
         let batch = try bench.run("wait", "--batch", "1")
-        #expect(batch.errorText.hasSuffix("1 completed with remarks; sluice jobs --batch 1 --remarks\n"))
+        #expect(batch.errorText.hasSuffix("1 completed with warnings; sluice jobs --batch 1 --remarks\n"))
         let job = try bench.run("wait", "\(jobs[0])")
-        #expect(job.errorText == "1 completed with remarks; sluice job \(jobs[0])\n")
+        #expect(job.errorText == "1 completed with warnings; sluice job \(jobs[0])\n")
         #expect(try bench.run("wait", "\(jobs[1])").errorText.isEmpty)
     }
 

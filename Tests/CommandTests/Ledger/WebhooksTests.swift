@@ -83,7 +83,7 @@ struct WebhooksTests {
         let line = try submit("--notify", "studio", "--notify", "1", "--json").checked().outputText
         #expect(line.contains(#""notify":["studio","1"]"#))
         let again = try submit("--notify", "studio").checked()
-        #expect(again.errorText.contains("no batch was added, so studio is told nothing"))
+        #expect(again.errorText.contains("no batch was added, so studio is not notified"))
         #expect(try submit("--notify", "studio", "--json").checked().outputText.contains("notify") == false)
         try await bench.ledger.apply(.cancel, to: JobFilter())
         _ = try await bench.ledger.keepHouse()

@@ -102,7 +102,7 @@ struct ReportTests {
         #expect(run.status == .exited(0) && run.outputText.isEmpty && run.errorText.isEmpty)
         let text = String(decoding: try Bytes.read(bench.folder.path("out.html")), as: UTF8.self)
         #expect(text.hasPrefix("<!doctype html>\n") && text.hasSuffix("</html>\n"))
-        #expect(text.contains("7 of 9 jobs have ended, 3 failed, 1 completed with remarks."))
+        #expect(text.contains("7 of 9 jobs have ended, 3 failed, 1 completed with warnings."))
         #expect(text.contains("<h2>Why 4 jobs failed <small>1 of them accepted</small></h2>"))
         #expect(text.contains("48:07.11") && text.contains("the data ends at 48:07.113"))
         // From the second on, for 0.043 s, and from the fifth on, of ten.
@@ -208,7 +208,7 @@ struct ReportTests {
         #expect(try text("remote.json") == text("direct.json"))
         _ = try remote.run(["report", "--batch", "talks", "remote.html"], at: url).checked()
         let page = String(decoding: try Bytes.read(bench.folder.path("remote.html")), as: UTF8.self)
-        #expect(page.contains("7 of 9 jobs have ended, 3 failed, 1 completed with remarks."))
+        #expect(page.contains("7 of 9 jobs have ended, 3 failed, 1 completed with warnings."))
     }
 
     // MARK: - Size

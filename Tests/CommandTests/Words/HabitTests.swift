@@ -25,6 +25,7 @@ struct HabitTests {
         ("submit a.wav -o b.flac", "--to TEMPLATE names the outputs"),
         ("convert -V", "\"sluice --version\" prints the version"),
         ("probe -v a.wav", "--debug shows"),
+        ("jobs --warnings", "--remarks selects"),
     ])
     func optionsOfOtherProgramsAreTranslated(line: String, hint: String) throws {
         if hint.isEmpty {
