@@ -147,7 +147,8 @@ struct SubmitRefusalTests {
         let locked = bench.folder.path("in/locked")
         try #require(chmod(locked, 0) == 0)
         defer { chmod(locked, 0o700) }
-        let home = ["env", "HOME=\(bench.folder.path)"]
+        // The cluster of root has the same place whatever HOME is, and this machine may have one.
+        let home = ["env", "HOME=\(bench.folder.path)", "XDG_DATA_HOME=\(bench.folder.path("data"))"]
         let command = home + [Sluice.path, "submit", "-r", "in", "--dry-run"] + LedgerBench.usual
         let words = Sluice.withoutPrivilege + command
         let run = try Run.program(words[0], Array(words.dropFirst()), folder: bench.folder.path)
