@@ -37,5 +37,11 @@ let package = Package(
             swiftSettings: swiftSettings,
             linkerSettings: linkerSettings
         ),
+        .executableTarget(
+            name: "guide",
+            dependencies: media,
+            swiftSettings: swiftSettings,
+            linkerSettings: linkerSettings
+        ),
     ]
 )
