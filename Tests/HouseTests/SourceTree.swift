@@ -15,6 +15,9 @@ struct SourceTree {
         }
     }
 
+    /// Whether `path`, relative to the root, is there.
+    func hasFile(_ path: String) -> Bool { FileManager.default.fileExists(atPath: root.appending(path: path).path) }
+
     /// The names of the entries directly in `folder`, except hidden ones.
     func names(in folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
