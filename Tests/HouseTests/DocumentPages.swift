@@ -21,7 +21,8 @@ struct DocumentPages {
         var found: [String] = []
         var lines: [Substring] = []
         var isCode = false
-        for raw in text.split(separator: "\n", omittingEmptySubsequences: false) + [""] {
+        let raws: [Substring] = text.split(separator: "\n", omittingEmptySubsequences: false) + [""]
+        for raw in raws {
             let line = Substring(raw.trimmingCharacters(in: .whitespaces))
             let isFence = line.hasPrefix("```")
             if isFence { isCode.toggle() }

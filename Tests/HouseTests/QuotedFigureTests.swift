@@ -89,13 +89,14 @@ struct QuotedFigureTests {
     @Test(arguments: figures) func aQuotedFigureIsTheMeasuredOne(figure: Figure) throws {
         let texts = try DocumentPages().texts
         let source = try #require(texts[figure.page])
-        let rest = try #require(source.firstRange(of: figure.row).map { source[$0.upperBound...] }, "\(figure.page)")
-        let cell = try #require(rest.firstMatch(of: /^\s*([0-9.]+)/)).output.1
+        let place = try #require(source.firstRange(of: "\n" + figure.row), "\(figure.page) has no row \(figure.row)")
+        let cell: Substring = source[place.upperBound...].drop { $0 == " " }.prefix { $0.isNumber || $0 == "." }
         let quotation = figure.quotation(try #require(Double(cell)))
         for page in figure.pages {
             // A quotation may go over the end of a line.
             let text: String = try #require(texts[page]).replacing(/\s+/, with: " ")
-            #expect(text.contains(quotation), "\(page) does not say \"\(quotation)\", which \(figure.page) has")
+            let isThere = text.contains(quotation)
+            #expect(isThere, "\(page) does not say \"\(quotation)\", which \(figure.page) has")
         }
     }
 
