@@ -32,6 +32,10 @@ struct DocumentPageTests {
             a block of code has as many words as it likes to have
             ```
 
+            <!-- codes: made from the code -->
+            A sentence that is made of the code may stand on another page too.
+            <!-- codes: end -->
+
             1. An item of a list is a sentence of its own, too, here.
             """
         #expect(

@@ -16,18 +16,23 @@ struct DocumentPages {
         self.texts = texts
     }
 
-    /// The prose of a page: its paragraphs and items of lists in one line each, without code, tables and headings.
+    /// The prose of a page: its paragraphs and items of lists in one line each, without code, tables, headings and the
+    /// parts that code writes, between `<!-- name: ... -->` and `<!-- name: end -->`.
     static func paragraphs(of text: String) -> [String] {
         var found: [String] = []
         var lines: [Substring] = []
         var isCode = false
+        var isGenerated = false
         let raws: [Substring] = text.split(separator: "\n", omittingEmptySubsequences: false) + [""]
         for raw in raws {
             let line = Substring(raw.trimmingCharacters(in: .whitespaces))
             let isFence = line.hasPrefix("```")
             if isFence { isCode.toggle() }
             let isIndentedCode = raw.hasPrefix("    ") && lines.isEmpty
-            let isProse = !isFence && !isCode && !isIndentedCode && !line.hasPrefix("|") && !line.hasPrefix("#")
+            let isComment = line.hasPrefix("<!--")
+            if isComment { isGenerated = line.contains(": ") && !line.contains(": end -->") }
+            let isMarkup = isFence || isComment || line.hasPrefix("|") || line.hasPrefix("#")
+            let isProse = !isMarkup && !isCode && !isGenerated && !isIndentedCode
             let item = line.firstMatch(of: #/^(?:[-*]|\d+\.) /#)
             if !lines.isEmpty, !isProse || line.isEmpty || item != nil {
                 found.append(lines.joined(separator: " "))
