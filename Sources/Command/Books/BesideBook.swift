@@ -9,37 +9,43 @@ enum BesideBook {
     private static let pictureNames = ["cover", "folder", "front"]
     private static let pictureEndings = ["jpg", "jpeg", "png"]
 
-    /// The picture among the names in a folder that is a cover; `nil` if none is. Capitals do not matter.
-    static func picture(among names: [String]) -> String? {
+    /// A picture beside the files.
+    struct Cover: Equatable {
+        /// `nil` if there is none.
+        var path: String?
+        /// Those about files that are called like a cover and cannot be one.
+        var doubts: [String] = []
+    }
+
+    /// The pictures among the names in a folder that are called like a cover, the best first. Capitals do not matter.
+    static func pictures(among names: [String]) -> [String] {
         let ranked = names.compactMap { name -> (rank: Int, name: String)? in
             guard let stem = pictureNames.firstIndex(of: name.withoutExtension.lowercased()),
                 let ending = pictureEndings.firstIndex(of: name.ownExtension.lowercased())
             else { return nil }
             return (stem * pictureEndings.count + ending, name)
         }
-        return ranked.min { ($0.rank, $0.name) < ($1.rank, $1.name) }?.name
+        return ranked.sorted { ($0.rank, $0.name) < ($1.rank, $1.name) }.map(\.name)
     }
 
-    /// The path of the cover in the first of `folders` that has one. A folder that cannot be read has none.
-    static func picture(in folders: [String]) -> String? {
+    /// The cover in the first of `folders` that has one. A folder that cannot be read has none.
+    static func cover(in folders: [String]) -> Cover {
         let globs = pictureNames.flatMap { name in pictureEndings.map { "\(name).\($0)" } }
+        var cover = Cover()
         for folder in folders {
             var walk = FolderWalk(filter: NameFilter(includes: globs, excludes: []))
             // `try?`: the files of the book have been found, and a cover is no condition.
             guard let names = try? walk.names(in: folder.isEmpty ? "/" : folder) else { continue }
-            guard let name = picture(among: names) else { continue }
-            let path = folder == "/" ? "/\(name)" : "\(folder)/\(name)"
-            if isPicture(path) { return path }
+            for name in pictures(among: names) {
+                let path = folder == "/" ? "/\(name)" : "\(folder)/\(name)"
+                guard let problem = CoverFile.problem(path) else {
+                    cover.path = path
+                    return cover
+                }
+                cover.doubts.append("\(path) \(problem), and is left out")
+            }
         }
-        return nil
-    }
-
-    /// Whether a file begins like a JPEG or PNG picture, and is no longer than covers may be. Another one would make the job
-    /// fail.
-    private static func isPicture(_ path: String) -> Bool {
-        // `try?`: the user did not name the file, so one that cannot be read is left alone.
-        guard let bytes = try? SourceFile.contents(word: path, limit: 16 << 20 - 4_096) else { return false }
-        return bytes.starts(with: [0xFF, 0xD8, 0xFF]) || bytes.starts(with: [0x89, 0x50, 0x4E, 0x47])
+        return cover
     }
 
     // MARK: - Chapters

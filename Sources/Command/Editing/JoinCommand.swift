@@ -172,10 +172,10 @@ enum JoinCommand {
         _ console: CommandOutput
     ) throws {
         let hasCover = invocation[CoverOption.option] != nil
-        let cover = hasCover ? nil : BesideBook.picture(in: book.files[0].folders)
+        let cover = hasCover ? BesideBook.Cover() : BesideBook.cover(in: book.files[0].folders)
         let takesLists = invocation[ChapterOption.option] == nil
         let lists = takesLists && BesideBook.hasLists(beside: book.files.compactMap(path(of:)))
-        guard cover != nil || lists else { return }
+        guard cover != BesideBook.Cover() || lists else { return }
         try probe(&book, invocation, console)
         if book.files[0].facts?.cover == nil { book.cover = cover }
         if lists { book.takeMarks(gap: space(invocation), path: path(of:)) }

@@ -131,7 +131,8 @@ enum SubmitBooks {
             if hasTags, BesideBook.hasLists(beside: group.members.compactMap { paths[$0] }) {
                 book.takeMarks { file in locations[file.place].flatMap { roots.path(of: $0) } }
             }
-            let pictures = hasTags && invocation[CoverOption.option] == nil ? cover(of: book, places[0], roots) : []
+            let takesCover = hasTags && invocation[CoverOption.option] == nil
+            let pictures = takesCover ? cover(of: &book, places[0], roots) : []
             // For the page alone: the submission itself opens no sound, and the dry run shows what it would do.
             if let probed { book.show(group.members.map { probed[$0] }) }
             source.book = SubmitBook(
@@ -145,13 +146,15 @@ enum SubmitBooks {
     }
 
     /// The picture beside the files of a book, unless its first file is known to have a cover; none if its folder is not on
-    /// this machine.
-    private static func cover(of book: Book, _ first: Location, _ roots: PathRoots) -> [Location] {
+    /// this machine. The book is told which files are none.
+    private static func cover(of book: inout Book, _ first: Location, _ roots: PathRoots) -> [Location] {
         guard book.files[0].facts?.cover == nil, let path = roots.path(of: first) else { return [] }
         // That of the disc, and that of the book around it.
         let own = path.parentName
         let folders = book.files[0].name.utf8.contains(UInt8(ascii: "/")) ? [own.parentName, own] : [own]
-        guard let picture = BesideBook.picture(in: folders) else { return [] }
+        let found = BesideBook.cover(in: folders)
+        book.doubts += found.doubts
+        guard let picture = found.path else { return [] }
         let place = roots.place(of: picture).map { "\($0.root.name):\($0.below)" }
         // `try?`: a picture whose name cannot be used is none.
         let location = place.map { try? Location($0) } ?? (try? roots.uploads?.location(of: picture))

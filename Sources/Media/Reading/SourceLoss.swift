@@ -109,7 +109,7 @@ enum SourceLoss {
         var reasons: [String] = []
         if holdsNone { reasons.append("\(container.title) holds none") }
         if !holdsNone, lost > unread + odd { reasons.append("outputs can hold only PNG and JPEG") }
-        if !holdsNone, odd > 0 { reasons.append("sides must have 1 to \(Picture.sides.upperBound) pixels") }
+        if !holdsNone, odd > 0 { reasons.append("sides must have 1 to \(PictureHeader.sides.upperBound) pixels") }
         if !holdsNone, unread > 0 { reasons.append("only the first \(Reader.mostPictures) are read") }
         let reason = reasons.joined(separator: ", and ")
         return Remark(.cover, "\(pictures) not carried over: \(reason)", count: Int64(lost))

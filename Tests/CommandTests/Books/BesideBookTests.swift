@@ -9,19 +9,59 @@ import Testing
 struct BesideBookTests {
     @Test func theCoverIsKnownByItsName() {
         let names = ["back.jpg", "Folder.JPG", "front.png", "cover.gif", "my cover.jpg", "cover"]
-        #expect(BesideBook.picture(among: names) == "Folder.JPG")
-        #expect(BesideBook.picture(among: names + ["COVER.png"]) == "COVER.png")
-        #expect(BesideBook.picture(among: ["cover.png", "cover.jpg"]) == "cover.jpg")
-        #expect(BesideBook.picture(among: ["a.jpg"]) == nil)
+        #expect(BesideBook.pictures(among: names) == ["Folder.JPG", "front.png"])
+        #expect(BesideBook.pictures(among: names + ["COVER.png"]).first == "COVER.png")
+        #expect(BesideBook.pictures(among: ["cover.png", "cover.jpg"]).first == "cover.jpg")
+        #expect(BesideBook.pictures(among: ["a.jpg"]) == [])
+    }
+
+    /// The header of a JPEG of 30 x 20 pixels.
+    private func jpeg(frame marker: UInt8 = 0xC0, bits: UInt8 = 8) -> [UInt8] {
+        let start: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0, 0, 4, 0, 0]
+        let frame: [UInt8] = [0xFF, 0xFF, marker, 0, 17, bits, 0, 20, 0, 30]
+        return start + frame + [UInt8](repeating: 0, count: 9)
     }
 
     /// What is called like a cover and is none would make the job fail.
     @Test func onlyAPictureIsACover() throws {
         let folder = try TemporaryFolder.create()
         try Bytes.write(Array("no picture".utf8), to: folder.path("cover.jpg"))
-        #expect(BesideBook.picture(in: ["/no/such/folder", folder.path]) == nil)
-        try Bytes.write([0xFF, 0xD8, 0xFF, 0xE0], to: folder.path("cover.jpg"))
-        #expect(BesideBook.picture(in: ["/no/such/folder", folder.path]) == folder.path("cover.jpg"))
+        let doubt = "\(folder.path("cover.jpg")) is neither a JPEG nor a PNG picture, and is left out"
+        let none = BesideBook.cover(in: ["/no/such/folder", folder.path])
+        #expect(none.path == nil && none.doubts == [doubt])
+        // The next best one takes its place.
+        try Bytes.write(jpeg(), to: folder.path("front.jpeg"))
+        let other = BesideBook.cover(in: [folder.path])
+        #expect(other.path == folder.path("front.jpeg") && other.doubts == [doubt])
+        try Bytes.write(jpeg(), to: folder.path("cover.jpg"))
+        let found = BesideBook.cover(in: ["/no/such/folder", folder.path])
+        #expect(found == BesideBook.Cover(path: folder.path("cover.jpg")))
+    }
+
+    /// The first bytes alone say little.
+    @Test func theHeaderOfACoverIsExamined() throws {
+        let folder = try TemporaryFolder.create()
+        let path = folder.path("cover.jpg")
+        func png(width: UInt8) -> [UInt8] {
+            let head: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13]
+            let sides: [UInt8] = [0, 0, 0, width, 0, 0, 0, 20]
+            return head + Array("IHDR".utf8) + sides
+        }
+        let start: [UInt8] = [0xFF, 0xD8, 0xFF, 0xE0]
+        let unusual = "is a JPEG of a kind that players do not show"
+        let none = "is neither a JPEG nor a PNG picture"
+        let cases: [(bytes: [UInt8], problem: String?)] = [
+            (jpeg(), nil), (jpeg(frame: 0xC2), nil), (jpeg(frame: 0xC3), unusual), (jpeg(bits: 12), unusual),
+            (png(width: 30), nil), (png(width: 0), "is a picture of 0 x 20 pixels"), (start, none), ([], none),
+        ]
+        for (bytes, problem) in cases {
+            try Bytes.write(bytes, to: path)
+            #expect(CoverFile.problem(path) == problem)
+        }
+        // Without bytes that would have to be read.
+        try #require(truncate(path, 17 << 20) == 0)
+        #expect(CoverFile.problem(path)?.hasSuffix(" and must have less than 16 MiB") == true)
+        #expect(CoverFile.problem(folder.path("none.jpg"))?.hasPrefix("cannot be read: ") == true)
     }
 
     private func file(_ name: String, seconds: Int64?, isExact: Bool = true) -> Book.File {
