@@ -131,13 +131,8 @@ enum ConvertCommand {
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws -> ExitCode {
-        var recipe = recipe
-        try ChapterOption.add(to: &recipe, invocation)
-        let outputs = [output] + recipe.outputs.dropFirst().map(\.location)
-        // Options may have added or replaced sources without sound.
-        let sounds = recipe.soundSources.count
-        let inputs = Array(words.prefix(sounds)) + recipe.sources.dropFirst(sounds).map(\.location)
-        let job = FileConversion(recipe: recipe, inputs: inputs, outputs: outputs)
+        let job = try job(recipe, words: words, to: output, invocation)
+        let (recipe, outputs, sounds) = (job.recipe, job.outputs, job.recipe.soundSources.count)
         let display = ProgressDisplay(
             invocation[ProgressStyle.option],
             title: output == "-" ? "standard output" : output,
@@ -155,6 +150,22 @@ enum ConvertCommand {
         // The audio itself goes to standard output if the user asked for that.
         let ending = job.run(showing: display, warn: console.warn, surrender: page.surrender)
         return try page.show(ending, asJSON: invocation[json])
+    }
+
+    /// The work of `convert`, before anything is opened.
+    static func job(
+        _ recipe: Recipe,
+        words: [String],
+        to output: String,
+        _ invocation: Invocation
+    ) throws -> FileConversion {
+        var recipe = recipe
+        try ChapterOption.add(to: &recipe, invocation)
+        let outputs = [output] + recipe.outputs.dropFirst().map(\.location)
+        // Options may have added or replaced sources without sound.
+        let sounds = recipe.soundSources.count
+        let inputs = Array(words.prefix(sounds)) + recipe.sources.dropFirst(sounds).map(\.location)
+        return FileConversion(recipe: recipe, inputs: inputs, outputs: outputs)
     }
 
     static func recipe(from input: String, to output: String, _ invocation: Invocation) throws -> Recipe {

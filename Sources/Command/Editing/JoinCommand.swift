@@ -66,7 +66,8 @@ enum JoinCommand {
         }
         var book = try book(invocation, console)
         if invocation[markFiles], !invocation[ConvertCommand.noTags] { try takeBeside(&book, invocation, console) }
-        if invocation[Question.dryRun] { return try rehearse(book, invocation, console) }
+        let work = try work(book, invocation)
+        if invocation[Question.dryRun] { return try rehearse(book, work, invocation, console) }
         if invocation[BookOptions.strict], !book.doubts.isEmpty {
             throw Refusal(
                 message: "there \(Plural.be(book.doubts.count)) \(Figures.count(book.doubts.count, "doubt")); "
@@ -76,15 +77,20 @@ enum JoinCommand {
             )
         }
         for doubt in book.doubts { console.warn(doubt.printable) }
+        return try work.run(invocation, console)
+    }
+
+    /// The files of a book one after another, as the options say.
+    private static func work(_ book: Book, _ invocation: Invocation) throws -> TimelineRun {
         let paths = book.files.map(\.place)
-        return try TimelineRun(
+        return TimelineRun(
             sources: paths.enumerated().map { Recipe.Source(location: $1, name: name(ofFile: $0)) },
             timeline: try timeline(of: paths.count, invocation),
             marksSources: invocation[markFiles],
             copiesPackets: invocation[BookOptions.copyPackets],
             chapters: book.chapters,
             cover: book.cover
-        ).run(invocation, console)
+        )
     }
 
     private static func name(ofFile index: Int) -> String { "file \(index + 1)" }
@@ -177,20 +183,28 @@ enum JoinCommand {
         let lists = takesLists && BesideBook.hasLists(beside: book.files.compactMap(path(of:)))
         guard cover != BesideBook.Cover() || lists else { return }
         try probe(&book, invocation, console)
-        if book.files[0].facts?.cover == nil { book.cover = cover }
+        if book.files[0].facts?.cover == nil {
+            book.cover = cover.path
+            book.doubts += cover.doubts
+        }
         if lists { book.takeMarks(gap: space(invocation), path: path(of:)) }
     }
 
-    /// Shows what would be joined.
+    /// Shows what would be joined, and refuses what `work` would refuse.
     private static func rehearse(
         _ book: Book,
+        _ work: TimelineRun,
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws -> ExitCode {
+        let output = invocation.word(TimelineRun.output)
+        let words = work.sources.map(\.location)
+        let job = try ConvertCommand.job(try work.recipe(invocation), words: words, to: output, invocation)
+        try job.check()
         var book = book
         try probe(&book, invocation, console)
         let page = BookPage(
-            output: invocation.word(TimelineRun.output),
+            output: output,
             files: book.files,
             doubts: book.doubts,
             marks: invocation[markFiles] && invocation[ChapterOption.option] == nil
@@ -205,6 +219,12 @@ enum JoinCommand {
             for line in page.lines(for: console.data) { try console.print(line) }
             try console.print("nothing was written (--dry-run)")
         }
+        if let obstacle = job.obstacle() {
+            FailurePage(obstacle, source: nil, destination: nil, invocation: invocation).show(on: console)
+            return obstacle.exitCode
+        }
+        // The doubts name these files.
+        if book.files.contains(where: { $0.problem != nil }) { return .failure }
         return invocation[BookOptions.strict] && !page.doubts.isEmpty ? .failure : .success
     }
 }

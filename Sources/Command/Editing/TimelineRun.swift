@@ -25,9 +25,15 @@ struct TimelineRun {
         + [ProgressStyle.option.form, ConvertCommand.json.form]
 
     func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
+        let recipe = try recipe(invocation)
         let output = invocation.word(Self.output)
+        return try ConvertCommand.convert(recipe, words: sources.map(\.location), to: output, invocation, console)
+    }
+
+    /// The recipe of what `run` converts. Throws a `UsageError` if it is invalid.
+    func recipe(_ invocation: Invocation) throws -> Recipe {
         let wanted = try FormatOptions.output(
-            at: output,
+            at: invocation.word(Self.output),
             onConflict: invocation[ConvertCommand.onConflict],
             invocation
         )
@@ -42,6 +48,6 @@ struct TimelineRun {
             if let cover, recipe.holdsCover { recipe.sources.append(.init(location: cover, use: .cover)) }
         }
         try ConvertCommand.settle(&recipe, invocation)
-        return try ConvertCommand.convert(recipe, words: sources.map(\.location), to: output, invocation, console)
+        return recipe
     }
 }

@@ -52,13 +52,43 @@ public struct OutputFile: ~Copyable {
         mode: OutputMode = .withinSources([]),
         mustBeHidden: Bool
     ) throws(StorageError) -> Preparation {
+        guard let place = try Self.place(of: path, onConflict: policy, sources) else { return .skipped }
+        let folder = try Folder.open(place.folder)
+        let file = try UnfinishedFile.create(
+            in: folder,
+            for: place.name,
+            OutputAccess(mode: mode),
+            mustBeHidden: mustBeHidden
+        )
+        return .ready(OutputFile(file: file, policy: policy))
+    }
+
+    /// Throws what would stop `prepare`, as far as that is known without making a file.
+    public static func check(
+        _ path: String,
+        onConflict policy: Recipe.ConflictPolicy,
+        sources: [FileIdentity] = []
+    ) throws(StorageError) {
+        guard let place = try Self.place(of: path, onConflict: policy, sources) else { return }
+        let folder = try Folder.open(place.folder)
+        guard faccessat(folder.descriptor, ".", W_OK | X_OK, AT_EACCESS) == 0 else {
+            throw StorageError(errno: errno, .destination, at: .open, "write to", place: path)
+        }
+    }
+
+    /// The name that the output gets; `nil` if it exists and the policy is to leave it.
+    private static func place(
+        of path: String,
+        onConflict policy: Recipe.ConflictPolicy,
+        _ sources: [FileIdentity]
+    ) throws(StorageError) -> DestinationPath? {
         var place = try DestinationPath(path)
         // The kernel follows the links, so that its rules for links in shared folders (fs.protected_symlinks) apply.
         if let present = FileFacts.of(path, followingLinks: true) {
             try refuse(present, sources, path)
             switch policy {
             case .fail: throw exists(path, at: .open)
-            case .skip: return .skipped
+            case .skip: return nil
             case .replace: place = try .followingLinks(path)
             }
         } else {
@@ -69,19 +99,12 @@ public struct OutputFile: ~Copyable {
             if FileFacts.of(path, followingLinks: false) != nil {
                 switch policy {
                 case .fail: throw exists(path, at: .open)
-                case .skip: return .skipped
+                case .skip: return nil
                 case .replace: place = try .followingLinks(path)
                 }
             }
         }
-        let folder = try Folder.open(place.folder)
-        let file = try UnfinishedFile.create(
-            in: folder,
-            for: place.name,
-            OutputAccess(mode: mode),
-            mustBeHidden: mustBeHidden
-        )
-        return .ready(OutputFile(file: file, policy: policy))
+        return place
     }
 
     /// An output for `name` in `folder`, without following links. With `mayExist`, an existing file is not refused

@@ -126,6 +126,33 @@ struct BookTests {
         #expect(!edited.succeeded && edited.errorText.contains("silence cannot be copied"), "\(edited.errorText)")
     }
 
+    /// What the command would refuse.
+    @Test func aDryRunRefusesWhatCannotBeMade() throws {
+        try file("1.flac", seed: 1)
+        try Bytes.write([0], to: material.path("there.m4b"))
+        try Bytes.write(Array("no picture".utf8), to: material.path("text.jpg"))
+        try Bytes.write(Array("0:05 Late\n0:00 First\n".utf8), to: material.path("list.txt"))
+        try FileManager.default.createSymbolicLink(
+            atPath: material.path("link.wav"),
+            withDestinationPath: "book/1.flac"
+        )
+        for (words, error) in [
+            (["there.m4b"], "already exists"), (["none/out.m4b"], "none"),
+            (["out.m4b", "--cover", "text.jpg"], "text.jpg"), (["out.m4b", "--cover", "none.jpg"], "none.jpg"),
+            (["out.m4b", "--chapters", "list.txt"], "list.txt"),
+            (["link.wav", "--on-conflict", "replace"], "source"), (["out.m4b", "--also", "out.m4b"], "out.m4b"),
+        ] {
+            let refused = try Sluice.run(["join", "book"] + words + ["--dry-run"], in: material.folder)
+            #expect(!refused.succeeded && refused.errorText.contains(error), "\(words): \(refused.errorText)")
+            // The same as without the dry run.
+            let real = try Sluice.run(["join", "book"] + words, in: material.folder)
+            #expect(real.status == refused.status, "\(words): \(real.errorText)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: material.path("out.m4b")))
+        let missing = try sluice("join", "book", "nothing.wav", "out.m4b", "--dry-run")
+        #expect(!missing.succeeded && missing.errorText.contains("nothing.wav"), "\(missing.errorText)")
+    }
+
     @Test func aListDecidesTheOrder() throws {
         let (one, two) = (try file("1.flac", seed: 1), try file("2.flac", seed: 2))
         try file("3.flac", seed: 3)
