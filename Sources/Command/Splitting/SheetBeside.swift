@@ -96,6 +96,9 @@ extension [SplitPoints.Piece] {
     /// The number of the piece at `index`: that of its track, or else its place.
     func number(_ index: Int) -> Int { self[index].number ?? index + 1 }
 
+    /// Whether it is one file that is not cut.
+    var areUncut: Bool { first?.isUncut ?? false }
+
     /// The number of the last piece.
     var lastNumber: Int { isEmpty ? 0 : number(count - 1) }
 }

@@ -26,6 +26,8 @@ enum SplitPoints: Sendable, Hashable {
         var number: Int?
         /// What a CUE sheet says about it besides.
         var tags: [String: String] = [:]
+        /// Whether it is all of a file that is not cut, as it has no CUE sheet.
+        var isUncut = false
     }
 
     /// More are probably a mistake, as in milliseconds for minutes.

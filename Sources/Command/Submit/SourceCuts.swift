@@ -46,8 +46,8 @@ enum SourceCuts {
         }
     }
 
-    /// Looks at all sources. Throws a `Refusal` if any of them cannot be cut, and `StoppedBySignal` if a signal
-    /// interrupts it.
+    /// Looks at all sources. Of a library that is cut at CUE sheets, files without one stay whole if others have one. Throws a
+    /// `Refusal` if any source cannot be cut, and `StoppedBySignal` if a signal interrupts it.
     static func look(
         into sources: [FoundSource],
         at points: SplitPoints,
@@ -74,6 +74,12 @@ enum SourceCuts {
                 hint = hint ?? reason.hint
             }
         }
+        let uncut = cuts.count(where: \.areUncut)
+        if uncut == sources.count {
+            let problem = SplitProblem.noSheet
+            for source in sources { problems.add("\(source.location): \(problem.detail)".printable) }
+            hint = problem.hint
+        }
         guard problems.count == 0 else {
             throw Refusal(
                 message: "\(Figures.count(problems.count, "file")) cannot be cut; nothing was submitted",
@@ -81,7 +87,13 @@ enum SourceCuts {
                 hint: hint
             )
         }
+        if uncut > 0, !invocation[Question.dryRun] { console.warn(words(uncut: uncut)) }
         return cuts
+    }
+
+    /// `2 files without a CUE sheet stay whole`
+    static func words(uncut count: Int) -> String {
+        "\(Figures.count(count, "file")) without a CUE sheet \(count == 1 ? "stays" : "stay") whole"
     }
 
     private static func pieces(
@@ -100,8 +112,13 @@ enum SourceCuts {
             var hasScanned = false
             while true {
                 let report = try described(path, raw, scans: hasScanned, points.wantedSilence, in: room)
-                if let pieces = try points.pieces(of: report, at: path, track: track, hasScanned: hasScanned) {
-                    return try bounded(pieces)
+                do throws(SplitProblem) {
+                    if let pieces = try points.pieces(of: report, at: path, track: track, hasScanned: hasScanned) {
+                        return try bounded(pieces)
+                    }
+                } catch {
+                    guard case .noSheet = error else { throw error }
+                    return [SplitPoints.Piece(range: .whole, title: Book.Facts(report)?.title, isUncut: true)]
                 }
                 hasScanned = true
             }

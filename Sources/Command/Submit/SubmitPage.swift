@@ -54,7 +54,11 @@ struct SubmitPage {
             lines.append("  uploads     \(files), to \(uploads.to), except what is there already".printable)
         }
         if let others = plan.companions { lines.append("  copies      \(Figures.count(others.count, "other file"))") }
-        if let pieces = plan.pieceCount { lines.append("  pieces      \(Figures.grouped(pieces))") }
+        if let pieces = plan.pieceCount {
+            let (all, uncut) = (plan.items.count, plan.uncutCount)
+            let rest = " of \(Figures.count(all - uncut, "file")); \(SourceCuts.words(uncut: uncut))"
+            lines.append("  pieces      \(Figures.grouped(pieces))" + (uncut > 0 ? rest : ""))
+        }
         for page in books(plan) { lines += page.lines(for: console.data).map { "  " + $0 } }
         if let first = first(plan, survey) {
             let way = "  first       \(first.source) -> "
@@ -98,6 +102,7 @@ struct SubmitPage {
     /// `out:talk-1.flac, 0:00 to 0:10`, for the first few pieces.
     private func pieceLines(_ item: SubmitPlan.Item) -> [String] {
         let shown = 5
+        guard !item.pieces.areUncut else { return [] }
         let lines = zip(item.destinations, item.pieces).prefix(shown).map { "\($0), \($1.range.words)" }
         let rest = item.pieces.count - shown
         return rest > 0 ? lines + ["and \(Figures.grouped(rest)) more"] : lines
@@ -191,7 +196,7 @@ struct SubmitPage {
                         title: piece.title
                     )
                 }
-                pieces = cuts.isEmpty ? nil : cuts
+                pieces = cuts.isEmpty || item.pieces.areUncut ? nil : cuts
             }
         }
 
@@ -212,6 +217,8 @@ struct SubmitPage {
         let findings: SubmitFindings
         /// Set with `--split-at` only.
         let pieces: Int?
+        /// Sources that stay whole beside others that are cut; `nil` if there are none.
+        let uncut: Int?
         /// Set with `--join-folders` only.
         let books: [BookPage.Record]?
         let first: Way?
@@ -249,6 +256,7 @@ struct SubmitPage {
             altered: .init(survey.altered),
             findings: SubmitFindings(survey),
             pieces: plan.pieceCount,
+            uncut: plan.uncutCount > 0 ? plan.uncutCount : nil,
             books: books.isEmpty ? nil : books.map(\.record),
             first: first(plan, survey).map(Record.Way.init),
             audioSeconds: lengths?.seconds,

@@ -9,7 +9,8 @@ struct SubmitPlan: Sendable {
     struct Item: Sendable {
         let source: Location
         fileprivate(set) var destinations: [Location]
-        /// The piece of the source at each destination; empty if each output holds all of the source.
+        /// The piece of the source at each destination; empty if each output holds all of the source. A file that is not cut
+        /// is one piece.
         var pieces: [SplitPoints.Piece] = []
         /// The book that the source is the first file of; `nil` if the source is a file by itself.
         var book: SubmitBook?
@@ -139,7 +140,7 @@ struct SubmitPlan: Sendable {
             recipe.copyPackets = book.copiesPackets
         }
         for (name, values) in item.tags { recipe.tags.set(name, to: values) }
-        if !item.pieces.isEmpty {
+        if !item.pieces.isEmpty, !item.pieces.areUncut {
             recipe.outputs = item.pieces.enumerated().map { index, piece in
                 var output = base.outputs[0]
                 output.range = piece.range
@@ -396,11 +397,15 @@ struct SubmitPlan: Sendable {
 
     /// How many pieces all jobs make; `nil` if sources are not cut.
     var pieceCount: Int? {
-        items.contains { !$0.pieces.isEmpty } ? items.reduce(0) { $0 + $1.pieces.count } : nil
+        items.contains { !$0.pieces.isEmpty }
+            ? items.reduce(0) { $0 + ($1.pieces.areUncut ? 0 : $1.pieces.count) } : nil
     }
 
     /// Whether the order of files that are joined is in doubt.
     var hasDoubts: Bool { items.contains { $0.book?.book.doubts.isEmpty == false } }
+
+    /// How many sources stay whole beside others that are cut.
+    var uncutCount: Int { items.count { $0.pieces.areUncut } }
 
     /// The total size of the sources that are on this machine.
     func bytes(_ roots: PathRoots) -> Int64 {

@@ -132,6 +132,37 @@ struct SubmitSplitTests {
         withExtendedLifetime(worker) {}
     }
 
+    /// A library of discs with sheets, and of single files.
+    @Test func filesWithoutASheetStayWhole() async throws {
+        let alone = try submit("cue")
+        #expect(alone.status == .exited(1))
+        #expect(alone.errorText.contains("/in/a.wav: no CUE sheet beside the file or in it\n"), "\(alone.errorText)")
+        let index = ["00:00:00", "00:01:15"].enumerated().map { number, time in
+            "  TRACK 0\(number + 1) AUDIO\n    INDEX 01 \(time)\n"
+        }
+        try Bytes.write(Array(("FILE \"a.wav\" WAVE\n" + index.joined()).utf8), to: bench.folder.path("in/a.cue"))
+        let other = try Self.sound.cut(0..<9_000)
+        try FFmpeg.encode(
+            other,
+            to: bench.folder.path("in/b.flac"),
+            ["-metadata", "title=Eve", "-metadata", "track=7"]
+        )
+        let plan = try submit("cue", "out/{stem}-{n} {title}.wav", "--dry-run").checked()
+        let line = "  pieces      2 of 1 file; 1 file without a CUE sheet stays whole\n"
+        #expect(plan.outputText.contains(line), "\(plan.outputText)\(plan.errorText)")
+        let json = try submit("cue", "out/{stem}-{n} {title}.wav", "--dry-run", "--json").checked().stdout
+        let record = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+        #expect(record["pieces"] as? Int == 2 && record["uncut"] as? Int == 1)
+        let worker = try bench.startWorker()
+        let run = try submit("cue", "out/{stem}-{n} {title}.wav", "--wait").checked()
+        #expect(run.errorText.contains("1 file without a CUE sheet stays whole\n"), "\(run.errorText)")
+        try expectPieces(["out/a-1 a.wav", "out/a-2 a.wav"], [19_200, 40_000])
+        #expect(try samples("out/b-1 Eve.wav") == other)
+        // It is no piece, so its number stays.
+        #expect(try FFmpeg.probe(bench.folder.path("out/b-1 Eve.wav")).tags["track"] == "7")
+        withExtendedLifetime(worker) {}
+    }
+
     @Test func equalPiecesAndSilenceAreFoundHere() throws {
         let quiet = Signal.noise(seed: 4, rate: Self.rate, frames: 12_000, channels: 1, amplitude: 0.0005).pcm(.s16)
         let loud = try Self.sound.cut(0..<20_000)
