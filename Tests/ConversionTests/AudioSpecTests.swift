@@ -236,6 +236,17 @@ struct AudioSpecTests {
         #expect(words.contains("silence") && words.last == "unknown")
     }
 
+    /// What a job keeps.
+    @Test func aReportHasTheMeasuredValuesWithoutTheLimits() throws {
+        let report = SpecReport(AudioSpec.acx.verdict(on: Facts().report))
+        #expect(report.line == "acx: accepted, RMS -20.0 dBFS, sample peak -4.0 dBFS, noise floor -70.0 dBFS")
+        #expect(report.measured.map(\.rule) == AudioSpec.acx.rules.map(\.quantity.rawValue))
+        #expect(report.measured.first == SpecReport.Measured(rule: "container", word: "mp3"))
+        var other = report
+        (other.passes, other.measured) = (false, [.init(rule: "of a later release", value: 1)])
+        #expect(other.line == "acx: refused")
+    }
+
     // MARK: Recipes
 
     private func recipe(_ output: String, version: Int = 4) throws -> Recipe {

@@ -70,6 +70,13 @@ import Testing
         return view.content
     }
 
+    @Test func `the verdict of a spec is shown`() {
+        var told = story()
+        let loudness = SpecReport.Measured(rule: "rms", value: -20.1, unit: "dBFS")
+        told.attempts[0].facts.report?.spec = SpecReport(spec: "acx", passes: true, measured: [loudness])
+        #expect(view(told, nil).main.text.contains("<p>acx: accepted, RMS -20.1 dBFS</p>"))
+    }
+
     @Test func `source and output are heard at the same time and rate`() throws {
         let plan = try #require(ExcerptPlan(story(), base: "x:excerpts/"))
         #expect(plan.sides == [.source, .output] && plan.parts == 1 && plan.isAligned)

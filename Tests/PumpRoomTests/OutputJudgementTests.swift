@@ -23,15 +23,16 @@ struct OutputJudgementTests {
         return (folder.path(name), try RecipeConversion(recipe).run(from: source.descriptor, to: output.descriptor))
     }
 
+    @discardableResult
     private func judge(
         _ recipe: Recipe,
         _ destinations: [Int32],
         _ reports: [ConversionReport],
         within budget: Budget = Budget(),
         stop signal: StopSignal = StopSignal()
-    ) throws {
+    ) throws -> [ConversionReport] {
         let judgement = try OutputJudgement(recipe, destinations, within: budget, streaming: false, stop: signal)
-        try judgement.run(on: reports, after: nil) { _ in }
+        return try judgement.run(on: reports, after: nil) { _ in }
     }
 
     @Test func outputsWithoutReportsAreNotPublished() throws {
@@ -47,7 +48,11 @@ struct OutputJudgementTests {
         let folder = try TemporaryFolder.create()
         let (path, report) = try made("b.flac", in: folder)
         let whole = try OpenFile.reading(path)
-        try judge(recipe(.ebuR128), [whole.descriptor], [report])
+        // What was measured of an output that passes stays in its report.
+        let judged = try judge(recipe(.ebuR128), [whole.descriptor], [report])
+        let spec = try #require(judged.first?.spec)
+        #expect(spec.passes && spec.spec == "ebu-r128" && spec.measured.map(\.rule) == ["loudness", "true_peak"])
+        #expect(judged[0].isCredible(within: JobBounds()))
         var bytes = try Bytes.read(path)
         for place in bytes.count / 2..<bytes.count / 2 + 64 { bytes[place] ^= 0x5A }
         try Bytes.write(bytes, to: folder.path("damaged.flac"))

@@ -41,6 +41,7 @@ struct AttemptLines {
         } else if !facts.isEmpty {
             lines.append("  " + facts.joined(separator: ", "))
         }
+        for line in attempt.facts.specLines { lines += folded(line.printable) }
         if let report = attempt.facts.reportOnAll {
             let told = report.remarkLines(
                 source: job.source,

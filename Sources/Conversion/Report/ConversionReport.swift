@@ -26,6 +26,8 @@ public struct ConversionReport: Sendable, Hashable, Codable {
     public var loudness: LoudnessChange?
     /// What the output shows, if it is a waveform. `format` is then that of the samples that are shown.
     public var waveform: WaveformReport?
+    /// What the spec of the output says of it; `nil` if the recipe asks for none.
+    public var spec: SpecReport?
 
     /// The track that was read.
     public struct Source: Sendable, Hashable, Codable {
@@ -60,7 +62,8 @@ public struct ConversionReport: Sendable, Hashable, Codable {
         lostTags: [String],
         remarks: [Remark] = [],
         loudness: LoudnessChange? = nil,
-        waveform: WaveformReport? = nil
+        waveform: WaveformReport? = nil,
+        spec: SpecReport? = nil
     ) {
         self.source = source
         self.format = format
@@ -75,6 +78,7 @@ public struct ConversionReport: Sendable, Hashable, Codable {
         self.remarks = remarks
         self.loudness = loudness
         self.waveform = waveform
+        self.spec = spec
     }
 }
 

@@ -24,6 +24,15 @@ public struct AttemptFacts: Sendable, Hashable {
         return all
     }
 
+    /// A line for each output that a spec has accepted: `acx: accepted, RMS -20.1 dBFS`. Of several outputs, each begins with
+    /// its number.
+    public var specLines: [String] {
+        let reports = [report].compactMap(\.self) + further
+        return reports.enumerated().compactMap { index, report in
+            report.spec.map { reports.count > 1 ? "output \(index + 1): \($0.line)" : $0.line }
+        }
+    }
+
     public init(
         slot: Int16? = nil,
         framesIn: Int64? = nil,

@@ -254,6 +254,7 @@ struct JobView {
         }
         let measured = facts(of: attempt)
         if !measured.isEmpty { lines.append("<p class=\"soft\">\(measured.joined(separator: ", ")).</p>") }
+        lines += attempt.facts.specLines.prefix(10).map { line -> HTML in "<p>\(line.cutInside(to: 400))</p>" }
         lines.append("<p class=\"soft\">\(worker(of: attempt))</p>")
         if let words = attempt.lastWords, !words.isEmpty {
             lines.append("<p class=\"soft\">Last words: \(words.cutInside(to: 400))</p>")

@@ -29,20 +29,21 @@ struct OutputJudgement {
         )
     }
 
-    /// Throws `spec_broken` if outputs break limits of their specs; the message has those of all outputs. `last` is the last
-    /// progress of the conversion, after which frames count as verified.
+    /// The reports with what the specs of their outputs say. Throws `spec_broken` if outputs break limits; the message has
+    /// those of all outputs. `last` is the last progress of the conversion, after which frames count as verified.
     func run(
         on reports: [ConversionReport],
         after last: ConversionProgress?,
         report: @escaping (ConversionProgress) -> Void
-    ) throws {
+    ) throws -> [ConversionReport] {
         let count = recipe.outputs.count
         // If only waveforms have destinations, there is no sound to judge.
-        guard destinations.count >= count, recipe.outputs.contains(where: { $0.spec != nil }) else { return }
+        guard destinations.count >= count, recipe.outputs.contains(where: { $0.spec != nil }) else { return reports }
         guard destinations.count == count, reports.count == count else {
             let counts = "\(count) outputs, \(destinations.count) destinations, \(reports.count) reports"
             throw Failure(.unexpected, at: .finish, "the outputs cannot be compared with their specs: \(counts)")
         }
+        var judged = reports
         var verified = last?.verifiedFrames ?? 0
         var broken: [(index: Int, verdict: SpecVerdict)] = []
         for (index, output) in recipe.outputs.enumerated() {
@@ -56,6 +57,7 @@ struct OutputJudgement {
                 }
                 verified = before + (found.scan?.frames ?? 0)
                 let verdict = spec.verdict(on: found)
+                judged[index].spec = SpecReport(verdict)
                 if !verdict.passes { broken.append((index, verdict)) }
             } catch {
                 var failure = error
@@ -63,7 +65,7 @@ struct OutputJudgement {
                 throw failure
             }
         }
-        guard let first = broken.first else { return }
+        guard let first = broken.first else { return judged }
         var failure = Self.failure(first.verdict, Array(broken.dropFirst()))
         if recipe.outputs.count > 1 { failure.output = first.index + 1 }
         throw failure

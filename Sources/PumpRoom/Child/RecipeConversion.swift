@@ -60,8 +60,7 @@ public struct RecipeConversion: Sendable {
                 report(progress)
             }
             let reports = outcomes.map { ConversionReport($0) }
-            try judgement.run(on: reports, after: last, report: report)
-            return reports
+            return try judgement.run(on: reports, after: last, report: report)
         } catch {
             throw Failure(error)
         }

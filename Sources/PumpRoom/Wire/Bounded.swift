@@ -15,6 +15,8 @@ enum Bound {
     static let remarks = 16
     static let refusals = 16
     static let presets = 64
+    /// Rules of a spec.
+    static let measured = 32
     /// Points of one message. Each has less than a kilobyte.
     static let points = 100
     /// Channels of one point: no source has more.
@@ -186,6 +188,24 @@ extension ConversionReport {
         report.lostTags = report.lostTags.map { $0.told(to: Bound.name) }
         report.remarks = remarks.prefix(Bound.remarks).map { remark in
             Remark(remark.kind, remark.detail.told(to: Bound.name), count: remark.count?.bounded(to: FigureBound.count))
+        }
+        report.spec = spec?.bounded
+        return report
+    }
+}
+
+extension SpecReport {
+    /// The report with every text and list within its bound.
+    fileprivate var bounded: SpecReport {
+        var report = self
+        report.spec = spec.told(to: Bound.code)
+        report.measured = measured.prefix(Bound.measured).map { measured in
+            Measured(
+                rule: measured.rule.told(to: Bound.code),
+                value: measured.value,
+                word: measured.word?.told(to: Bound.name),
+                unit: measured.unit?.told(to: Bound.code)
+            )
         }
         return report
     }

@@ -23,6 +23,19 @@ extension ConversionReport {
             && (0...bounds.outputBytes).contains(bytes) && damage.isCredible
             && remarks.allSatisfy { (0...FigureBound.count).contains($0.count ?? 0) }
             && (loudness?.isCredible ?? true) && (waveform?.isCredible(within: bounds) ?? true)
+            && (spec?.isCredible ?? true)
+    }
+}
+
+extension SpecReport {
+    /// Whether a conversion that succeeded can have it: a known spec accepts the output, and there is a value for each rule.
+    fileprivate var isCredible: Bool {
+        guard passes, let rules = AudioSpec(rawValue: spec)?.rules, rules.count == measured.count else { return false }
+        return zip(rules, measured).allSatisfy { rule, measured in
+            guard measured.rule == rule.quantity.rawValue, measured.unit == rule.quantity.unit else { return false }
+            if !rule.words.isEmpty { return measured.value == nil && measured.word.map(rule.words.contains) ?? false }
+            return measured.word == nil && (measured.value ?? .nan).magnitude <= Double(FigureBound.count)
+        }
     }
 }
 

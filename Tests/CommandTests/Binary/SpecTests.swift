@@ -128,8 +128,13 @@ struct SpecTests {
         #expect(text.contains("breaks 1 limit of ebu-r128: loudness -21."), "\(text)")
         #expect(text.contains("code \(FailureCode.specBroken.rawValue), stage finish"), "\(text)")
         #expect(try !material.folder.names().contains("made.mp3"))
-        _ = try Sluice.run(words + ["acx"], in: material.folder).checked()
+        let made = try Sluice.run(words + ["acx", "--json"], in: material.folder).checked().stdout
         #expect(try broken("made.mp3").rules.isEmpty)
+        let record = try #require(try JSONSerialization.jsonObject(with: made) as? [String: Any])
+        let spec = try #require((record["conversion"] as? [String: Any])?["spec"] as? [String: Any])
+        #expect(spec["spec"] as? String == "acx" && spec["passes"] as? Bool == true)
+        let measured = try #require(spec["measured"] as? [[String: Any]])
+        #expect(measured.count == AudioSpec.acx.rules.count && measured[0]["word"] as? String == "mp3")
         // Of several outputs, the failure names the one that breaks it.
         let small = ["small.mp3", "--bit-rate", "128k", "--also", "a.flac", "--spec", "acx"]
         let both = try Sluice.run(["convert", "chapter.wav"] + small, in: material.folder).errorText
