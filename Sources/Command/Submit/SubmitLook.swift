@@ -20,9 +20,11 @@ struct SubmitLook: Sendable {
     }
 
     /// Combines `earlier` with the files on this machine. `earlier` holds the latest job of each destination; it is
-    /// empty if the ledger was not asked. `remote` is what exists of the outputs of some items on other machines.
+    /// empty if the ledger was not asked. `moved` has the earlier sources of items of which some were sent in another state,
+    /// and `remote` what exists of the outputs of some items on other machines.
     func survey(
         _ earlier: [EarlierJob?],
+        moved: [Int: [Location]] = [:],
         remote: [Int: [SubmitSurvey.Presence]] = [:],
         isWanted: @Sendable () -> Bool = { true }
     ) throws -> SubmitSurvey {
@@ -38,10 +40,20 @@ struct SubmitLook: Sendable {
             let job = earlier.isEmpty ? nil : earlier[place]
             // A file that was sent lies where its earlier time and size lead.
             let sent = job?.stamp.flatMap { roots.uploads?.earlier(item.source, as: $0) }
-            let work = job == nil ? 0 : try numbers.number(of: plan.recipe(item, from: sent))
+            let sources = moved[place] ?? sent.map { [$0] + item.sources.dropFirst() }
+            let work = job == nil ? 0 : try numbers.number(of: plan.recipe(item, from: sources))
             let records = job.flatMap { $0.work == work ? $0.outputs : nil }
             let presence = SubmitSurvey.Presence(of: presences[place], records)
-            survey.classify(place, item, job, work: work, presence, of: presences[place], stamps[place])
+            survey.classify(
+                place,
+                item,
+                job,
+                work: work,
+                presence,
+                of: presences[place],
+                stamps[place],
+                hasMoved: moved[place] != nil
+            )
         }
         return survey
     }

@@ -130,14 +130,17 @@ struct SubmitPlan: Sendable {
         compare(&names)
     }
 
-    /// The recipe for one item. `source` is where its source is, if not where the item says.
-    func recipe(_ item: Item, from source: Location? = nil) -> Recipe {
+    /// The recipe for one item. `sources` are where its sources are, if not where the item says.
+    func recipe(_ item: Item, from sources: [Location]? = nil) -> Recipe {
         var recipe = base
-        recipe.fill(mainCount, with: (source ?? item.source).description)
+        recipe.fill(mainCount, with: (sources?.first ?? item.source).description)
+        var pictures: ArraySlice<Location> = []
         if let book = item.book {
-            recipe.join([recipe.sources[0].location] + book.others.map(\.description))
+            let places = sources ?? item.sources
+            recipe.join(places.prefix(book.others.count + 1).map(\.description))
             recipe.chapters = book.book.chapters
             recipe.copyPackets = book.copiesPackets
+            pictures = places.dropFirst(book.others.count + 1)
         }
         for (name, values) in item.tags { recipe.tags.set(name, to: values) }
         if !item.pieces.isEmpty, !item.pieces.areUncut {
@@ -153,7 +156,7 @@ struct SubmitPlan: Sendable {
             }
         }
         for (index, place) in item.destinations.enumerated() { recipe.outputs[index].location = place.description }
-        if let pictures = item.book?.pictures, recipe.holdsCover {
+        if !pictures.isEmpty, recipe.holdsCover {
             recipe.sources += pictures.map { .init(location: $0.description, use: .cover) }
         }
         return recipe
@@ -401,11 +404,11 @@ struct SubmitPlan: Sendable {
             ? items.reduce(0) { $0 + ($1.pieces.areUncut ? 0 : $1.pieces.count) } : nil
     }
 
-    /// Whether the order of files that are joined is in doubt.
-    var hasDoubts: Bool { items.contains { $0.book?.book.doubts.isEmpty == false } }
-
     /// How many sources stay whole beside others that are cut.
     var uncutCount: Int { items.count { $0.pieces.areUncut } }
+
+    /// Whether the order of files that are joined is in doubt.
+    var hasDoubts: Bool { items.contains { $0.book?.book.doubts.isEmpty == false } }
 
     /// The total size of the sources that are on this machine.
     func bytes(_ roots: PathRoots) -> Int64 {

@@ -217,9 +217,11 @@ struct SubmitSending: Sendable {
         )
         // The threads that read outputs belong to no task, so a flag passes the cancellation on.
         let stopped = Latest(false)
-        let remote = try await remoteOutputs(earlier)
+        let sent = roots.uploads.map { SentBooks(plan: plan, uploads: $0) }
+        let moved = try await sent?.earlierSources(earlier, ledger) ?? [:]
+        let remote = try await remoteOutputs(earlier, moved)
         let survey = try await withTaskCancellationHandler {
-            try look.survey(earlier, remote: remote) { !stopped.value }
+            try look.survey(earlier, moved: moved, remote: remote) { !stopped.value }
         } onCancel: {
             stopped.value = true
         }
@@ -228,8 +230,11 @@ struct SubmitSending: Sendable {
     }
 
     /// What the coordinator says of the outputs of sent files that have changed since: as they were written, they may be
-    /// replaced.
-    private func remoteOutputs(_ earlier: [EarlierJob?]) async throws -> [Int: [SubmitSurvey.Presence]] {
+    /// replaced. `moved` has the earlier sources of books of which a file has changed.
+    private func remoteOutputs(
+        _ earlier: [EarlierJob?],
+        _ moved: [Int: [Location]]
+    ) async throws -> [Int: [SubmitSurvey.Presence]] {
         guard let uploads = roots.uploads, let coordinator = try LedgerOptions.coordinator(invocation) else {
             return [:]
         }
@@ -237,8 +242,9 @@ struct SubmitSending: Sendable {
         var found: [Int: [SubmitSurvey.Presence]] = [:]
         for (index, job) in earlier.enumerated() {
             let item = plan.items[index]
-            guard let job, job.state == .completed, let stamp = job.stamp, let file = uploads.file(at: item.source),
-                file.stamp != stamp, item.destinations.allSatisfy({ roots.path(of: $0) == nil })
+            guard let job, job.state == .completed, let stamp = job.stamp,
+                moved[index] != nil || uploads.file(at: item.source).map({ $0.stamp != stamp }) ?? false,
+                item.destinations.allSatisfy({ roots.path(of: $0) == nil })
             else { continue }
             for (output, record) in job.outputs.enumerated() where output < item.destinations.count {
                 guard let record else { continue }

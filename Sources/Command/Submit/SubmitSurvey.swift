@@ -108,7 +108,8 @@ struct SubmitSurvey: Sendable {
     // MARK: - One item
 
     /// Classifies one item. `earlier` is the destination's latest job, `work` the number of the work requested now.
-    /// `outputs`: what exists of each output, and `presence` of all together.
+    /// `outputs`: what exists of each output, and `presence` of all together. `hasMoved`: a source was sent to another place,
+    /// because it has changed.
     mutating func classify(
         _ place: Int,
         _ item: SubmitPlan.Item,
@@ -116,7 +117,8 @@ struct SubmitSurvey: Sendable {
         work: Int64,
         _ presence: Presence,
         of outputs: [Presence],
-        _ stamp: SourceStamp?
+        _ stamp: SourceStamp?,
+        hasMoved: Bool = false
     ) {
         func taken(_ policies: Recipe.ConflictPolicy...) -> Chosen { taken(policies) }
         func taken(_ policies: [Recipe.ConflictPolicy]) -> Chosen {
@@ -133,7 +135,7 @@ struct SubmitSurvey: Sendable {
         if let same = earlier, same.work == work {
             batches.insert(same.batch)
             // If either stamp is unknown, the source does not count as changed.
-            hasChanged = stamp.flatMap { now in same.stamp.map { $0 != now } } ?? false
+            hasChanged = hasMoved || stamp.flatMap { now in same.stamp.map { $0 != now } } ?? false
             switch EarlierWork(same, presence, hasChanged: hasChanged, conflict, stamp) {
             case .underWay:
                 underWay += 1

@@ -59,6 +59,13 @@ final class UploadPlaces: Sendable {
         return try? self.location(of: file, as: stamp)
     }
 
+    /// Whether the file that goes to `location` may have been sent to `other` when it had another stamp: both have its name.
+    func mayBe(_ other: Location, anEarlierPlaceOf location: Location) -> Bool {
+        let (text, now) = (other.description.utf8, location.description.utf8)
+        return file(at: location) != nil && text.count == now.count && text.starts(with: base.utf8)
+            && other.name.utf8.elementsEqual(location.name.utf8)
+    }
+
     private func location(of file: File, as stamp: SourceStamp) throws(StorageError) -> Location {
         var fingerprint = RunningFingerprint()
         for text in [machine, file.path, "\(stamp.bytes)", "\(stamp.modified)"] { fingerprint.add(text) }

@@ -73,6 +73,31 @@ struct RemoteFilesTests {
         #expect(try names("in").count == 2)
     }
 
+    /// The stamp of its job is that of the first file, and the places of all files follow from theirs.
+    @Test func aBookIsMadeAgainIfItsSecondFileHasChanged() async throws {
+        let worker = try startWorker()
+        try bench.sound("here/more/c.wav", "else/more/b.wav", "else/more/c.wav")
+        func submit(_ folder: String = "here/more") throws -> Run {
+            let words = ["submit", "-r", folder, "--join-folders", "--to", "out:{dir}.wav", "--wait"]
+            return try remote.run(words, at: url)
+        }
+        _ = try submit().checked()
+        let before = try Bytes.read(bench.folder.path("out/more.wav"))
+        let same = try submit().checked().outputText
+        #expect(same.contains("nothing to submit: 1 done before, not checked\n"), "\(same)")
+        let longer = Signal.noise(seed: 8, rate: 16_000, frames: 20_000, channels: 1).pcm(.s16)
+        try WAVFile.write(longer, to: bench.folder.path("here/more/c.wav"))
+        let run = try submit().checked().outputText
+        #expect(run.contains("batch 2  1 job: 1 changed"), "\(run)")
+        let after = try Bytes.read(bench.folder.path("out/more.wav"))
+        #expect(after.count > before.count)
+        #expect(try submit().checked().outputText.contains("1 done before, not checked"))
+        // Files of the same names in another folder are no changed ones, and replace nothing.
+        #expect(try !submit("else/more").succeeded)
+        #expect(try Bytes.read(bench.folder.path("out/more.wav")) == after)
+        withExtendedLifetime(worker) {}
+    }
+
     @Test func anotherFileAtThePlaceIsNotReplaced() async throws {
         _ = try submit().checked()
         let place = try #require(try names("in").first)

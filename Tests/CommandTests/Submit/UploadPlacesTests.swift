@@ -53,6 +53,18 @@ struct UploadPlacesTests {
         #expect(try new.earlier(place(new), as: stamp) == first)
     }
 
+    /// Of a file whose earlier stamp is not known.
+    @Test func anEarlierPlaceHasTheNameOfTheFile() throws {
+        let old = try place(places())
+        try Bytes.write([1, 2, 3, 4], to: folder.path("a.wav"))
+        try Bytes.write([1], to: folder.path("b.wav"))
+        let new = places()
+        let (now, other) = (try place(new), try new.location(of: folder.path("b.wav")))
+        #expect(new.mayBe(old, anEarlierPlaceOf: now) && !new.mayBe(old, anEarlierPlaceOf: other))
+        #expect(!new.mayBe(now, anEarlierPlaceOf: old))
+        #expect(!new.mayBe(try Location("in:other/a.wav"), anEarlierPlaceOf: now))
+    }
+
     @Test func filesThatAreGoneHaveNoPlace() throws {
         #expect(throws: StorageError.self) { try places().location(of: folder.path("b.wav")) }
     }
