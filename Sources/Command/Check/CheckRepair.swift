@@ -102,7 +102,9 @@ struct CheckRepair: Sendable {
                 needs: story.needs.filter { !$0.hasPrefix("recipe:") },
                 maxAttempts: Int16(clamping: story.summary.maxAttempts),
                 labels: story.labels,
-                stamp: recipe.sources.first.flatMap { stamp(of: $0.location) },
+                // That of a book is made of all its files.
+                stamp: recipe.soundSources.count > 1
+                    ? earlier[place]?.stamp : recipe.sources.first.flatMap { stamp(of: $0.location) },
                 // As first requested, whatever a retry has changed since.
                 work: earlier[place]?.work
             )
