@@ -45,6 +45,9 @@ extension Converter {
             chapters: chapters(reader.description, of: track, inOutput: index)
         )
         if format.codec == .copy, request.tagged == nil { options.tags = options.tags.map(\.besideItsPackets) }
+        if format.codec == .copy, !request.streams, !request.dropsTags, reader.isSeekable {
+            options.items = reader.demuxer.rules.keptItems(in: reader.demuxer.source)
+        }
         guard format.container == .wav, !request.streams, !request.dropsTags, reader.isSeekable,
             let kept = reader.demuxer.rules.broadcast(in: reader.demuxer.source)
         else { return options }

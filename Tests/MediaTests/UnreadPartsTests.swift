@@ -162,17 +162,35 @@ import Testing
         return tag
     }
 
-    @Test func fieldsThatOnlyID3v1HasAreNamed() throws {
+    private func tags(_ path: String) throws -> [String: String] {
+        let input = try OpenFile.reading(path)
+        let tags = try Reader(descriptor: input.descriptor, options: .init(nameHint: path)).description.tags
+        return Dictionary(tags.map { ($0.key.lowercased(), $0.value) }) { first, _ in first }
+    }
+
+    @Test func fieldsThatOnlyID3v1HasAreTags() throws {
         let front = tag(text("TIT2", "One of a kind"))
-        #expect(try unread(song(front, field(3, "One of", 0xFF))) == [])
-        #expect(try unread(song(front, field(97, "Loud", 12))) == ["comment of the ID3v1 tag"])
-        let numbered = try unread(song(front, field(125, "\0\u{7}", 17)))
-        #expect(numbered == ["tracknumber of the ID3v1 tag", "genre of the ID3v1 tag"])
+        let whole = try song(front, field(3, "One of", 0xFF))
+        #expect(try tags(whole)["title"] == "One of a kind" && unread(whole) == [])
+        let loud = try tags(song(front, field(97, "Loud  ", 12)))
+        #expect(loud["comment"] == "Loud" && loud["genre"] == nil)
+        let numbered = try tags(song(front, field(125, "\0\u{7}", 17)))
+        #expect(numbered["track"] == "7" && numbered["genre"] == "Rock" && numbered["comment"] == nil)
+        // Zeros are what programs write that know no genre.
+        #expect(try tags(song(front, field(97, "Loud", 0)))["genre"] == nil)
         // Without another tag, libav reads it.
         #expect(try unread(song([], field(97, "Loud", 17))) == [])
         let flac = try make("a.flac")
-        try Bytes.write(Bytes.read(flac) + field(33, "Ada", 0xFF), to: flac)
-        #expect(try unread(flac) == ["artist of the ID3v1 tag"])
+        var latin = field(33, "Ada_", 0xFF)
+        latin[36] = 0xE9
+        try Bytes.write(Bytes.read(flac) + latin, to: flac)
+        #expect(try tags(flac)["artist"] == "Ada\u{E9}" && unread(flac) == [])
+        // 31 bytes of UTF-8, of which the field has 30.
+        var cut = Array("TAG".utf8) + [UInt8](repeating: 0, count: 124) + [0xFF]
+        cut.replaceSubrange(33..<63, with: Array(("1" + String(repeating: "\u{FC}", count: 15)).utf8).prefix(30))
+        let other = try make("b.flac")
+        try Bytes.write(Bytes.read(other) + cut, to: other)
+        #expect(try tags(other)["artist"] == "1" + String(repeating: "\u{FC}", count: 14))
     }
 
     // MARK: MP4
@@ -216,10 +234,31 @@ import Testing
         var kept = item("stik", 21, [2]) + item("cpil", 21, [1])
         kept += item("desc", 1, [0x41]) + item("gnre", 0, [0, 18])
         #expect(try unread(movie(kept + custom("com.apple.iTunes", "MOOD", 1))) == [])
-        var items = item("rtng", 21, [2]) + item("cnID", 21, [0, 0, 1, 2]) + item("xid ", 1, [0x41])
+        var items = item("tvpr", 21, [2]) + item("cnID", 1, [UInt8](repeating: 0x41, count: 4_000))
         items += custom("com.serato.dj", "markers", 1) + custom("com.apple.iTunes", "X", 0)
-        let names = ["rtng", "cnID", "xid ", "----:com.serato.dj:markers", "----:com.apple.iTunes:X"]
+        let names = ["tvpr", "cnID", "----:com.serato.dj:markers", "----:com.apple.iTunes:X"]
         #expect(try unread(movie(items)) == names.map { "MP4 item " + $0 })
+    }
+
+    /// Nothing of them is about the sound, and nothing is lost.
+    @Test func itemsOfShopsStayAsTheyAre() throws {
+        let items =
+            item("apID", 1, Array("ada@example.org".utf8)) + item("cnID", 21, [0, 0, 1, 2]) + item("rtng", 21, [2])
+        let path = try movie(items + item("ownr", 1, Array("Ada".utf8)))
+        #expect(try unread(path) == [])
+        let input = try OpenFile.reading(path)
+        let output = try OpenFile.creating(folder.path("copy.m4a"))
+        let copy = Recipe.Output(location: "copy.m4a", format: AudioFormat(container: .m4a, codec: .copy))
+        let recipe = Recipe(from: .init(location: "song.m4a"), to: copy)
+        _ = try Converter(Converter.Request(recipe)).run(from: input.descriptor, to: output.descriptor)
+        let (original, bytes) = (try Bytes.read(path), try Bytes.read(folder.path("copy.m4a")))
+        for name in ["apID", "cnID", "rtng", "ownr"] {
+            let place = try #require(Bytes.find(name, in: bytes, from: 0)) - 4
+            let whole = try #require(Bytes.find(name, in: original, from: 0)) - 4
+            let size = Int(try Bytes.big(UInt32.self, in: original, at: whole))
+            #expect(bytes[place..<(place + size)] == original[whole..<(whole + size)], "\(name)")
+        }
+        #expect(try unread(folder.path("copy.m4a")) == [])
     }
 
     @Test func boxesOfMP4ThatAreNotKeptAreNamed() throws {

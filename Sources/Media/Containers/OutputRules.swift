@@ -178,6 +178,8 @@ struct WrittenFacts {
     var pictures: [Picture] = []
     var chapters: [Chapter] = []
     var broadcast: [FurtherChunks.Chunk] = []
+    /// Items of an MP4 source, in their bytes.
+    var items: [UInt8] = []
     var seekTable: FLACSeekTable?
     /// The parts of the packets that are played, in frames of all packets, if there are several; else empty.
     var parts: [Range<Int64>] = []

@@ -63,6 +63,12 @@ protocol SourceRules: Sendable {
     /// Collects the tags in a source of `size` bytes, with all values.
     func collectTags(in source: ByteSource, _ size: Int64, into collector: inout TagCollector)
 
+    /// Whether tags stand in a row at both ends of the file: ID3v1, APE, Lyrics3.
+    var hasTagBlocks: Bool { get }
+
+    /// What a copy in the same container has as it is, in its bytes.
+    func keptItems(in source: ByteSource) -> [UInt8]
+
     /// Names what a source of `size` bytes has beside its sound and no output gets.
     func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts)
 
@@ -147,6 +153,8 @@ extension SourceRules {
         if collector.tags.texts.isEmpty { APEItems.collect(in: source, size, into: &collector) }
     }
 
+    var hasTagBlocks: Bool { false }
+    func keptItems(in source: ByteSource) -> [UInt8] { [] }
     func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {}
 
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? { nil }

@@ -87,6 +87,7 @@ public final class Reader {
         }
         let own = options.raw == nil ? demuxer.ownTags : Tags()
         let known = KnownTags(tags.map(Tag.init(key:value:)), completedBy: own)
+        let allTags = known.tags + (options.raw == nil ? demuxer.tagsOfID3v1(besides: known.tags) : [])
         (repeatedTags, tagsAreCut) = (known.repeated, own.isCut)
         let tracks = streams.filter(\.isAudio).map { stream in
             Track(stream, in: demuxer, facts: ContainerFacts.read(demuxer, stream))
@@ -95,13 +96,13 @@ public final class Reader {
             track.plausibleFrames.map { MediaTime(frames: $0, rate: track.sampleRateHz) }
         }
         .flatMap { $0.isNumeric ? $0 : nil }
-        let found = SourceChapters(demuxer, tracks.first, known.tags, upTo: end)
+        let found = SourceChapters(demuxer, tracks.first, allTags, upTo: end)
         unreadChapters = Int(clamping: found.unread)
         chaptersAreOfSheet = found.areOfSheet
         description = SourceDescription(
             container: demuxer.shortName,
             tracks: tracks,
-            tags: known.tags,
+            tags: allTags,
             chapters: found.chapters,
             pictures: streams.filter(\.isCover).prefix(Reader.mostPictures).compactMap { Picture($0) }
         )

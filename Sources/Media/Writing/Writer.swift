@@ -16,6 +16,8 @@ public final class Writer {
         public var chapters: [Chapter]
         /// The chunks of a WAV source that WAV has as they are.
         var broadcast: [FurtherChunks.Chunk] = []
+        /// The items of an MP4 source that a copy in MP4 has as they are.
+        var items: [UInt8] = []
         /// Whether to compute the digest of the PCM that is encoded; it costs a little time.
         public var digestsSamples: Bool
         /// Whether to write strictly in order, so that the output can be a pipe. Only headerless PCM and WAV

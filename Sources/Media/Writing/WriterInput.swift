@@ -215,6 +215,7 @@ public final class WriterInput {
                 pictures: pictures,
                 chapters: chapters,
                 broadcast: options.broadcast,
+                items: options.items,
                 seekTable: seekTable,
                 parts: copy.parts.count > 1 ? copy.parts : []
             )

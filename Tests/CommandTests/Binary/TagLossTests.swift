@@ -86,15 +86,25 @@ struct TagLossTests {
         #expect(try points("new.flac") == [])
     }
 
-    /// What is named stays, unless the user permits the loss.
-    @Test func fieldsOfID3v1AreNotLostUnasked() throws {
+    /// The new tag has them.
+    @Test func fieldsOfID3v1AreTakenOver() throws {
         try FFmpeg.encode(path("talk.wav"), to: path("song.mp3"), ["-metadata", "title=One"])
         let field = Array("Only here".utf8)
         let old: [UInt8] = Array("TAG".utf8) + [UInt8](repeating: 0, count: 94) + field
         let bytes = try Bytes.read(path("song.mp3")) + old + [UInt8](repeating: 0, count: 30 - field.count) + [255]
         try Bytes.write(bytes, to: path("song.mp3"))
+        try tags("--set", "title=Two", "song.mp3").checked()
+        let found = try found("song.mp3")
+        #expect(found["title"] == "Two" && found["comment"] == "Only here", "\(found)")
+    }
+
+    /// What is named stays, unless the user permits the loss.
+    @Test func lyricsAtTheEndAreNotLostUnasked() throws {
+        try FFmpeg.encode(path("talk.wav"), to: path("song.mp3"), ["-metadata", "title=One"])
+        let bytes = try Bytes.read(path("song.mp3")) + Array("LYRICSBEGININD0000210000021LYRICS200".utf8)
+        try Bytes.write(bytes, to: path("song.mp3"))
         let run = try tags("--set", "title=Two", "song.mp3")
-        #expect(run.status == .exited(1) && run.errorText.contains("comment of the ID3v1 tag"), "\(run.errorText)")
+        #expect(run.status == .exited(1) && run.errorText.contains("Lyrics3 tag"), "\(run.errorText)")
         #expect(try Bytes.read(path("song.mp3")) == bytes)
         try tags("--allow-loss", "--set", "title=Two", "song.mp3").checked()
         #expect(try found("song.mp3")["title"] == "Two")

@@ -46,6 +46,8 @@ struct MP4: ContainerRules, MovieRules {
         MP4Items.collect(in: source, size, into: &collector)
     }
 
+    func keptItems(in source: ByteSource) -> [UInt8] { source.size.map { MP4Items.kept(in: source, $0) } ?? [] }
+
     // MARK: Facts
 
     func facts(of stream: InputStream, in demuxer: Demuxer) -> ContainerFacts? { MP4Facts.read(demuxer, stream) }

@@ -41,7 +41,8 @@ enum MP4Items {
             let native = name.hasPrefix("\u{FFFD}") ? "©\(name.dropFirst())" : name
             if native == "----" {
                 if let own = unreadItem(source, item) { found.add("MP4 item \(own)") }
-            } else if !ofLibAV.contains(native), TagTable.name(of: native, in: .mp4).rowName == nil,
+            } else if !ofLibAV.contains(native), !isOfShop(native, item.upperBound - item.lowerBound),
+                TagTable.name(of: native, in: .mp4).rowName == nil,
                 !["free", "skip"].contains(native), item.upperBound > item.lowerBound
             {
                 found.add("MP4 item \(native)")
@@ -55,6 +56,36 @@ enum MP4Items {
     private static let ofLibAV: Set<String> = [
         "covr", "gnre", "desc", "ldes", "tven", "tvnn", "tves", "tvsn", "keyw", "stik", "hdvd",
     ]
+
+    /// Numbers and texts by which shops know what was sold, and to whom. They say nothing about the sound, and a copy of the
+    /// packets has them as they are.
+    private static let ofShops: Set<String> = [
+        "akID", "apID", "atID", "cmID", "cnID", "flvr", "geID", "ownr", "plID", "purd", "rtng", "sfID", "xid ",
+    ]
+
+    /// Bytes of all of these items together, and of one. A name and an address of mail are much shorter.
+    private static let (mostKept, longestKept): (Int, Int64) = (16 << 10, 2_048)
+
+    /// The items of shops, in their bytes.
+    static func kept(in source: ByteSource, _ size: Int64) -> [UInt8] {
+        guard let movie = source.box("moov", in: 0..<size), let user = source.box("udta", in: movie),
+            let list = list(inUser: user, of: source)
+        else { return [] }
+        var kept: [UInt8] = []
+        let _: Void? = source.eachBox(in: list) { name, item in
+            let length = item.upperBound - item.lowerBound
+            guard isOfShop(name, length), kept.count + Int(length) <= mostKept,
+                let bytes = source.bytes(at: item.lowerBound, count: Int(length)), bytes.count == Int(length)
+            else { return nil }
+            kept += MP4Patch.box(name, bytes)
+            return nil
+        }
+        return kept
+    }
+
+    private static func isOfShop(_ name: String, _ length: Int64) -> Bool {
+        ofShops.contains(name) && (1...longestKept).contains(length) && TagTable.name(of: name, in: .mp4).rowName == nil
+    }
 
     /// The name of a custom item, if that is not Apple's, or if not all of its values are texts.
     private static func unreadItem(_ source: ByteSource, _ item: Range<Int64>) -> String? {

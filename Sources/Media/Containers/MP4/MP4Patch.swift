@@ -8,6 +8,7 @@ enum MP4Patch {
         // The tag can state one part.
         if format.codec == .aac, facts.parts.isEmpty { items += MP4TagItems.freeform("iTunSMPB", [gaplessText(facts)]) }
         items += MP4TagItems(facts.tags.filter { !$0.isTechnical }).items
+        items += facts.items
         let chapters = chapterBox(facts.chapters)
         if items.isEmpty, chapters.isEmpty { return }
         try append(items, toItemListOf: sink, behindIt: chapters)

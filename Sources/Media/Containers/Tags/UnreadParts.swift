@@ -7,14 +7,10 @@ struct UnreadParts {
     /// Streams of video or subtitles.
     private(set) var streams = 0
 
-    /// The tags that are kept, by their common names.
-    private let known: Set<String>
-
     /// So many are named at most.
     private static let most = 64
 
-    init(of demuxer: Demuxer, keeping tags: [Tag]) {
-        known = Set(tags.map { TagTable.commonName(ofKey: $0.key) })
+    init(of demuxer: Demuxer) {
         let source = demuxer.source
         streams = demuxer.streams.count { $0.isVideo && !$0.isCover || $0.isSubtitle }
         if demuxer.streams.contains(where: { $0.isAttachment && !$0.isCover }) { add("attachment") }
@@ -41,9 +37,6 @@ struct UnreadParts {
         default: add("data stream")
         }
     }
-
-    /// Whether a tag is kept of which this is the common name.
-    func keeps(tag name: String) -> Bool { known.contains(name) }
 
     /// Adds the chunks with other names than `kept`.
     mutating func addChunks(_ chunks: Chunks, in source: ByteSource, without kept: Set<String>) {
@@ -92,7 +85,7 @@ struct UnreadParts {
 extension Reader {
     /// What the source has that no output gets.
     package var unreadParts: (names: [String], streams: Int) {
-        let parts = UnreadParts(of: demuxer, keeping: description.tags)
+        let parts = UnreadParts(of: demuxer)
         return (parts.names, parts.streams)
     }
 }
@@ -143,6 +136,8 @@ extension CAF {
 }
 
 extension FLAC {
+    var hasTagBlocks: Bool { true }
+
     /// Chapters in a CUE sheet are kept, but not the sheet.
     func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
         if TagBlocks.end(in: source, before: size) > 0 { parts.add("tags before the FLAC data") }
@@ -160,6 +155,8 @@ extension FLAC {
 }
 
 extension MP3 {
+    var hasTagBlocks: Bool { true }
+
     /// Programs that change the level keep in an APE tag how to undo it.
     func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
         ID3Frames.findUnread(in: source, at: 0, &parts)
@@ -168,6 +165,8 @@ extension MP3 {
 }
 
 extension ADTS {
+    var hasTagBlocks: Bool { true }
+
     func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
         ID3Frames.findUnread(in: source, at: 0, &parts)
         // An APE tag is read in place of an ID3 tag.
@@ -178,6 +177,8 @@ extension ADTS {
 }
 
 extension WavPack {
+    var hasTagBlocks: Bool { true }
+
     func findUnread(in source: ByteSource, _ size: Int64, _ parts: inout UnreadParts) {
         parts.addTagBlocks(in: source, size, keepsAPE: true)
         APEItems.findUnread(in: source, size, &parts)
