@@ -50,6 +50,7 @@ enum Bench {
                 case .slots: try await SlotMemoryBench.run(bench())
                 case .soak: [try SoakBench.run(bench())]
                 case .cluster: try await ClusterBench.run(bench())
+                case .books: try await BooksBench.run(bench())
                 case .lock: try LockBench.run(bench())
                 case .poison: [try await PoisonBench.run(bench())]
                 case .ledger: try await LedgerBench.run(isQuick: options.isQuick)
@@ -75,7 +76,8 @@ enum Bench {
 /// The options on the command line.
 struct Options {
     enum SectionName: String, CaseIterable {
-        case start, clips, hour, edit, memory, slots, soak, cluster, lock, poison, ledger, singles, lines, http, scale
+        case start, clips, hour, edit, memory, slots, soak, cluster, books, lock, poison, ledger, singles, lines, http,
+            scale
         case held, fleet, backup
 
         /// All sections except those that fill a disk or the memory, which run only if named.
@@ -96,7 +98,7 @@ struct Options {
     private(set) var only: String?
 
     static let usage =
-        "usage: bench [start|clips|hour|edit|memory|slots|soak|cluster|lock|poison|ledger|singles|lines|http|scale"
+        "usage: bench [start|clips|hour|edit|memory|slots|soak|cluster|books|lock|poison|ledger|singles|lines|http|scale"
         + "|held|fleet|backup|all]... [--quick] [--rounds N] [--only FLEET] [--json FILE]"
 
     init(_ words: [String]) throws {
