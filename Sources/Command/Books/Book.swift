@@ -69,6 +69,24 @@ struct Book: Sendable {
         doubts = arrangement.doubts
     }
 
+    /// Doubts files that are heard several times, because links give them several names. `path` is where a file is on this
+    /// machine.
+    mutating func doubtRepeatedFiles(in folder: String, path: (Book.File) -> String?) {
+        var names: [FileIdentity: [String]] = [:]
+        var order: [FileIdentity] = []
+        for file in files {
+            guard let identity = path(file).flatMap({ FileFacts.of(path: $0, followingLinks: true)?.identity }) else {
+                continue
+            }
+            if names[identity] == nil { order.append(identity) }
+            names[identity, default: []].append(file.name)
+        }
+        for identity in order {
+            guard let names = names[identity], names.count > 1 else { continue }
+            doubts.append("\(folder): \(names[1]) is the same file as \(names[0]), and both are heard")
+        }
+    }
+
     /// Tells what rooms have found out about the files, of which nothing else follows.
     mutating func show(_ known: [File]) {
         let facts = Dictionary(known.map { ($0.place, $0.facts) }) { first, _ in first }

@@ -19,7 +19,10 @@ struct BookArrangement {
             return
         }
         let untracked = files.indices.filter { files[$0].track == nil }
-        guard order == .tags || order == nil && untracked.isEmpty && !files.isEmpty else {
+        // Discs without tracks are heard one after another; within each, the names decide.
+        let discs = files.compactMap { $0.facts?.disc }
+        let areDiscs = untracked.count == files.count && discs.count == files.count && Set(discs).count > 1
+        guard order == .tags || order == nil && (untracked.isEmpty || areDiscs) && !files.isEmpty else {
             var doubts = problems + NameNumbers.doubts(names, in: folder)
             // Files that no room has looked at have no numbers.
             if order == nil, untracked.count < files.count {
@@ -48,17 +51,18 @@ struct BookArrangement {
         in folder: String
     ) -> (places: [Int], doubts: [String]) {
         var (places, doubts): ([Int], [String]) = ([], [])
-        let known = names.map { $0.pathNames }
+        let known = KnownPaths(names)
         var taken: Set<Int> = []
         var (absent, foreign, repeated): ([String], [String], [String]) = ([], [], [])
         // Of `.` and `..`, the name is not known.
         let name = folder.lastPathName.flatMap { $0 == "." || $0 == ".." ? nil : $0 }
         for entry in list {
-            // Programs of Windows write backslashes.
-            let words = [entry, entry.split(separator: "\\").joined(separator: "/")]
-            let found = words.lazy.compactMap { place(of: $0.pathNames.filter { $0 != "." }, among: known) }.first
+            // Programs of Windows write backslashes, and people spaces behind the name.
+            let plain = String(entry.reversed().drop { $0.isWhitespace }.reversed())
+            let words = [entry, plain, plain.split(separator: "\\").joined(separator: "/")]
+            let found = words.lazy.compactMap { known.place(of: $0.pathNames.filter { $0 != "." }) }.first
             guard let found else {
-                absent.append(entry)
+                absent.append(String(entry.prefix(mostShown)))
                 continue
             }
             guard taken.insert(found).inserted else {
@@ -66,8 +70,8 @@ struct BookArrangement {
                 continue
             }
             places.append(found)
-            let around = words[1].pathNames.filter { $0 != "." }.dropLast(known[found].count).last
-            if let name, let around, around != name { foreign.append(entry) }
+            let around = words[2].pathNames.filter { $0 != "." }.dropLast(known.depth(of: found)).last
+            if let name, let around, around != name { foreign.append(String(entry.prefix(mostShown))) }
         }
         if absent.count > 3 {
             doubts.append("\(folder): the list names \(absent.count) files that are not there, such as \(absent[0])")
@@ -88,17 +92,42 @@ struct BookArrangement {
         return (places, doubts)
     }
 
+    /// Letters of a line that a doubt shows.
+    private static let mostShown = 200
+}
+
+/// The files of a folder, as lists name them. A look-up does not depend on the number of files.
+private struct KnownPaths {
+    /// Each path below the folder, and each end of it. The index is that of the only file with this end.
+    private var whole: [[String]: Int] = [:]
+    private var ends: [[String]: Int?] = [:]
+    private var depths: [Int] = []
+    private let deepest: Int
+
+    init(_ names: [String]) {
+        deepest = names.map { $0.pathNames.count }.max() ?? 0
+        for (index, name) in names.enumerated() {
+            let path = name.pathNames
+            depths.append(path.count)
+            whole[path] = whole[path] ?? index
+            for count in 1..<max(1, path.count) {
+                let end = Array(path.suffix(count))
+                ends.updateValue(ends.keys.contains(end) ? nil : index, forKey: end)
+            }
+        }
+    }
+
+    /// How many names the path of a file has.
+    func depth(of index: Int) -> Int { depths[index] }
+
     /// The file that a list names: by its path below the folder, by a longer path, or by the end of its path if no other
     /// has the same.
-    private static func place(of entry: [String], among known: [[String]]) -> Int? {
+    func place(of entry: [String]) -> Int? {
         guard !entry.isEmpty else { return nil }
-        if let exact = known.firstIndex(of: entry) { return exact }
-        let longer = known.indices.filter { index in
-            entry.count > known[index].count && entry.suffix(known[index].count) == known[index][...]
+        for count in stride(from: min(entry.count, deepest), to: 0, by: -1) {
+            if let found = whole[Array(entry.suffix(count))] { return found }
         }
-        if let longest = longer.max(by: { known[$0].count < known[$1].count }) { return longest }
-        let ends = known.indices.filter { known[$0].suffix(entry.count) == entry[...] }
-        return ends.count == 1 ? ends[0] : nil
+        return ends[entry] ?? nil
     }
 }
 

@@ -124,7 +124,8 @@ enum NameNumbers {
         return doubts + repeated.map { "several \(noun)s have the number \(front)\($0)" }
     }
 
-    /// The numbers in a name, of nine digits at most, each with what stands before it.
+    /// The numbers in a name, each with what stands before it. Of more than nine digits, zeros before them apart, it is a date
+    /// or the like, and belongs to the text.
     private static func numbers(in name: String) -> [(front: String, number: Int)] {
         var (found, front): ([(front: String, number: Int)], String) = ([], "")
         var rest = Array(name.lowercased().unicodeScalars)[...]
@@ -135,9 +136,14 @@ enum NameNumbers {
                 rest = rest.dropFirst()
                 continue
             }
-            guard digits.count <= 9, let number = Int(String(String.UnicodeScalarView(digits))) else { break }
-            found.append((front, number))
-            (front, rest) = ("", rest.dropFirst(digits.count))
+            rest = rest.dropFirst(digits.count)
+            let significant = digits.drop { $0 == "0" }
+            guard significant.count <= 9 else {
+                front.unicodeScalars.append(contentsOf: digits)
+                continue
+            }
+            found.append((front, Int(String(String.UnicodeScalarView(significant))) ?? 0))
+            front = ""
         }
         return found
     }

@@ -63,6 +63,7 @@ struct JoinedFolder {
         }
         var book = try arranged(order, invocation, console)
         book.doubts = doubts + book.doubts
+        book.doubtRepeatedFiles(in: name) { $0.place }
         return book
     }
 

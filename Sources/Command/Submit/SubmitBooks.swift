@@ -100,6 +100,15 @@ enum SubmitBooks {
     ) throws -> [FoundSource] {
         let paths = found.map { roots.path(of: $0.location) }
         let groups = groups(found, paths)
+        // Before rooms open the files of a whole library in vain.
+        let most = Timeline.maximumSources - commonCount
+        if let large = groups.first(where: { $0.members.count > most }) {
+            throw Refusal(
+                message: "\(large.folder) has \(Figures.count(large.members.count, "file")); a job joins up to "
+                    + "\(most); nothing was submitted",
+                hint: "leave some out with --exclude, or join the parts of the folder first"
+            )
+        }
         var names = [String](repeating: "", count: found.count)
         for group in groups { for (index, name) in zip(group.members, group.names) { names[index] = name } }
         var files = found.indices.map { Book.File(place: found[$0].location.description, name: names[$0]) }
@@ -112,19 +121,12 @@ enum SubmitBooks {
             }
         }
         if order == .tags, let known = probed { (files, probed) = (known, nil) }
-        return try groups.map { group in
-            let most = Timeline.maximumSources - commonCount
-            guard group.members.count <= most else {
-                throw Refusal(
-                    message: "\(group.folder) has \(Figures.count(group.members.count, "file")); a job joins up to "
-                        + "\(most); nothing was submitted",
-                    hint: "leave some out with --exclude, or join the parts of the folder first"
-                )
-            }
+        return groups.map { group in
             let known = group.members.map { (files[$0].place, found[$0].location) }
             let locations = Dictionary(known) { first, _ in first }
             var book = Book(group.members.map { files[$0] }, in: group.folder, order: order)
             book.doubts = group.doubts(links) + book.doubts
+            book.doubtRepeatedFiles(in: group.folder) { file in locations[file.place].flatMap { roots.path(of: $0) } }
             let places = book.files.compactMap { locations[$0.place] }
             var source = FoundSource(location: places[0], relative: relative(group, first: places[0]))
             let hasTags = !invocation[ConvertCommand.noTags]

@@ -218,6 +218,22 @@ struct BookTests {
         #expect(run.errorText.hasPrefix("error: book has 251 files; up to 250 are joined\n"), "\(run.errorText)")
     }
 
+    /// Names of strangers reach the terminal.
+    @Test func controlCharactersInNamesAreNotPrinted() throws {
+        let odd = "a\u{1B}[31m\nb"
+        try FileManager.default.createDirectory(atPath: material.path(odd), withIntermediateDirectories: true)
+        let sound = Signal.noise(seed: 1, rate: 48_000, frames: 4_800, channels: 2).pcm(.s16)
+        for name in ["1\u{7}.flac", "3\u{1B}]0;x.flac"] {
+            try FFmpeg.encode(sound, to: material.path("\(odd)/\(name)"))
+        }
+        try Bytes.write([0], to: material.path("\(odd)/cover.jpg"))
+        for words in [["--dry-run"], ["--strict"], []] {
+            let run = try Sluice.run(["join", odd, "out.m4b", "--mark-files"] + words, in: material.folder)
+            let text = run.outputText + run.errorText
+            #expect(!text.contains("\u{1B}") && !text.contains("\u{7}") && text.contains("cover.jpg"), "\(text)")
+        }
+    }
+
     @Test func aCoverInTheFirstFileWins() throws {
         try picture("front.png", "60x40")
         try picture("own.png", "20x10")

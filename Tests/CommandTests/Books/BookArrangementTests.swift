@@ -56,6 +56,15 @@ struct BookArrangementTests {
         #expect(found.doubts == ["book, disc 2: track 2 is missing"])
     }
 
+    /// Their files have no tracks.
+    @Test func discsAloneAreHeardOneAfterAnother() {
+        let found = book([file("a.mp3", disc: 2), file("c.mp3", disc: 1), file("b.mp3", disc: 1)])
+        #expect(names(found) == ["b.mp3", "c.mp3", "a.mp3"])
+        #expect(found.doubts == ["book: b.mp3, c.mp3 and a.mp3 have no track number"])
+        // One disc says nothing about the order.
+        #expect(names(book([file("b.mp3", disc: 1), file("a.mp3", disc: 1)])) == ["a.mp3", "b.mp3"])
+    }
+
     @Test func numbersMayGoOnFromDiscToDisc() {
         let found = book((1...6).reversed().map { file("\($0).mp3", disc: ($0 + 2) / 3, track: $0, of: 3) })
         #expect(names(found) == (1...6).map { "\($0).mp3" } && found.doubts == [])
@@ -166,6 +175,25 @@ struct BookArrangementTests {
             "book: CD 2/a.mp3 is not in the list, and is left out",
         ]
         #expect(short.doubts == doubts, "\(short.doubts)")
+    }
+
+    @Test func spacesBehindANameInAListDoNotCount() {
+        let files = ["1.mp3", "2.mp3 "].map { Book.File(place: $0, name: $0) }
+        #expect(names(book(files, .list("x.m3u"), list: ["2.mp3 ", "1.mp3 \t"])) == ["2.mp3 ", "1.mp3"])
+    }
+
+    /// Each line was compared with each file: this took minutes.
+    @Test func aLongListOfAFullFolderIsReadAtOnce() {
+        let files = (1...4_000).map { Book.File(place: "book/\($0).mp3", name: "\($0).mp3") }
+        let list =
+            (1...4_000).reversed().map { "/music/book/\($0).mp3" } + [String](repeating: "none.mp3", count: 10_000)
+        let start = ContinuousClock.now
+        let found = book(files, .list("x.m3u"), list: list)
+        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(found.files.count == 4_000 && found.files[0].name == "4000.mp3")
+        #expect(found.doubts == ["book: the list names 10000 files that are not there, such as none.mp3"])
+        let long = book(files, .list("x.m3u"), list: [String(repeating: "x", count: 1_000_000), "1.mp3"])
+        #expect(long.doubts.allSatisfy { $0.utf8.count < 300 })
     }
 
     /// Names such as `01.mp3` are those of other books as well.

@@ -35,4 +35,28 @@ struct JoinedFolderTests {
         ]
         #expect(found.doubts == doubts, "\(found.doubts)")
     }
+
+    /// A file that is heard twice is probably a mistake; a folder that leads to itself is not entered.
+    @Test func filesWithSeveralNamesAreDoubts() throws {
+        let folder = try TemporaryFolder.create()
+        let files = FileManager.default
+        for name in ["1.mp3", "3.mp3"] { try Bytes.write([0], to: folder.path(name)) }
+        try files.createSymbolicLink(atPath: folder.path("2.mp3"), withDestinationPath: "1.mp3")
+        try files.createSymbolicLink(atPath: folder.path("CD 1"), withDestinationPath: ".")
+        try files.createSymbolicLink(atPath: folder.path("4.mp3"), withDestinationPath: "4.mp3")
+        let found = try #require(try JoinedFolder(folder.path, besides: []))
+        #expect(found.files.map(\.name) == ["1.mp3", "2.mp3", "3.mp3"] && found.doubts.count == 2)
+        var book = Book(found.files, in: "b", order: .names)
+        book.doubtRepeatedFiles(in: "b") { $0.place }
+        #expect(book.doubts == ["b: 2.mp3 is the same file as 1.mp3, and both are heard"])
+    }
+
+    @Test func aFolderWithoutSoundIsRefused() throws {
+        let folder = try TemporaryFolder.create()
+        let refusal = try #require(throws: Refusal.self) { try JoinedFolder(folder.path, besides: []) }
+        #expect(refusal.message == "\(folder.path) has no audio files")
+        try Bytes.write([0], to: folder.path("1.mp3"))
+        let found = try #require(try JoinedFolder(folder.path, besides: []))
+        #expect(Book(found.files, in: "b", order: .names).doubts == [])
+    }
 }

@@ -48,6 +48,22 @@ struct NameNumbersTests {
         #expect(NameNumbers.areComplete(names))
     }
 
+    /// Zeros before a number, and numbers that no disc or track has.
+    @Test(
+        arguments: [
+            ["000000000001.mp3", "000000000002.mp3", "3.mp3"], ["20260101120000 - 1.mp3", "20260101120000 - 2.mp3"],
+            ["0.mp3", "1.mp3"], ["00.mp3", "01.mp3"],
+        ]
+    )
+    func longRunsOfDigitsAreNoObstacle(names: [String]) {
+        #expect(NameNumbers.doubts(names, in: "b") == [])
+        #expect(NameNumbers.areComplete(names))
+    }
+
+    @Test func datesAreNoNumbers() {
+        #expect(NameNumbers.doubts(["20260101120000.mp3", "20260102130000.mp3"], in: "b") == [Self.files])
+    }
+
     @Test func missingAndRepeatedNumbersAreDoubts() {
         let gaps: [String] = ["b: no file has the number 1", "b: no file has a number from 3 to 5"]
         #expect(NameNumbers.doubts(["2.mp3", "6.mp3"], in: "b") == gaps)
