@@ -32,18 +32,24 @@ public struct Fingerprint: Sendable, Hashable {
         of(descriptor, while: isWanted) ?? nil
     }
 
+    private static let largestBlock: Int64 = 1 << 18
+
     /// The same; a non-`nil` result that holds `nil` if `isWanted` returned false before the end.
     static func of(_ descriptor: Int32, while isWanted: () -> Bool) -> Fingerprint?? {
         guard let length = FileFacts.of(descriptor)?.byteCount else { return .none }
         let hash = SHA256Hash()
-        var block = [UInt8](repeating: 0, count: 1 << 18)
+        // One byte more than a small file has, so that its end shows with the first call. A large block would be mapped
+        // and cleared for each of many small files.
+        let size = Int(clamping: min(max(length, 0), Self.largestBlock - 1)) + 1
+        var block = [UInt8](repeating: 0, count: size)
         var offset: Int64 = 0
         while isWanted() {
             let count = retryingInterrupts { pread(descriptor, &block, block.count, off_t(offset)) }
             if count < 0 { return .none }
             block.withUnsafeBytes { hash.add(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
             offset += Int64(count)
-            if count == 0 || offset > length {
+            let isAtEnd = count == 0 || offset == length && count < block.count
+            if isAtEnd || offset > length {
                 return .some(Fingerprint(byteCount: offset, sha256: hash.finish()))
             }
             FileCalls.goesOn()

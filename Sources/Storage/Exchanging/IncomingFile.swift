@@ -53,7 +53,8 @@ package final class IncomingFile: Sendable {
             in: folder,
             for: location.name,
             root.access(within: []),
-            mustBeHidden: false
+            mustBeHidden: false,
+            sweeping: false
         )
         return IncomingFile(file, in: folder, named: location.name)
     }

@@ -9,14 +9,18 @@ final class Folder: Sendable {
     let path: String
     /// The root that it lies below, if it was opened there.
     let root: String?
+    let kind: FileSystemKind
     /// Whether only this machine can change the folder's contents, so that locks and the page cache are reliable.
-    let isLocal: Bool
+    var isLocal: Bool { kind.isLocal }
+    /// Those of the folder when it was opened; `nil` if it could not be asked. Its identity never changes.
+    let facts: FileFacts?
     /// A folder that can be written and searched but not read cannot be flushed by its own descriptor.
     let isReadable: Bool
 
     /// Takes ownership of an open folder. If it is not readable, it must have been opened with O_PATH.
     init(adopting descriptor: consuming Descriptor, path: String, isReadable: Bool, below root: String? = nil) {
-        isLocal = FileSystemKind.of(descriptor.number).isLocal
+        kind = FileSystemKind.of(descriptor.number)
+        facts = FileFacts.of(descriptor.number)
         (self.path, self.root) = (path, root)
         self.isReadable = isReadable
         self.descriptor = descriptor.release()

@@ -58,7 +58,8 @@ public struct OutputFile: ~Copyable {
             in: folder,
             for: place.name,
             OutputAccess(mode: mode),
-            mustBeHidden: mustBeHidden
+            mustBeHidden: mustBeHidden,
+            sweeping: true
         )
         return .ready(OutputFile(file: file, policy: policy))
     }
@@ -107,18 +108,20 @@ public struct OutputFile: ~Copyable {
         return place
     }
 
-    /// An output for `name` in `folder`, without following links. With `mayExist`, an existing file is not refused
-    /// here: publishing then compares its bytes.
+    /// An output for `name` in `folder`, where `present` has that name. Links are not followed. With `mayExist`, an
+    /// existing file is not refused here: publishing then compares its bytes. `sweeping` as for `UnfinishedFile`.
     static func prepare(
         in folder: Folder,
         _ name: String,
+        present: FileFacts?,
         onConflict policy: Recipe.ConflictPolicy,
         sources: [FileIdentity],
         access: OutputAccess,
         mustBeHidden: Bool,
-        mayExist: Bool = false
+        mayExist: Bool,
+        sweeping: Bool
     ) throws(StorageError) -> Preparation {
-        if let present = try folder.facts(of: name, at: .open) {
+        if let present {
             try refuse(present, sources, folder.path(of: name))
             switch policy {
             case .fail where mayExist: break
@@ -127,7 +130,13 @@ public struct OutputFile: ~Copyable {
             case .replace: break
             }
         }
-        let file = try UnfinishedFile.create(in: folder, for: name, access, mustBeHidden: mustBeHidden)
+        let file = try UnfinishedFile.create(
+            in: folder,
+            for: name,
+            access,
+            mustBeHidden: mustBeHidden,
+            sweeping: sweeping
+        )
         return .ready(OutputFile(file: file, policy: policy))
     }
 
@@ -162,7 +171,7 @@ public struct OutputFile: ~Copyable {
 
     /// The size of the file and whether it has holes.
     public func written() throws(StorageError) -> WrittenBytes {
-        if let written = WrittenBytes.of(file.descriptor) { return written }
+        if let written = WrittenBytes.of(file.descriptor, on: file.folder.kind) { return written }
         let place = file.folder.path(of: file.name)
         throw StorageError(errno: errno, .destination, at: .publish, "inspect", place: place)
     }

@@ -89,8 +89,9 @@ public struct OutputGroup: ~Copyable {
     /// Flushes each folder once so that the names survive a power cut too: the ledger is about to rely on them.
     private static func flushNames(of members: [Member], _ linked: inout [Result<Void, StorageError>]) {
         let named = members.indices.filter { if case .success = linked[$0] { true } else { false } }
+        // A folder of unknown identity is flushed for each file.
         let folders = Dictionary(grouping: named) { index in
-            FileFacts.of(members[index].file.folder.descriptor)?.identity
+            members[index].file.folder.facts?.identity ?? FileIdentity(device: .max, inode: UInt64(index))
         }
         for indices in folders.values {
             do throws(StorageError) {
@@ -114,7 +115,8 @@ public struct OutputGroup: ~Copyable {
         var flushed: [Result<Void, StorageError>?] = wanted.map { $0 ? nil : .success(()) }
         // Only for local file systems: syncfs does not make a server flush.
         let local = members.indices.filter { wanted[$0] && members[$0].file.folder.isLocal }
-        let devices = Dictionary(grouping: local) { FileFacts.of(members[$0].file.descriptor)?.identity.device }
+        // A new file is on the file system of its folder.
+        let devices = Dictionary(grouping: local) { members[$0].file.folder.facts?.identity.device }
         for (device, indices) in devices where device != nil && together ?? (indices.count >= cheaperTogether) {
             // After a failure each file is flushed by itself, which shows whose bytes were lost.
             guard SystemCall.flushFileSystem(of: members[indices[0]].file.descriptor) == 0 else { continue }

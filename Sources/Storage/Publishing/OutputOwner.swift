@@ -25,11 +25,23 @@ extension StorageRoot {
         madeOf work: UInt64
     ) throws(StorageError) -> OutputOwner {
         let folder = try folder(of: location, at: .open)
-        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
-        // Opening a device may have side effects, so the type is checked first; O_NOFOLLOW refuses links.
         guard let seen = try folder.facts(of: location.name, at: .open) else { return .unknown }
+        return try folder.owner(of: location.name, seen, for: attempt, madeOf: work)
+    }
+}
+
+extension Folder {
+    /// Who made the file `name`, which was `seen` here.
+    func owner(
+        of name: String,
+        _ seen: FileFacts,
+        for attempt: AttemptName,
+        madeOf work: UInt64
+    ) throws(StorageError) -> OutputOwner {
+        // Opening a device may have side effects, so the type is checked first; O_NOFOLLOW refuses links.
         guard seen.kind == .file, seen.linkCount == 1 else { return .other }
-        let opened = retryingInterrupts { openat(folder.descriptor, location.name, flags, 0) }
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
+        let opened = retryingInterrupts { openat(descriptor, name, flags, 0) }
         if opened < 0, errno == ENOENT { return .unknown }
         // A file that this worker cannot read is not one that it wrote.
         guard opened >= 0 else { return .other }
@@ -49,7 +61,7 @@ extension StorageRoot {
                     .destination,
                     at: .open,
                     "read the existing file",
-                    place: folder.path(of: location.name)
+                    place: path(of: name)
                 )
             }
             return found == mark.fingerprint ? .job(found) : .other

@@ -32,7 +32,7 @@ public struct OutputSet: ~Copyable {
     /// The size of the file at `index`, and whether it has holes.
     public func written(_ index: Int) throws(StorageError) -> WrittenBytes {
         let file = members[index].file
-        if let written = WrittenBytes.of(file.descriptor) { return written }
+        if let written = WrittenBytes.of(file.descriptor, on: file.folder.kind) { return written }
         throw StorageError(errno: errno, .destination, at: .publish, "inspect", place: file.folder.path(of: file.name))
     }
 
@@ -88,7 +88,7 @@ public struct OutputSet: ~Copyable {
         guard durably else { return outcomes }
         var flushed: Set<FileIdentity> = []
         for member in members {
-            let folder = FileFacts.of(member.file.folder.descriptor)?.identity
+            let folder = member.file.folder.facts?.identity
             if let folder, !flushed.insert(folder).inserted { continue }
             try member.file.folder.flush(with: member.file.descriptor)
         }

@@ -40,19 +40,24 @@ final class UnfinishedFile {
     // MARK: - Opening
 
     /// An empty file for `name`. `mustBeHidden` works without unnamed files, as some file systems require.
+    ///
+    /// `sweeping` says whether earlier runs may have left hidden files for `name` although the file system has unnamed
+    /// ones: a run that replaces a file may. Where a hidden name is needed, it is swept in any case.
     static func create(
         in folder: Folder,
         for name: String,
         _ access: OutputAccess,
-        mustBeHidden: Bool
+        mustBeHidden: Bool,
+        sweeping: Bool
     ) throws(StorageError) -> UnfinishedFile {
-        if folder.isLocal { try sweep(in: folder, for: name) }
-        let above = FileFacts.of(folder.descriptor)?.mode
+        if sweeping, folder.isLocal { try sweep(in: folder, for: name) }
+        let above = folder.facts?.mode
         let mode = access.creationMode(in: above)
         let file: UnfinishedFile
         if !mustBeHidden, let unnamed = try unnamed(in: folder, for: name, mode) {
             file = unnamed
         } else {
+            if !sweeping, folder.isLocal { try sweep(in: folder, for: name) }
             file = try hidden(in: folder, for: name, mode)
         }
         try file.permit(access, in: above)
@@ -74,10 +79,10 @@ final class UnfinishedFile {
             case let number: throw cannotCreate(number, in: folder, name)
             }
         }
-        let descriptor = Descriptor(adopting: opened)
-        // Linking goes through /proc, which needs no privilege. Checked now, not after an hour's work.
-        guard faccessat(AT_FDCWD, procPath(of: opened), F_OK, 0) == 0 else { return nil }
-        let file = UnfinishedFile(adopting: descriptor, in: folder, for: name, hidden: nil)
+        let file = UnfinishedFile(adopting: Descriptor(adopting: opened), in: folder, for: name, hidden: nil)
+        // Linking goes through /proc, which needs no privilege. Checked now, not after an hour's work. A twin was opened
+        // through it.
+        guard file.twin != nil || faccessat(AT_FDCWD, procPath(of: opened), F_OK, 0) == 0 else { return nil }
         if folder.isLocal { try file.lock() }
         return file
     }
@@ -109,6 +114,8 @@ final class UnfinishedFile {
     @discardableResult private func lock() throws(StorageError) -> Bool {
         // Locks the twin where there is one, because the pump room receives the other descriptor.
         if flock(twin?.number ?? descriptor, LOCK_EX | LOCK_NB) == 0 {
+            // No sweeper finds a file without a name.
+            guard hiddenName != nil else { return true }
             guard let facts = FileFacts.of(descriptor) else { throw Self.cannotCreate(errno, in: folder, name) }
             return facts.linkCount > 0
         }

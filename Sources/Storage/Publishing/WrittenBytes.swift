@@ -12,10 +12,11 @@ public struct WrittenBytes: Sendable, Hashable {
         self.hasHoles = hasHoles
     }
 
-    /// Moves the descriptor's offset. `nil` with `errno` set if the file cannot be examined.
-    static func of(_ descriptor: Int32) -> WrittenBytes? {
+    /// Moves the descriptor's offset. `kind` is that of the file system. `nil` with `errno` set if the file cannot be
+    /// examined.
+    static func of(_ descriptor: Int32, on kind: FileSystemKind) -> WrittenBytes? {
         guard let facts = FileFacts.of(descriptor) else { return nil }
-        guard facts.byteCount > 0, FileSystemKind.of(descriptor).tellsHoles else {
+        guard facts.byteCount > 0, kind.tellsHoles else {
             return WrittenBytes(byteCount: facts.byteCount, hasHoles: false)
         }
         // Every file has a hole at its end.

@@ -70,6 +70,9 @@ public final class MountWatch: Sendable {
         }
     }
 
+    /// Whether any mount is gone, as of the last `refresh`.
+    package var hasLost: Bool { state.withLock { !$0.lost.isEmpty } }
+
     /// The lost mount on which the file at `location` lay; `nil` if there is none. A lost root as a whole is not
     /// reported here but by `StorageRoot.check`. Blocks.
     public func lost(under location: Location, of root: StorageRoot) -> Lost? {

@@ -96,11 +96,8 @@ public final class StorageRoot: Sendable {
     public func check() throws(StorageError) {
         FileCalls.touches(name)
         guard !isReplaced else { throw unusable("\(path) no longer leads to the folder that was opened as the root") }
-        let entered = retryingInterrupts { openat(descriptor, ".", SystemFlag.placeOnly | O_DIRECTORY | O_CLOEXEC) }
-        guard entered < 0 else {
-            close(entered)
-            return
-        }
+        // Any look-up in a folder needs the permission to enter it.
+        guard FileFacts.of(".", in: descriptor, followingLinks: false) == nil else { return }
         if errno == EACCES { throw unusable("this user may not enter the folder \(path): it lacks the permission `x`") }
     }
 
@@ -201,15 +198,42 @@ public final class StorageRoot: Sendable {
     ) throws(StorageError) -> OutputFile.Preparation {
         try allow(location)
         let folder = try folder(of: location, at: .open, creating: true)
+        return try prepareOutput(
+            at: location,
+            in: folder,
+            present: folder.facts(of: location.name, at: .open),
+            onConflict: policy,
+            sources: sources,
+            permissions: permissions,
+            mayExist: mayExist,
+            mustBeHidden: mustBeHidden,
+            sweeping: true
+        )
+    }
+
+    /// The same in a folder that is open already. `present` has the name there.
+    func prepareOutput(
+        at location: Location,
+        in folder: Folder,
+        present: FileFacts?,
+        onConflict policy: Recipe.ConflictPolicy,
+        sources: [FileIdentity],
+        permissions: [FilePermissions],
+        mayExist: Bool,
+        mustBeHidden: Bool,
+        sweeping: Bool
+    ) throws(StorageError) -> OutputFile.Preparation {
         do throws(StorageError) {
             return try OutputFile.prepare(
                 in: folder,
                 location.name,
+                present: present,
                 onConflict: rules.policy(policy),
                 sources: sources,
                 access: access(within: permissions),
                 mustBeHidden: mustBeHidden,
-                mayExist: mayExist
+                mayExist: mayExist,
+                sweeping: sweeping
             )
         } catch  where error.code == .destinationExists && policy == .replace {
             throw forbidden("replace", "files below the root must not be replaced", location)

@@ -63,7 +63,7 @@ private struct JobOpening {
         if let need = missingAbility(for: from + to) { return .unable(need: need) }
         // A file opened below an unmounted folder would be hidden as soon as the file system is mounted again.
         try checkRoots(of: from)
-        if let lost = mounts.lost(for: claim, in: roots) { return .fileSystemMissing(lost) }
+        if let lost = mounts.knownLost(for: claim, in: roots) { return .fileSystemMissing(lost) }
         let files = try openSources(at: from)
         isWriting = true
         if let full = try prepareDestinations(to) { return .fileSystemFull(full) }
@@ -158,20 +158,16 @@ private struct JobOpening {
         var plan: [PlannedOutput] = []
         for (location, output) in zip(locations, claim.recipe.outputs) {
             root = location.root
-            let policy = try roots.root(of: location).rules.policy(output.onConflict)
-            let owner = try Self.owner(of: location, policy, for: claim, madeOf: work, in: roots)
-            if case .job(let fingerprint) = owner {
-                plan.append(.made(location, fingerprint))
-                continue
-            }
             let preparation = try roots.root(of: location).prepareOutput(
                 at: location,
+                for: AttemptName(claim.fence),
+                madeOf: work,
                 onConflict: output.onConflict,
                 sources: files.identities,
-                permissions: files.permissions,
-                mayExist: owner == .unknown
+                permissions: files.permissions
             )
             switch consume preparation {
+            case .made(let fingerprint): plan.append(.made(location, fingerprint))
             case .skipped: plan.append(.leftAlone)
             case .ready(let file):
                 outputs.add(file)
@@ -179,23 +175,6 @@ private struct JobOpening {
             }
         }
         return plan
-    }
-
-    /// Who made the file at a job's destination. With the policy `replace` that does not matter.
-    private static func owner(
-        of place: Location,
-        _ policy: Recipe.ConflictPolicy,
-        for claim: Claim,
-        madeOf work: UInt64,
-        in roots: StorageRoots
-    ) throws(StorageError) -> OutputOwner {
-        guard policy != .replace else { return .unknown }
-        do throws(StorageError) {
-            return try roots.root(of: place).owner(of: place, for: AttemptName(claim.fence), madeOf: work)
-        } catch  where error.code == .folderNotFound {
-            // The folder is created together with the output.
-            return .unknown
-        }
     }
 
     /// A hash of everything that determines a job's output. Job numbers can be issued again after a database failover,

@@ -93,7 +93,7 @@ final class PreparedJob: Sendable {
     ///
     /// A room closes its descriptors before it reports the end. But a process that the worker is just starting
     /// holds, for a moment, a copy of every descriptor; the retries outlast that moment.
-    func seal() throws(StorageError) -> [OutputEvidence] {
+    private func seal() throws(StorageError) -> [OutputEvidence] {
         open.closeSources()
         var evidence: [OutputEvidence] = []
         for index in destinations.indices {
@@ -110,6 +110,23 @@ final class PreparedJob: Sendable {
         }
         lengths.withLock { $0 = evidence.map(\.byteCount) }
         return evidence
+    }
+
+    /// The largest outputs that are read back in the call that seals them. Larger ones would keep the pipeline from its
+    /// next job.
+    private static let mostBytesReadAtOnce: Int64 = 4 << 20
+
+    /// Seals the outputs as `seal()` does, and computes the fingerprints of small ones, whose bytes are still in the
+    /// caches of the processor; `nil` for large ones, and if they cannot be read. Blocks.
+    func sealAndDigest() throws(StorageError) -> (evidence: [OutputEvidence], fingerprints: [Fingerprint]?) {
+        let evidence = try seal()
+        let bytes = evidence.reduce(Int64(0)) { sum, file in
+            let (both, isTooMuch) = sum.addingReportingOverflow(file.byteCount)
+            return isTooMuch ? .max : both
+        }
+        guard bytes <= Self.mostBytesReadAtOnce, !evidence.contains(where: \.hasWriters) else { return (evidence, nil) }
+        // `try?`: the digester tries again, and reports the error.
+        return (evidence, try? fingerprints())
     }
 
     /// About half a second in all.
@@ -145,9 +162,9 @@ final class PreparedJob: Sendable {
         open.close()
     }
 
-    /// Whether the outputs' file systems are still mounted. Blocks.
-    func isMounted(_ watch: MountWatch) -> Bool {
-        guard watch.refresh() != mountChanges else { return true }
+    /// Whether the outputs' file systems are still mounted, where `changes` is the answer of `watch.refresh()`. Blocks.
+    func isMounted(_ watch: MountWatch, at changes: Int) -> Bool {
+        guard changes != mountChanges else { return true }
         let descriptors = open.outputs.withLock { $0?.descriptors ?? [] }
         return descriptors.allSatisfy(watch.isMounted)
     }

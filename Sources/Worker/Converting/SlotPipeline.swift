@@ -17,6 +17,8 @@ struct SlotPipeline: Sendable {
         while let job = await jobs.take(upTo: 1)?.first {
             let result = await work(on: job)
             services.dispatcher.report(.ended(job.fence, services.outputs.keep(result)))
+            // Small outputs were read back when they were sealed, so the digester has nothing to do.
+            if result.isDigested { services.dispatcher.report(.digested(job.fence, nil)) }
         }
     }
 
@@ -73,12 +75,20 @@ struct SlotPipeline: Sendable {
                 prepared.discard()
                 return .handedBack(services.storage.givenUp(prepared.roots))
             }
-            guard let problem = objection(to: reports, sealed, job.claim, prepared) else {
+            guard let problem = objection(to: reports, sealed.map { $0.evidence }, job.claim, prepared) else {
                 guard isUnchanged else {
                     return await diagnosed(AttemptFailure(job.fence, .sourceChanged(), facts: facts), job, prepared)
                 }
+                // `try?`: sealing has succeeded, else there would be an objection.
+                let fingerprints = (try? sealed.get())?.fingerprints
                 return .output(
-                    FinishedOutput(claim: job.claim, plan: prepared.plan, facts: facts, prepared: prepared)
+                    FinishedOutput(
+                        claim: job.claim,
+                        plan: prepared.plan,
+                        facts: facts,
+                        prepared: prepared,
+                        fingerprints: fingerprints
+                    )
                 )
             }
             if problem.isLie, let process = cost.process { room.distrust(process, because: problem.failure.message) }
@@ -160,13 +170,14 @@ struct SlotPipeline: Sendable {
         return PipelineResult(await services.storage.diagnose(report, job.claim, roots) { prepared.discardNow() })
     }
 
-    /// Looks whether the sources are as they were, closes them, and seals the outputs. `nil` if that was given up.
-    private func sealed(
-        _ prepared: PreparedJob
-    ) async -> (isUnchanged: Bool, evidence: Result<[OutputEvidence], StorageError>)? {
+    private typealias Sealed = Result<(evidence: [OutputEvidence], fingerprints: [Fingerprint]?), StorageError>
+
+    /// Looks whether the sources are as they were, closes them, seals the outputs, and reads back those that are small.
+    /// `nil` if that was given up.
+    private func sealed(_ prepared: PreparedJob) async -> (isUnchanged: Bool, sealed: Sealed)? {
         await services.storage.files.run(in: prepared.roots) {
             let isUnchanged = prepared.areSourcesUnchanged
-            return (isUnchanged, Result { () throws(StorageError) in try prepared.seal() })
+            return (isUnchanged, Result { () throws(StorageError) in try prepared.sealAndDigest() })
         }
     }
 

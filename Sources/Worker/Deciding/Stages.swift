@@ -47,7 +47,10 @@ struct Stages: Sendable {
             jobs.put(job)
         case .cancelConversion(let fence): conversions.cancel(fence)
         case .giveUpFileCalls: files.giveUp(after: .seconds(1))
-        case .digest(let fence): digests.put(outputs.output(of: fence))
+        case .digest(let fence):
+            let output = outputs.output(of: fence)
+            // The pipeline reports the digests that it has computed.
+            if output.fingerprints == nil { digests.put(output) }
         case .publisher(let step): steps.put(PublishingStep(step, outputs))
         case .discard(let fences): discards.put(fences.compactMap(outputs.discard))
         case .close(let job, let closing): onEvent(.attempt(AttemptLine(job, closing, outputs.remove(job.fence))))

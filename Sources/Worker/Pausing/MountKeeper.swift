@@ -39,6 +39,12 @@ final class MountKeeper: Sendable {
     /// The lost mount that a job needs; `nil` if there is none. Blocks.
     func lost(for job: Claim, in roots: StorageRoots) -> MountWatch.Lost? {
         watch.refresh()
+        return knownLost(for: job, in: roots)
+    }
+
+    /// The same by what is known since the last look at the mount table. Blocks.
+    func knownLost(for job: Claim, in roots: StorageRoots) -> MountWatch.Lost? {
+        guard watch.hasLost else { return nil }
         let places = job.recipe.sources.map(\.location) + job.recipe.outputs.map(\.location)
         for place in places {
             // A location that is invalid fails when the job opens it.

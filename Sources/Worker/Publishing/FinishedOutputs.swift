@@ -100,6 +100,11 @@ enum PipelineResult: Sendable {
     case failed(AttemptFailure)
     case handedBack(HandBack)
 
+    /// Whether it has an output whose fingerprints are known.
+    var isDigested: Bool {
+        if case .output(let output) = self { output.fingerprints != nil } else { false }
+    }
+
     init(_ setback: Setback) {
         self =
             switch setback {

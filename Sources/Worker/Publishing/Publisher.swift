@@ -102,10 +102,12 @@ struct Publisher: Sendable {
     /// Blocks.
     private static func link(_ wanted: [FinishedOutput], _ mounts: MountKeeper, _ roots: StorageRoots) -> [Linking] {
         var group = OutputGroup()
+        // Once for the group, whose members are looked at within milliseconds.
+        let changes = mounts.watch.refresh()
         // `nil` for members of the group.
         let others = wanted.map { output -> Linking? in
             if let prepared = output.prepared, let fingerprints = output.fingerprints {
-                if !prepared.isMounted(mounts.watch) {
+                if !prepared.isMounted(mounts.watch, at: changes) {
                     prepared.discardNow()
                     return .unmounted(mounts.lost(for: output.claim, in: roots))
                 }

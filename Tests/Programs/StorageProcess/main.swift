@@ -8,7 +8,7 @@ guard words.count == 6, let policy = Recipe.ConflictPolicy(rawValue: words[2]), 
     let byte = UInt8(words[5])
 else {
     print(
-        "usage: storage-process DESTINATION fail|replace|skip unnamed|hidden|attempt-...|together-...|set-... BYTES BYTE"
+        "usage: storage-process DESTINATION fail|replace|skip unnamed|hidden|attempt-...|together-...|set-...|job-... BYTES BYTE"
     )
     exit(64)
 }
@@ -31,19 +31,44 @@ let mustBeHidden = words[3].hasSuffix("hidden")
 func publishAttempt(_ folder: String, _ name: String) throws(StorageError) -> String {
     let root = try StorageRoot.open(name: "root", path: folder)
     let location = try Location("root:\(name)")
+    if words[3].hasPrefix("job-") { return try publishJob(root, location) }
     switch try root.prepareOutput(at: location, onConflict: policy, mustBeHidden: mustBeHidden) {
     case .skipped: return "skipped"
-    case .ready(let output):
-        guard fill(output.descriptor) else { return "write refused" }
-        let fingerprint = try output.fingerprint()
-        let attempt = AttemptName(job: 1, epoch: 2, lease: 3)
-        var group = OutputGroup()
-        group.add(output, as: attempt, with: fingerprint)
-        let together = words[3].hasPrefix("together-") ? true : nil
-        for result in group.link(durably: true, together: together) { try result.get() }
-        let order = PublishOrder(of: attempt, to: location, with: fingerprint, onConflict: policy)
-        return try StorageRoots([root]).publish([order])[0].get().rawValue
+    case .ready(let output): return try publish(output, root, location)
     }
+}
+
+/// The same with the look at who made an existing file.
+func publishJob(_ root: StorageRoot, _ location: Location) throws(StorageError) -> String {
+    switch try root.prepareOutput(
+        at: location,
+        for: AttemptName(job: 1, epoch: 2, lease: 3),
+        madeOf: 4,
+        onConflict: policy,
+        sources: [],
+        permissions: [],
+        mustBeHidden: mustBeHidden
+    ) {
+    case .made: return "made"
+    case .skipped: return "skipped"
+    case .ready(let output): return try publish(output, root, location)
+    }
+}
+
+func publish(
+    _ output: consuming OutputFile,
+    _ root: StorageRoot,
+    _ location: Location
+) throws(StorageError) -> String {
+    guard fill(output.descriptor) else { return "write refused" }
+    let fingerprint = try output.fingerprint()
+    let attempt = AttemptName(job: 1, epoch: 2, lease: 3)
+    var group = OutputGroup()
+    group.add(output, as: attempt, with: fingerprint, madeOf: words[3].hasPrefix("job-") ? 4 : nil)
+    let together = words[3].hasPrefix("together-") ? true : nil
+    for result in group.link(durably: true, together: together) { try result.get() }
+    let order = PublishOrder(of: attempt, to: location, with: fingerprint, onConflict: policy)
+    return try StorageRoots([root]).publish([order])[0].get().rawValue
 }
 
 /// Publishes two outputs together: to the destination, and to the same name with a 2.
