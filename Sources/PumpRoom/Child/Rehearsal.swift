@@ -33,6 +33,8 @@ enum Rehearsal {
     ) throws {
         let request = try coder.bytes(RoomRequest.convert(job: 0, recipe: recipe, streams: false, album: nil))
         guard case .convert(_, let recipe, _, _) = try coder.message(RoomRequest.self, in: request) else { return }
+        let again = try coder.bytes(RoomRequest.again(job: 0, streams: false, album: nil))
+        _ = try coder.message(RoomRequest.self, in: again)
         _ = try coder.bytes(RoomReply.begun(job: 0, spent: .now()))
         let report = try withExtendedLifetime((source, destination)) {
             try RecipeConversion(recipe).run(from: source.number, to: destination.number)

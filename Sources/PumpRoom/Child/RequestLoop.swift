@@ -37,6 +37,8 @@ final class RequestLoop: Sendable {
     private static let progressInterval = Duration.milliseconds(100)
 
     private let socket: Int32
+    /// That of the last `convert`. Only the listening thread uses it.
+    private let recipe = Mutex<Recipe?>(nil)
     private let state = Mutex(State())
     /// Signalled for each received job.
     private let received = DispatchSemaphore(value: 0)
@@ -220,31 +222,13 @@ final class RequestLoop: Sendable {
         }
         switch request {
         case .convert(let id, let recipe, let streams, let album):
-            guard recipe.fits(destinations: descriptors.count - recipe.sources.count) else {
-                RoomProcess.giveUp("a request lacks its descriptors")
+            self.recipe.withLock { $0 = recipe }
+            return take(conversion(id, recipe, album, streams: streams, descriptors))
+        case .again(let id, let streams, let album):
+            guard let recipe = recipe.withLock({ $0 }) else {
+                RoomProcess.giveUp("a request refers to an earlier recipe, and there is none")
             }
-            let conversion = RecipeConversion(recipe, album: album)
-            let numbers = descriptors.map(\.number)
-            let sources = Array(numbers.prefix(recipe.sources.count))
-            let destinations = Array(numbers.dropFirst(recipe.sources.count))
-            let job = ReceivedJob(
-                id: id,
-                work: conversion,
-                body: { report, _ throws(Failure) in
-                    let reports = try conversion.run(
-                        from: sources,
-                        to: destinations,
-                        streaming: streams,
-                        report: report
-                    ).map(\.bounded)
-                    return { cost in
-                        reports.dropLast().map { .wrote(job: id, $0) }
-                            + [.converted(job: id, reports[reports.count - 1], cost)]
-                    }
-                },
-                descriptors: descriptors
-            )
-            return take(job)
+            return take(conversion(id, recipe, album, streams: streams, descriptors))
         case .measure(let id, let recipe):
             guard descriptors.count == recipe.sources.count else {
                 RoomProcess.giveUp("a request lacks its descriptors")
@@ -292,6 +276,39 @@ final class RequestLoop: Sendable {
             return .stop
         case .settle: RoomProcess.giveUp("a second settle request")
         }
+    }
+
+    private func conversion(
+        _ id: Int64,
+        _ recipe: Recipe,
+        _ album: AlbumLoudness?,
+        streams: Bool,
+        _ descriptors: [SharedDescriptor]
+    ) -> ReceivedJob {
+        guard recipe.fits(destinations: descriptors.count - recipe.sources.count) else {
+            RoomProcess.giveUp("a request lacks its descriptors")
+        }
+        let conversion = RecipeConversion(recipe, album: album)
+        let numbers = descriptors.map(\.number)
+        let sources = Array(numbers.prefix(recipe.sources.count))
+        let destinations = Array(numbers.dropFirst(recipe.sources.count))
+        return ReceivedJob(
+            id: id,
+            work: conversion,
+            body: { report, _ throws(Failure) in
+                let reports = try conversion.run(
+                    from: sources,
+                    to: destinations,
+                    streaming: streams,
+                    report: report
+                ).map(\.bounded)
+                return { cost in
+                    reports.dropLast().map { .wrote(job: id, $0) }
+                        + [.converted(job: id, reports[reports.count - 1], cost)]
+                }
+            },
+            descriptors: descriptors
+        )
     }
 
     private func take(_ job: ReceivedJob) -> Received {

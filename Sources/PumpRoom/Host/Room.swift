@@ -18,6 +18,14 @@ final class Room {
         case dismissed
     }
 
+    private struct Message {
+        let job: Int64
+        let bytes: [UInt8]
+        var descriptors: [Int32] = []
+        /// The recipe that the bytes hold, if they are of a conversion.
+        var recipe: Recipe?
+    }
+
     let child: RoomChild
     let configuration: RoomConfiguration
     private let coder: WireCoder
@@ -29,7 +37,9 @@ final class Room {
     private(set) var level: RoomLevel?
     var inFlight: [JobWatch] = []
     /// Messages that its socket has not accepted yet.
-    private var outbox: [(job: Int64, bytes: [UInt8], descriptors: [Int32])] = []
+    private var outbox: [Message] = []
+    /// The recipe of the last conversion that it was sent as a whole. Further jobs with the same recipe are sent without it.
+    private var sentRecipe: Recipe?
     /// For whom it works, once it has been given a job.
     private var party: String?
     /// Jobs that it was given.
@@ -100,9 +110,10 @@ final class Room {
 
     /// Sends `job`, or fails it if it cannot be sent.
     func give(_ job: RoomJob) {
+        let request = job.request(configuration, after: outbox.isEmpty ? sentRecipe : nil)
         let bytes: [UInt8]
         do {
-            bytes = try coder.bytes(job.request(configuration))
+            bytes = try coder.bytes(request)
         } catch {
             return job.fail(.refused("a number in the recipe is not finite"))
         }
@@ -120,7 +131,7 @@ final class Room {
         hasLastJob = job.endsRoom
         let limits = configuration.limits(for: job.limits)
         inFlight.append(JobWatch(job, bounds: job.bounds(limits)))
-        outbox.append((job.id, bytes, job.descriptors))
+        outbox.append(Message(job: job.id, bytes: bytes, descriptors: job.descriptors, recipe: request.newRecipe))
         flush()
     }
 
@@ -130,7 +141,7 @@ final class Room {
         let job = inFlight[place].id
         // The request holds one whole number, which JSON can always write.
         guard let bytes = try? coder.bytes(RoomRequest.stop(job: job)) else { return }
-        outbox.append((job, bytes, []))
+        outbox.append(Message(job: job, bytes: bytes))
         flush()
     }
 
@@ -166,7 +177,9 @@ final class Room {
     func flush() {
         while let next = outbox.first, let socket {
             switch Datagram.send(next.bytes, next.descriptors, to: socket.number, waits: false) {
-            case .sent: outbox.removeFirst()
+            case .sent:
+                outbox.removeFirst()
+                sentRecipe = next.recipe ?? sentRecipe
             case .full: return
             // The room is gone; its end decides what becomes of its jobs.
             case .gone: outbox = []

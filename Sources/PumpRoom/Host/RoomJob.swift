@@ -125,11 +125,14 @@ extension RoomJob {
         return JobBounds(limits, source: sources[0], byteCount: sourceBytes)
     }
 
-    /// The message to the room, without paths.
-    func request(_ configuration: RoomConfiguration) -> RoomRequest {
+    /// The message to the room, without paths. `last` is the recipe of the last conversion that the room was sent.
+    func request(_ configuration: RoomConfiguration, after last: Recipe? = nil) -> RoomRequest {
         switch kind {
         case .convert(let conversion, _):
             let recipe = sent(conversion.recipe, configuration)
+            if let last, recipe.isWritten(like: last) {
+                return .again(job: id, streams: conversion.streams, album: conversion.album)
+            }
             return .convert(job: id, recipe: recipe, streams: conversion.streams, album: conversion.album)
         case .measure(let recipe, _): return .measure(job: id, recipe: sent(recipe, configuration))
         case .probe(var options, _):

@@ -7,11 +7,19 @@ enum RoomRequest: Codable {
     case settle(RoomRules)
     /// With `streams`, the destination is not seekable, and there is only one. `album` is how loud the recipe's album is.
     case convert(job: Int64, recipe: Recipe, streams: Bool, album: AlbumLoudness?)
+    /// Like `convert`, with the recipe of the last `convert` to this room. Most jobs differ from the job before them in
+    /// their descriptors alone, because a message has no paths.
+    case again(job: Int64, streams: Bool, album: AlbumLoudness?)
     /// Measures what a conversion of the recipe would encode, for its album. There are no destinations.
     case measure(job: Int64, recipe: Recipe)
     case probe(job: Int64, ProbeOptions)
     /// Ends the job: at once if it has not begun, within 50 ms if it has. Ignored if the job has already ended.
     case stop(job: Int64)
+}
+
+extension RoomRequest {
+    /// The recipe that later `again` messages stand for; `nil` if the message changes nothing about it.
+    var newRecipe: Recipe? { if case .convert(_, let recipe, _, _) = self { recipe } else { nil } }
 }
 
 /// A message from a room to its slot. For one job: at most one `begun`, then `progress`, then `wrote` for each output but
@@ -36,7 +44,7 @@ enum RoomReply: Codable {
 
 /// The version of these messages. Both ends are one binary; a different number means that the
 /// binary was replaced in between.
-let wireVersion = 10
+let wireVersion = 11
 
 /// What work took, in whole numbers, so that a compromised room cannot cause an unnoticed overflow.
 struct WireCost: Codable, Hashable {
@@ -61,6 +69,24 @@ struct WireCoder {
 
     func message<Message: Decodable>(_ type: Message.Type, in bytes: [UInt8]) throws -> Message {
         try decoder.decode(type, from: Data(bytes))
+    }
+}
+
+// MARK: - Comparing
+
+extension Recipe {
+    /// Whether it is equal to `other`, and its texts have the same bytes. Texts that differ only in their Unicode form are
+    /// equal to Swift, and outputs have tags and titles in the form that the recipe has.
+    func isWritten(like other: Recipe) -> Bool {
+        self == other && texts.elementsEqual(other.texts) { $0.utf8.elementsEqual($1.utf8) }
+    }
+
+    /// The texts that outputs may have, in an order that is the same in equal recipes.
+    private var texts: [String] {
+        let ofTags = ([tags] + outputs.map(\.tags)).flatMap { tags in
+            tags.sorted { $0.key < $1.key }.flatMap { [$0.key] + $0.value.all }
+        }
+        return ofTags + chapters.compactMap(\.title) + sources.flatMap { [$0.location, $0.name ?? ""] }
     }
 }
 

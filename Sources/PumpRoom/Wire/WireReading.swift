@@ -43,7 +43,7 @@ package enum WireReading {
         case .convert(let job, let recipe, let streams, let album):
             request = .convert(job: job, recipe: recipe.withoutPlaces, streams: streams, album: album)
         case .measure(let job, let recipe): request = .measure(job: job, recipe: recipe.withoutPlaces)
-        case .settle, .probe, .stop: break
+        case .settle, .again, .probe, .stop: break
         }
         // A recipe can hold a number that JSON can read but not write.
         return try? written(request)
@@ -88,6 +88,8 @@ package enum WireReading {
         let requests: [RoomRequest] = [
             .settle(RoomConfiguration().rules), .convert(job: 1, recipe: recipe, streams: false, album: nil),
             .convert(job: 1, recipe: recipe, streams: false, album: AlbumLoudness(measure: measure.album)),
+            .again(job: 5, streams: false, album: nil),
+            .again(job: 6, streams: true, album: AlbumLoudness(measure: measure.album)),
             .measure(job: 4, recipe: recipe), .probe(job: 2, probe), .stop(job: 3),
         ]
         return try requests.map(written)

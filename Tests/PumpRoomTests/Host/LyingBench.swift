@@ -42,7 +42,8 @@ final class LyingBench: Sendable {
                 if not data: os._exit(0)
                 return json.loads(data)
             def begin():
-                job = hear()["convert"]["job"]
+                request = hear()
+                job = (request.get("convert") or request["again"])["job"]
                 say({"begun": {"job": job, "spent": spent}})
                 return job
             def progress(job, frames, total=None):
