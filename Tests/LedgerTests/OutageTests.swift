@@ -120,6 +120,43 @@ struct OutageTests {
         #expect(one == 1)
     }
 
+    /// At boot a service may start before the server listens.
+    @Test func serviceWaitsForAServerThatRefusesConnections() async throws {
+        let server = try PrivatePostgres.start()
+        var migrator = try Migrator(.patient(url: server.url()), migrations: [])
+        migrator.firstWord = .milliseconds(100)
+        try server.stop(.fast)
+        let (waits, continuation) = AsyncStream.makeStream(of: FailureCode?.self)
+        let check = Task { [migrator] in
+            defer { continuation.finish() }
+            try await migrator.check(waitingFor: Lab.farTooLong, onWait: { continuation.yield($0?.code) })
+        }
+        var words: [FailureCode?] = []
+        for await word in waits {
+            words.append(word)
+            if words.count == 1 { try server.start() }
+        }
+        try await check.value
+        #expect(words == [.ledgerCannotReach, nil])
+    }
+
+    @Test func serviceDoesNotWaitForEverForAServerThatNeverListens() async throws {
+        let url = "postgresql://postgres@%2Fnowhere%2Fat%2Fall:1/postgres"
+        var configuration = try LedgerConfiguration.patient(url: url)
+        configuration.reachTimeout = .seconds(1)
+        var migrator = try Migrator(configuration, migrations: [])
+        migrator.firstWord = .milliseconds(50)
+        let (waits, continuation) = AsyncStream.makeStream(of: FailureCode?.self)
+        let error = try await failure { [migrator] in
+            try await migrator.check(waitingFor: Lab.farTooLong, onWait: { continuation.yield($0?.code) })
+        }
+        continuation.finish()
+        #expect(error.code == .ledgerCannotReach)
+        var words: [FailureCode?] = []
+        for await word in waits { words.append(word) }
+        #expect(words == [.ledgerCannotReach])
+    }
+
     @Test func ofSeveralServersTheOneThatTakesChangesIsFound() async throws {
         let readOnly = try PrivatePostgres.start(settings: ["default_transaction_read_only": "on"])
         let writable = try PrivatePostgres.shared()

@@ -10,7 +10,7 @@ import System
 /// Any number of migrators may run at once: one of them applies each migration. All locks end with their
 /// transaction, so this works through PgBouncer too.
 public struct Migrator: Sendable {
-    private let configuration: LedgerConfiguration
+    private var configuration: LedgerConfiguration
     private let migrations: [Migration]
     /// `nil`: the steps alone.
     private let functions: LedgerFunctions?
@@ -18,6 +18,9 @@ public struct Migrator: Sendable {
     var turnLimit: Duration = .seconds(600)
     /// How long a migration waits for a lock. It then lets the sessions pass that queue behind it, and tries again.
     var lockLimit: Duration = .seconds(5)
+    /// How long a service waits at its start before it says so. No server that takes longer to accept a connection would do
+    /// for heartbeats.
+    var firstWord: Duration = .seconds(5)
     /// How often a migration is tried while other sessions hold locks that it needs.
     var tries = 10
 
@@ -115,8 +118,9 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// Like `check`, but waits up to `limit` while the server says that it is starting. Calls `onWait` once if it waits, and
-    /// again without an error when the wait is over.
+    /// Like `check`, but waits up to `limit` for a server that says that it is starting, and up to the configured time to
+    /// reach a server for one that refuses connections, as a server does before it listens. Calls `onWait` once if it
+    /// waits, and again without an error when the wait is over.
     ///
     /// `goesOn` is asked before each further try; false ends the wait with the last error.
     public func check(
@@ -124,20 +128,24 @@ public struct Migrator: Sendable {
         while goesOn: @Sendable () -> Bool = { true },
         onWait: @Sendable (LedgerError?) -> Void
     ) async throws {
-        let end = ContinuousClock.now + limit
+        let start = ContinuousClock.now
         var backoff = BackOff(first: .milliseconds(100), longest: .seconds(2))
-        var isWaiting = false
+        var (isWaiting, isStarting) = (false, false)
+        // Each try is short, so that the caller hears early that there is a wait.
+        var hasty = self
+        hasty.configuration.reachTimeout = min(configuration.reachTimeout, firstWord)
         while true {
             do {
-                try await check()
+                try await hasty.check()
                 if isWaiting { onWait(nil) }
                 return
-            } catch let error as LedgerError
-                where error.isOfStartingServer || isWaiting && error.code == .ledgerCannotReach
-            {
-                guard .now < end, goesOn() else { throw error }
+            } catch let error as LedgerError where error.code == .ledgerCannotReach {
+                isStarting = isStarting || error.isOfStartingServer
+                // Also where the first try took all the time: otherwise the end would come without a word.
                 if !isWaiting { onWait(error) }
                 isWaiting = true
+                let longest = isStarting ? limit : min(limit, configuration.reachTimeout)
+                guard .now - start < longest, goesOn() else { throw error }
                 try await pause(backoff.next(), "check the schema")
             }
         }
