@@ -162,15 +162,16 @@ struct SourceSearch {
         }
         // Find the root once for the whole folder. The slash makes the folder of a root belong to that root.
         let place = roots.place(of: path == "/" ? path : path + "/")
-        guard place != nil || roots.uploads != nil else { throw roots.outside(word) }
         // Files under no root are sent one by one.
-        let start = place.map { "\($0.root.name):\($0.below)" }
+        guard place != nil || roots.uploads != nil else { throw roots.outside(word) }
         let inner = roots.roots.filter { $0.path.hasPrefix(path + "/") }
         // A copy, because the closure changes `self`.
         var walk = walk
         try walk.run(path) { relative in
-            if let start, inner.isEmpty {
-                add(start + relative, relative: relative, shown: "\(path)/\(relative)")
+            if let place, inner.isEmpty {
+                add(relative: relative, shown: "\(path)/\(relative)", isNamed: false) { () throws(StorageError) in
+                    try Location(root: place.root.name, path: String(place.below) + relative)
+                }
             } else {
                 try add(path: "\(path)/\(relative)", relative: relative, shown: "\(path)/\(relative)")
             }
@@ -184,7 +185,9 @@ struct SourceSearch {
 
     private mutating func add(path: String, relative: String, shown: String, isNamed: Bool = false) throws {
         if let (root, below) = roots.place(of: path) {
-            return add("\(root.name):\(below)", relative: relative, shown: shown, isNamed: isNamed)
+            return add(relative: relative, shown: shown, isNamed: isNamed) { () throws(StorageError) in
+                try Location(root: root.name, path: String(below))
+            }
         }
         guard let uploads = roots.uploads else { throw roots.outside(shown) }
         add(relative: relative, shown: shown, isNamed: isNamed) { () throws(StorageError) in
@@ -198,7 +201,7 @@ struct SourceSearch {
 
     private mutating func add(
         relative: String,
-        shown: String,
+        shown: @autoclosure () -> String,
         isNamed: Bool,
         _ location: () throws(StorageError) -> Location
     ) {
@@ -207,7 +210,7 @@ struct SourceSearch {
             guard known.insert(place).inserted else { return repetitions += 1 }
             sources.append(FoundSource(location: place, relative: relative))
         } catch {
-            addMisfit("\(shown.printable): \(error.detail)", isNamed: isNamed)
+            addMisfit("\(shown().printable): \(error.detail)", isNamed: isNamed)
         }
     }
 }

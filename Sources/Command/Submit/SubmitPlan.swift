@@ -103,7 +103,7 @@ struct SubmitPlan: Sendable {
             let pieces = cuts?[number] ?? []
             do throws(StorageError) {
                 // The template's fields come from the path as the user named it; the root's name plays no part.
-                let named = try Location("source:\(source.relative)")
+                let named = try Location(root: "source", path: source.relative)
                 var places: [Location] = []
                 for next in outputs {
                     output = next

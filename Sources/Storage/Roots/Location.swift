@@ -22,8 +22,9 @@ public struct Location: Sendable, Hashable {
         try self.init(root: root, path: String(text[text.utf8.index(after: colon)...]))
     }
 
-    /// The location of `path` below the root named `root`. Repeated slashes and `.` are removed.
-    init(root: String, path: String) throws(StorageError) {
+    /// The location of `path` below the root named `root`, which must be a valid name. Repeated slashes and `.` are
+    /// removed.
+    package init(root: String, path: String) throws(StorageError) {
         guard !Self.isClean(path) else {
             self.root = root
             self.path = path
