@@ -25,7 +25,7 @@ from ledgers import Server  # noqa: E402
 RULES = HOUSE / "deploy/prometheus/sluice-alerts.yml"
 RULES_TEST = HOUSE / "deploy/prometheus/sluice-alerts-test.yml"
 DASHBOARDS = sorted((HOUSE / "deploy/grafana").glob("*.json"))
-GUIDE = HOUSE / "docs/operations.md"
+GUIDE = HOUSE / "docs/troubleshooting.md"
 PATIENCE = 600
 
 # What a worker does that has lost a root, whose room dies, and that is lost later.

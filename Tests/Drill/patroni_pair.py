@@ -5,7 +5,7 @@ import json
 from machines import kill_trees, wait_until
 from servers import PASSWORD, RULES, Server, program, settings
 
-# With shorter times than those of docs/operations.md.
+# With shorter times than those of docs/failover.md.
 CONSENSUS = {
     "ttl": 5, "loop_wait": 1, "retry_timeout": 2, "primary_start_timeout": 0, "maximum_lag_on_failover": 1048576,
 }
@@ -32,7 +32,7 @@ listen ledger
 
 
 def configuration(name, folder, root):
-    """What Patroni reads on machine `name`. docs/operations.md shows the same, which a test compares."""
+    """What Patroni reads on machine `name`. docs/failover.md shows the same, which a test compares."""
     every = settings(folder)
     login = {"password": PASSWORD, "sslmode": "verify-full", "sslrootcert": str(root)}
     return {

@@ -145,7 +145,7 @@ def test_other_users_are_told_why_they_cannot_run_it():
 
 
 def test_the_documented_patroni_is_the_tested_one():
-    page = (HOUSE / "docs/operations.md").read_text()
+    page = (HOUSE / "docs/failover.md").read_text()
     [written] = re.findall(r"```yaml\n(scope:.*?)```", page, flags=re.S)
     tested = keys(configuration("db1", pathlib.Path("/folder"), "/root.crt"))
     assert keys(yaml.safe_load(written)) <= tested

@@ -78,7 +78,7 @@ struct MachineExamination: Sendable {
         }
         guard isFiltered, !calls.isEmpty else { return general }
         return "the container or unit filters system calls; allow \(calls.joined(separator: ", ")) there "
-            + "(docs/install.md). Until then, \(general)"
+            + "(docs/containers.md). Until then, \(general)"
     }
 
     /// Whether a container's runtime or a service manager filters the system calls of this process.

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands in the README and the guides work in the order in which the pages show them.
+/// The commands in the README and the first guide work in the order in which the pages show them.
 @Suite(.serialized)
 struct GuideTests {
-    private static let guides = ["../README.md", "getting-started.md", "operations.md"]
+    private static let guides = ["../README.md", "getting-started.md"]
 
     private static func page(_ name: String) throws -> GuidePage {
         try GuidePage(String(decoding: try Bytes.read(Documentation.path(name)), as: UTF8.self))
@@ -41,13 +41,6 @@ struct GuideTests {
                 "make demo", "make test", "make build", ".build/release/sluice help", "make build", "sudo make install",
                 "sudo -u postgres createuser --createrole --pwprompt sluice",
                 "sudo -u postgres createdb --owner sluice audio",
-                "#!/bin/sh", "# /usr/local/bin/nightly, for the user's line of cron: 30 1 * * * nightly",
-                "sluice submit -r /mnt/archive --to '/srv/out/{dir}/{stem}.mp3' --preset podcast-mp3 "
-                    + #"--label nightly \"#,
-                "    --wait --timeout 6h --quiet >/dev/null", "code=$?", "[ $code != 3 ] || sluice errors --batch last",
-                "exit $code", "sudo systemctl restart sluice-worker sluice-coordinator",
-                "sudo -u postgres dropdb audio", "sudo -u postgres createdb audio",
-                "sudo -u postgres pg_restore --dbname audio ledger.dump",
             ]
         )
     }

@@ -59,7 +59,7 @@ struct UnitFilterTests {
         let hint = try #require(found["hint"] as? String)
         #expect(
             hint.contains(
-                "allow landlock_create_ruleset, landlock_add_rule, landlock_restrict_self, seccomp there (docs/install.md)"
+                "allow landlock_create_ruleset, landlock_add_rule, landlock_restrict_self, seccomp there (docs/containers.md)"
             ),
             "\(hint)"
         )

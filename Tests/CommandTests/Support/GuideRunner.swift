@@ -67,6 +67,16 @@ final class GuideRunner {
             .replacing("postgresql://sluice@db/moved", with: server.url(database: "moved"))
     }
 
+    /// Starts the cluster of docs/operations.md and completes a batch in it, as the other pages for operators assume.
+    func addCluster() throws {
+        environment["SLUICE_DATABASE_URL"] = server.url(database: "audio")
+        try shell("sluice migrate").checked()
+        try start("sluice worker --name pump-1 --slots 2 --root archive=/mnt/archive --root out=/srv/out")
+        try start("sluice coordinator")
+        let roots = "--root archive=/mnt/archive --root out=/srv/out"
+        try shell("sluice submit -r /mnt/archive \(roots) --to '/srv/out/{stem}.mp3' --queue nightly --wait").checked()
+    }
+
     func run(_ page: GuidePage) throws {
         for block in page.blocks {
             for (place, line) in block.lines.enumerated() {
