@@ -231,7 +231,7 @@ def test_the_autoscaler_owns_the_number_of_workers(rendered):
 
 
 def test_probes_and_service_lead_to_the_api(rendered):
-    description = (HOUSE / "docs/api.md").read_text()
+    description = (HOUSE / "docs/api-reference.md").read_text()
     pod = dict(pods(rendered["api"]))["sluice-coordinator"]
     [container] = pod["spec"]["containers"]
     [port] = container["ports"]

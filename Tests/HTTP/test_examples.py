@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import wave
 
 import pytest
@@ -19,8 +20,35 @@ from test_operations import jobs, lines
 pytestmark = pytest.mark.process
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", (HOUSE / "docs/api.md").read_text(), re.DOTALL)
+TUTORIAL, GUIDE = (HOUSE / "docs/api.md").read_text().split("\n## Serving\n")
+
+
+def blocks(language, text):
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def run_calls(script, folder, port, secret):
+    """Runs a block of curl commands as it stands on the page, at the port of a test's coordinator."""
+    script = script.replace("localhost:8080", f"127.0.0.1:{port}")
+    return subprocess.run(
+        ["sh", "-ec", re.sub("^curl ", "curl --silent --show-error --fail-with-body ", script, flags=re.MULTILINE)],
+        cwd=folder, env=environment(SLUICE_TOKEN=secret), capture_output=True, text=True
+    )
+
+
+def write_talk(path):
+    with wave.open(str(path), "wb") as file:
+        file.setparams((1, 2, 8000, 0, "NONE", ""))
+        file.writeframes(bytes(16_000))
+
+
+def names(value):
+    """The names in JSON, with those in objects below."""
+    if isinstance(value, list):
+        return [name for item in value for name in names(item)]
+    if isinstance(value, dict):
+        return [name for key in sorted(value) for name in [key, *names(value[key])]]
+    return []
 
 
 @pytest.fixture
@@ -35,16 +63,12 @@ def guarded(ledger):
 def test_every_call_of_the_page_works(ledger, guarded):
     secret = token(ledger, "submitter")["authorization"].removeprefix("Bearer ")
     (ledger.folder / "jobs.ndjson").write_text(lines(jobs(3)))
-    (ledger.folder / "talk.wav").write_bytes(b"sound")
-    calls = [block for block in blocks("sh") if block.startswith("curl")]
+    calls = [block for block in blocks("sh", GUIDE) if block.startswith("curl")]
     assert len(calls) >= 4
     for call in calls:
         # A stream has no end.
-        script = call.replace("localhost:8080", f"127.0.0.1:{guarded.port}").replace("--no-buffer", "--max-time 3")
-        done = subprocess.run(
-            ["sh", "-ec", re.sub("^curl ", "curl --silent --show-error --fail-with-body ", script, flags=re.MULTILINE)],
-            cwd=ledger.folder, env=environment(SLUICE_TOKEN=secret), capture_output=True, text=True
-        )
+        script = call.replace("--no-buffer", "--max-time 3")
+        done = run_calls(script, ledger.folder, guarded.port, secret)
         if "--max-time" in script:
             assert "event: queue" in done.stdout, done
         else:
@@ -52,11 +76,38 @@ def test_every_call_of_the_page_works(ledger, guarded):
             assert all(json.loads(line) for line in done.stdout.splitlines()), done
 
 
+def test_the_tutorial_works(ledger, guarded):
+    secret = token(ledger, "submitter")["authorization"].removeprefix("Bearer ")
+    write_talk(ledger.folder / "talk.wav")
+    roots = [f"in={ledger.folder}/in", f"out={ledger.folder}/out"]
+    worker = ledger.start("worker", "--root", roots[0], "--root", roots[1], "--slots", "1")
+    try:
+        *calls, fetch = [block for block in blocks("sh", TUTORIAL) if block.startswith("curl")]
+        answers = [json.loads(block) for block in blocks("json", TUTORIAL)]
+        assert len(calls) == len(answers) == 4
+        for call, shown in zip(calls, answers, strict=True):
+            patience = time.monotonic() + PATIENCE
+            while True:
+                done = run_calls(call, ledger.folder, guarded.port, secret)
+                assert done.returncode == 0, done
+                answer = json.loads(done.stdout)
+                if not shown.get("isDone") or answer["isDone"]:
+                    break
+                assert time.monotonic() < patience, answer
+                # The page tells readers to ask until the batch is done.
+                time.sleep(0.2)
+            assert names(answer) == names(shown), call
+        done = run_calls(fetch, ledger.folder, guarded.port, secret)
+        assert done.returncode == 0, done
+        assert (ledger.folder / "talk.mp3").read_bytes() == (ledger.folder / "out/talk.mp3").read_bytes()
+    finally:
+        worker.terminate()
+        assert worker.wait(PATIENCE) == 0
+
+
 def test_the_client_submits_and_waits(ledger, guarded, tmp_path):
     secret = token(ledger, "submitter")["authorization"].removeprefix("Bearer ")
-    with wave.open(str(tmp_path / "in/talk.wav"), "wb") as file:
-        file.setparams((1, 2, 8000, 0, "NONE", ""))
-        file.writeframes(bytes(16_000))
+    write_talk(tmp_path / "in/talk.wav")
     (tmp_path / "in/broken.wav").write_bytes(b"no sound at all")
     worker = ledger.start("worker", "--root", f"in={tmp_path}/in", "--root", f"out={tmp_path}/out", "--slots", "1")
     try:
@@ -79,9 +130,7 @@ def test_the_client_submits_and_waits(ledger, guarded, tmp_path):
 
 def test_the_client_sends_and_fetches(ledger, guarded, tmp_path):
     secret = token(ledger, "submitter")["authorization"].removeprefix("Bearer ")
-    with wave.open(str(tmp_path / "a talk.wav"), "wb") as file:
-        file.setparams((1, 2, 8000, 0, "NONE", ""))
-        file.writeframes(bytes(16_000))
+    write_talk(tmp_path / "a talk.wav")
     (tmp_path / "broken.wav").write_bytes(b"no sound at all")
     worker = ledger.start("worker", "--root", f"in={tmp_path}/in", "--root", f"out={tmp_path}/out", "--slots", "1")
     try:

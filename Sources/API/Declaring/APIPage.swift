@@ -1,7 +1,7 @@
 import HTTPServer
 import Ledger
 
-/// The lists of docs/api.md, from the declarations.
+/// The lists of docs/api-reference.md, from the declarations.
 package enum APIPage {
     /// Every request, with the roles that may make it.
     package static func requests() throws -> String {

@@ -47,7 +47,7 @@ enum SubmittingOperation {
                 Schema.Field.may(
                     "recipe",
                     .map(.anything),
-                    "what to convert, as docs/editing.md describes; or instead of it:"
+                    "what to convert, as docs/recipe.md describes; or instead of it:"
                 ),
                 .may("source", .text(1...4_096), "the source: the name of a root, a colon and a path"),
                 .may(

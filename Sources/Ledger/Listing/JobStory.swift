@@ -79,7 +79,7 @@ extension JobStory: LedgerRecord, ListedRecord {
                 "recipe",
                 .anything,
                 isRequired: true,
-                "what it converts, as docs/editing.md describes",
+                "what it converts, as docs/recipe.md describes",
                 read: { job, row in job.recipe = try (row["recipe"] as JSON).text },
                 encode: { job, encoder, key in try encoder.encode(JSONValue(text: job.recipe), forKey: key) },
                 decode: { job, decoder, key in

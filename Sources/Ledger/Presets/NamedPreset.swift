@@ -93,7 +93,7 @@ extension NamedPreset: LedgerRecord, ListedRecord {
         .special(
             "recipe",
             .anything,
-            "as docs/editing.md describes; missing where a command lists presets, and for built-in ones in a list",
+            "as docs/recipe.md describes; missing where a command lists presets, and for built-in ones in a list",
             read: { preset, row in preset.recipe = try (row["recipe"] as JSON).text },
             encode: { preset, encoder, key in
                 if preset.showsRecipe { try encoder.encode(JSONValue(text: preset.recipe), forKey: key) }
