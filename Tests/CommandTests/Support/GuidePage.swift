@@ -7,6 +7,9 @@ import TestSupport
 /// - `sh nothing-matches`: each line must succeed or find nothing to do.
 /// - `sh service`: each line starts a process that runs until the end of the page.
 /// - `sh by-hand: why`: a test does not run it.
+///
+/// In a block of `console`, each command follows `$ `, and the lines up to the next one are the output of both its streams.
+/// `console code=3` is like `sh code=3`.
 struct GuidePage {
     enum Manner: Equatable {
         case orderly(code: Int32)
@@ -18,6 +21,8 @@ struct GuidePage {
     struct Block {
         let manner: Manner
         let lines: [String]
+        /// The output of each line, as the page shows it.
+        var outputs: [ShownOutput]?
     }
 
     let blocks: [Block]
@@ -41,12 +46,31 @@ struct GuidePage {
             }
             if opened == "sh" || opened.hasPrefix("sh ") {
                 blocks.append(Block(manner: try Self.manner(opened), lines: inside.filter { !$0.isEmpty }))
-            } else if opened != "console" {
+            } else if opened == "console" || opened.hasPrefix("console ") {
+                blocks.append(try Self.console(opened, inside))
+            } else {
                 strays += inside.filter { Self.isCommand("    " + $0) }
             }
             fence = nil
         }
         self.blocks = blocks
+    }
+
+    private static func console(_ fence: String, _ inside: [String]) throws -> Block {
+        var commands: [String] = []
+        var outputs: [[String]] = []
+        for line in inside {
+            if line.hasPrefix("$ ") {
+                commands.append(String(line.dropFirst(2)))
+                outputs.append([])
+            } else if !outputs.isEmpty {
+                outputs[outputs.count - 1].append(line)
+            } else {
+                throw SupportError("read ```\(fence)", "it begins with no command: \(line)")
+            }
+        }
+        let manner = try Self.manner("sh" + fence.dropFirst("console".count))
+        return Block(manner: manner, lines: commands, outputs: outputs.map(ShownOutput.init))
     }
 
     private static func manner(_ fence: String) throws -> Manner {

@@ -77,6 +77,12 @@ final class GuideRunner {
         try shell("sluice submit -r /mnt/archive \(roots) --to '/srv/out/{stem}.mp3' --queue nightly --wait").checked()
     }
 
+    /// What a command printed, with the paths and addresses of the page in place of those of the test.
+    private func named(_ output: String) -> String {
+        output.replacing(folder.path("mnt/"), with: "/mnt/").replacing(folder.path("srv/"), with: "/srv/")
+            .replacing(folder.path("data"), with: "~/.local/share").replacing(folder.path, with: "~")
+    }
+
     func run(_ page: GuidePage) throws {
         for block in page.blocks {
             for (place, line) in block.lines.enumerated() {
@@ -84,7 +90,9 @@ final class GuideRunner {
                 case .byHand: continue
                 case .service: try start(line)
                 case .nothingMay: try expect(line, [0, 9])
-                case .orderly(let code): try expect(line, [place == block.lines.count - 1 ? code : 0])
+                case .orderly(let code):
+                    let shown = block.outputs?[place]
+                    try expect(line, [place == block.lines.count - 1 ? code : 0], shown: shown)
                 }
             }
         }
@@ -94,14 +102,24 @@ final class GuideRunner {
         }
     }
 
-    private func expect(_ line: String, _ codes: [Int32]) throws {
+    private func expect(_ line: String, _ codes: [Int32], shown: ShownOutput? = nil) throws {
         if line.hasPrefix("export "), let sign = line.firstIndex(of: "=") {
             let name = line[..<sign].dropFirst("export ".count)
             return environment[String(name)] = placed(String(line[line.index(after: sign)...]))
         }
-        let run = try shell(line)
-        #expect(codes.map { .exited($0) }.contains(run.status), "\(line)\n\(run.outputText)\(run.errorText)")
+        guard let shown else {
+            let run = try shell(line)
+            #expect(accepts(run, codes), "\(line)\n\(run.outputText)\(run.errorText)")
+            return
+        }
+        // Both streams go to one pipe, which mostly gives the order that a terminal shows.
+        let run = try shell("{ \(line); } 2>&1")
+        let said = named(run.outputText)
+        #expect(accepts(run, codes), "\(line)\n\(said)")
+        #expect(shown.matches(said), "\(line)\n\(said)")
     }
+
+    private func accepts(_ run: Run, _ codes: [Int32]) -> Bool { codes.map { .exited($0) }.contains(run.status) }
 
     /// Starts a service. Splits the line at spaces: none of these lines quotes anything.
     private func start(_ line: String) throws {
