@@ -103,6 +103,11 @@ let package = Package(
         ),
         .target(name: "Storage", dependencies: ["Conversion", "Hashing", "System"], swiftSettings: shipped),
         .target(name: "WebClient", dependencies: ["CCurl"], swiftSettings: shipped),
+        .target(
+            name: "ObjectStorage",
+            dependencies: ["WebClient", "Conversion", "Hashing", "System"],
+            swiftSettings: shipped
+        ),
         .target(name: "PumpRoom", dependencies: ["Media", "Conversion", "System", "CSandbox"], swiftSettings: shipped),
         .target(
             name: "Publishing",
@@ -284,6 +289,11 @@ let package = Package(
         .testTarget(name: "HashingTests", dependencies: ["Hashing"], swiftSettings: house),
         .testTarget(name: "SystemTests", dependencies: ["System", "TestSupport"], swiftSettings: house),
         .testTarget(name: "WebClientTests", dependencies: ["WebClient", "TestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "ObjectStorageTests",
+            dependencies: ["ObjectStorage", "WebClient", "Conversion", "Hashing", "TestSupport"],
+            swiftSettings: house
+        ),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion", "TestSupport"], swiftSettings: house),
         // Millions of steps of a model: optimised in debug builds too, which reduces a minute to two seconds.
         .testTarget(

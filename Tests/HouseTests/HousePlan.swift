@@ -11,6 +11,7 @@ enum HousePlan {
         "Media": ["Conversion", "System"],
         "Ledger": ["Conversion", "Hashing", "System"],
         "Storage": ["Conversion", "Hashing", "System"],
+        "ObjectStorage": ["WebClient", "Conversion", "Hashing", "System"],
         "PumpRoom": ["Media", "Conversion", "System"],
         "Publishing": ["Storage", "Ledger", "Conversion", "System"],
         "WorkerRules": ["Ledger", "Conversion"],
@@ -48,7 +49,7 @@ enum HousePlan {
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
         "Sources/Media/LibAV", "Sources/Media/Loudness", "Sources/Ledger/LibPQ", "Sources/WebClient/LibCurl",
-        "Sources/PumpRoom", "Sources/Storage", "Sources/LedgerClient",
+        "Sources/PumpRoom", "Sources/Storage", "Sources/ObjectStorage", "Sources/LedgerClient",
         "Sources/Worker", "Sources/HTTPServer/Serving", "Sources/LocalCluster", "Sources/Console", "Sources/Command",
         "Sources/sluice",
         "Sources/System",
