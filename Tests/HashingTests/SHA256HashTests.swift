@@ -46,4 +46,11 @@ struct SHA256HashTests {
     func signaturesAreThoseOfTheStandard(key: [UInt8], message: String, signature: String) {
         #expect(hexadecimal(SHA256Hash.authentication(of: Array(message.utf8), key: key)) == signature)
     }
+
+    @Test(arguments: [
+        ("", "da39a3ee5e6b4b0d3255bfef95601890afd80709"), ("abc", "a9993e364706816aba3e25717850c26c9cd0d89d"),
+    ])
+    func olderDigestsAreThoseOfTheStandard(message: String, digest: String) {
+        #expect(hexadecimal(SHA1Digest.of(Array(message.utf8))) == digest)
+    }
 }
