@@ -1,0 +1,143 @@
+import Glibc
+import System
+
+/// The program that a profile names with `credential_process`. It prints credentials as JSON.
+enum CredentialProcess {
+    /// How long it may take.
+    static let timeLimit: Duration = .seconds(60)
+
+    /// What the program prints. Runs it without a shell, and blocks until it has ended.
+    static func run(
+        _ command: String,
+        environment: [String: String],
+        timeLimit: Duration = timeLimit
+    ) throws(CredentialError) -> [UInt8] {
+        guard let words = words(of: command), let program = words.first else {
+            throw CredentialError("credential_process is empty, or a quotation mark in it has no end")
+        }
+        let output: SharedDescriptor
+        let id: pid_t
+        do throws(SystemError) { (output, id) = try start(words, environment) } catch {
+            throw CredentialError("cannot start credential_process \(program): \(error)")
+        }
+        let deadline: ContinuousClock.Instant = .now + timeLimit
+        let bytes = read(output, until: deadline)
+        var (status, reaped) = (Int32(0), pid_t(0))
+        // It may close its output and stay.
+        while bytes != nil, ContinuousClock.now < deadline {
+            reaped = waitpid(id, &status, WNOHANG)
+            guard reaped == 0 else { break }
+            BlockingPause.pause(.milliseconds(2))
+        }
+        let isLate = reaped == 0
+        if isLate {
+            // Until the process is reaped, no other group can have its number. What it has left behind ends with it.
+            kill(-id, SIGKILL)
+            reaped = retryingInterrupts { waitpid(id, &status, 0) }
+        }
+        guard let bytes, !isLate else {
+            let seconds = timeLimit.components.seconds
+            throw CredentialError("credential_process \(program) did not end within \(seconds) s, or printed 1 MiB")
+        }
+        // If SIGCHLD is ignored, the kernel reaps the process before this call.
+        guard reaped != id || status == 0 else {
+            throw CredentialError(
+                "credential_process \(program) failed",
+                hint: "run the command of the profile to see why"
+            )
+        }
+        return bytes
+    }
+
+    /// The bytes up to the end of the pipe; `nil` if they are too many, or do not end in time.
+    private static func read(_ pipe: SharedDescriptor, until deadline: ContinuousClock.Instant) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 16 << 10)
+        while true {
+            let rest = ContinuousClock.now.duration(to: deadline)
+            guard rest > .zero else { return nil }
+            var waited = [pollfd(fd: pipe.number, events: Int16(POLLIN), revents: 0)]
+            let ready = poll(&waited, 1, Int32(clamping: rest.components.seconds * 1_000 + 1))
+            guard ready > 0 else { continue }
+            let count = retryingInterrupts { Glibc.read(pipe.number, &piece, piece.count) }
+            guard count >= 0, bytes.count + count <= SmallFile.longest else { return nil }
+            guard count > 0 else { return bytes }
+            bytes += piece[..<count]
+        }
+    }
+
+    /// Starts the program. The result is what it prints and its process id. The pipe ends with the program, because its other
+    /// end is closed here when this returns.
+    private static func start(
+        _ words: [String],
+        _ environment: [String: String]
+    ) throws(SystemError) -> (SharedDescriptor, pid_t) {
+        let output = try Pipe.open()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, output.writing.number, 1)
+        // What it says may contain secrets, and goes to no log.
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        SystemCall.closeDescriptors(from: 3, in: &actions)
+
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var (none, all) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setpgroup(&attributes, 0)
+        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
+        posix_spawnattr_setflags(&attributes, Int16(flags))
+
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { for text in arguments + variables { free(text) } }
+        var id = pid_t()
+        let problem = withExtendedLifetime(output) {
+            posix_spawnp(&id, words[0], &actions, &attributes, &arguments, &variables)
+        }
+        guard problem == 0 else { throw SystemError(call: "posix_spawn", number: problem) }
+        return (output.reading, id)
+    }
+
+    /// The words of a command line, as a shell splits it: quotation marks and backslashes keep spaces. `nil` if a quotation
+    /// mark has no end.
+    static func words(of command: String) -> [String]? {
+        var words: [String] = []
+        var (word, isWord) = ("", false)
+        var quote: Character?
+        var rest = command.makeIterator()
+        while let character = rest.next() {
+            if let mark = quote {
+                if character == mark {
+                    quote = nil
+                } else if character == "\\", mark == "\"" {
+                    guard let next = rest.next() else { return nil }
+                    if next != "\"", next != "\\" { word.append(character) }
+                    word.append(next)
+                } else {
+                    word.append(character)
+                }
+            } else if character == "\"" || character == "'" {
+                (quote, isWord) = (character, true)
+            } else if character == "\\" {
+                guard let next = rest.next() else { return nil }
+                word.append(next)
+                isWord = true
+            } else if character.isWhitespace {
+                if isWord { words.append(word) }
+                (word, isWord) = ("", false)
+            } else {
+                word.append(character)
+                isWord = true
+            }
+        }
+        if isWord { words.append(word) }
+        return quote == nil ? words : nil
+    }
+}
