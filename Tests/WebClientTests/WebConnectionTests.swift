@@ -53,6 +53,15 @@ struct WebConnectionTests {
         #expect(try #require(server.requests.last).contains("Content-Length: 0\r\n"))
     }
 
+    @Test func connectionIsKeptBetweenRequestsThatCanBeStopped() throws {
+        let server = try RawServer(Self.answer("x"))
+        defer { server.stop() }
+        let connection = try WebConnection()
+        for _ in 0..<3 { _ = try connection.send(WebRequest(url: server.url), stop: WebStop()) }
+        #expect(server.requests.count == 3)
+        #expect(server.connectionCount == 1)
+    }
+
     @Test func fileIsSentFromItsBeginning() throws {
         let server = try RawServer(Self.answer("x"))
         defer { server.stop() }
@@ -69,6 +78,18 @@ struct WebConnectionTests {
         #expect(try file.offset() == 77)
         request.body = .file(descriptor: file.fileDescriptor, length: Int64(text.utf8.count) + 1)
         #expect(failure(request) == .broken)
+    }
+
+    @Test func pathIsSentAsItIsToServersThatWantIt() throws {
+        let server = try RawServer(Self.answer("x"))
+        defer { server.stop() }
+        var request = WebRequest(url: server.url + "a/../b")
+        let connection = try WebConnection()
+        _ = try connection.send(request)
+        request.keepsPath = true
+        _ = try connection.send(request)
+        let lines: [Substring] = server.requests.map { $0.prefix { $0 != "\r\n" } }
+        #expect(lines == ["GET /b HTTP/1.1", "GET /a/../b HTTP/1.1"])
     }
 
     @Test func redirectIsNotFollowed() throws {

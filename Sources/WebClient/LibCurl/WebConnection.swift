@@ -4,6 +4,8 @@ import Glibc
 /// Sends requests one after the other, and keeps the connection open between them. Its calls block.
 package final class WebConnection {
     private let handle: UnsafeMutableRawPointer
+    /// Keeps the connections of requests that can be stopped.
+    private let multi: UnsafeMutableRawPointer
 
     /// libcurl's own preparation, once in a process.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -12,10 +14,17 @@ package final class WebConnection {
         guard Self.isReady, let handle = curl_easy_init() else {
             throw WebError(.badRequest, "cannot prepare libcurl")
         }
-        self.handle = handle
+        guard let multi = curl_multi_init() else {
+            curl_easy_cleanup(handle)
+            throw WebError(.badRequest, "cannot prepare libcurl")
+        }
+        (self.handle, self.multi) = (handle, multi)
     }
 
-    deinit { curl_easy_cleanup(handle) }
+    deinit {
+        curl_easy_cleanup(handle)
+        curl_multi_cleanup(multi)
+    }
 
     /// Sends `request`, and returns the answer whatever its status is. Follows no redirects.
     ///
@@ -39,7 +48,9 @@ package final class WebConnection {
         curl_easy_reset(handle)
         let lines = prepare(request, exchange)
         defer { curl_slist_free_all(lines) }
-        let code = withExtendedLifetime(exchange) { stop?.perform(handle) ?? curl_easy_perform(handle) }
+        let code = withExtendedLifetime(exchange) {
+            stop?.perform(handle, in: multi) ?? curl_easy_perform(handle)
+        }
         // What cuts the body of such an answer, its length or its time, does not matter. A stop does.
         let isCut = request.takesCutAnswers && exchange.hasHeader && code != CURLE_ABORTED_BY_CALLBACK
         guard code == CURLE_OK || exchange.hasAllItWants || isCut else { throw exchange.error(code, request) }
@@ -55,6 +66,9 @@ package final class WebConnection {
         sluice_set_text(handle, CURLOPT_URL, request.url)
         sluice_set_text(handle, CURLOPT_PROTOCOLS_STR, "http,https")
         sluice_set_number(handle, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+        // The answer of a proxy to CONNECT is not the one that callers wait for.
+        sluice_set_number(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        if request.keepsPath { sluice_set_number(handle, CURLOPT_PATH_AS_IS, 1) }
         if request.isDirect || request.unixSocket != nil || request.addresses != .any {
             // A proxy of the environment would connect in our place, to any address.
             sluice_set_text(handle, CURLOPT_PROXY, "")

@@ -26,15 +26,14 @@ package final class WebStop: Sendable {
         }
     }
 
-    /// Does what `curl_easy_perform` does, and returns `CURLE_ABORTED_BY_CALLBACK` when it is stopped.
-    func perform(_ handle: UnsafeMutableRawPointer) -> CURLcode {
-        guard let multi = curl_multi_init() else { return CURLE_OUT_OF_MEMORY }
+    /// Does what `curl_easy_perform` does, and returns `CURLE_ABORTED_BY_CALLBACK` when it is stopped. Connections are kept
+    /// in `multi`, which the caller frees later.
+    func perform(_ handle: UnsafeMutableRawPointer, in multi: UnsafeMutableRawPointer) -> CURLcode {
         let shared = Multi(pointer: multi)
         state.withLock { $0.multi = shared }
         defer {
             state.withLock { $0.multi = nil }
             curl_multi_remove_handle(multi, handle)
-            curl_multi_cleanup(multi)
         }
         guard curl_multi_add_handle(multi, handle) == CURLM_OK else { return CURLE_FAILED_INIT }
         while !isStopped {
