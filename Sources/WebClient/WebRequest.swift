@@ -34,6 +34,8 @@ package struct WebRequest: Sendable {
     /// Opens a connection for it. On one that was kept and turns out to be dead, libcurl sends a request a second time,
     /// although the other side may have acted on the first.
     package var isSentOnce = false
+    /// Sends the path as it is. Otherwise libcurl takes out `.` and `..`, as browsers do.
+    package var keepsPath = false
     /// Connects to the host itself, whatever proxy the environment names.
     package var isDirect = false
     /// Connects to this socket instead of the host that `url` names.
