@@ -1,0 +1,123 @@
+import Foundation
+import ObjectStorage
+import Synchronization
+import TestSupport
+import WebClient
+
+/// The object store of `Tests/Programs/StrictStore`, in a process of its own. It ends with the last reference.
+final class StrictStore: Sendable {
+    private let process: ChildProcess
+    private let input: OpenPipe
+    let port: Int
+
+    /// A fault at the next request whose method and target contain `match`.
+    struct Fault: Encodable {
+        var match: String
+        var `do`: String
+        var times = 1
+        var skip = 0
+        var status: Int?
+        var code: String?
+        var bytes: Int?
+        var seconds: Int?
+        var headers: [String: String]?
+        var more: String?
+    }
+
+    struct State: Decodable {
+        let objects: [String: Int]
+        /// The key of each.
+        let uploads: [String: String]
+        /// On which there were requests to the store, so far.
+        let connections: Int
+    }
+
+    init() throws {
+        let program = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../Programs/StrictStore/strict_store.py").standardizedFileURL.path
+        let (input, output) = (try OpenPipe.open(), try OpenPipe.open())
+        process = try ChildProcess.spawn(
+            "python3",
+            ["-B", program],
+            environment: nil,
+            folder: nil,
+            input: input.reading,
+            output: output.writing,
+            errors: STDERR_FILENO
+        )
+        self.input = input
+        input.closeReading()
+        output.closeWriting()
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(output.reading, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
+        guard let port = Int(String(decoding: line, as: UTF8.self)) else {
+            process.kill()
+            throw SupportError("start the store", "it prints no port")
+        }
+        self.port = port
+    }
+
+    deinit { process.kill() }
+
+    // MARK: - Control
+
+    private func ask(_ method: String, _ path: String, _ body: [UInt8] = []) throws -> [UInt8] {
+        var request = WebRequest(method, url: "http://127.0.0.1:\(port)\(path)")
+        request.body = body.isEmpty ? .none : .bytes(body)
+        return try WebConnection().send(request).body
+    }
+
+    /// Sets one of the store's properties, as JSON.
+    func set(_ name: String, json: String) throws {
+        _ = try ask("POST", "/_control", Array(#"{"\#(name)": \#(json)}"#.utf8))
+    }
+
+    func set(faults: Fault...) throws {
+        try set("faults", json: String(decoding: try JSONEncoder().encode(faults), as: UTF8.self))
+    }
+
+    /// The methods and targets of the requests so far.
+    func requests() throws -> [String] { try JSONDecoder().decode([String].self, from: Data(try ask("GET", "/_log"))) }
+
+    func state() throws -> State { try JSONDecoder().decode(State.self, from: Data(try ask("GET", "/_state"))) }
+
+    // MARK: - Clients
+
+    func address(prefix: String = "", options: String = "") throws -> BucketAddress {
+        try BucketAddress("s3://bucket/\(prefix)?endpoint=http://127.0.0.1:\(port)\(options)")
+    }
+
+    /// A client that does not wait between attempts.
+    func client(
+        options: String = "",
+        secret: String = "secret",
+        attempts: Int = 4,
+        now: @escaping @Sendable () -> StoreTime = StoreTime.now,
+        wait: @escaping @Sendable (Duration) -> Void = { _ in }
+    ) throws -> StoreClient {
+        var patience = StoreClient.Patience()
+        patience.attempts = attempts
+        patience.silenceLimit = .seconds(2)
+        return StoreClient(
+            try address(options: options),
+            credentials: CredentialProvider(fixed: StoreCredentials(keyID: "KEY", secret: secret)),
+            patience: patience,
+            now: now,
+            // The store lives as long as its clients.
+            wait: { [self] duration in withExtendedLifetime(self) { wait(duration) } }
+        )
+    }
+}
+
+/// Bytes of which no two blocks are alike.
+func testBytes(_ count: Int) -> [UInt8] {
+    var state: UInt32 = 0x2545_F491
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        for place in 0..<count {
+            state = state &* 1_664_525 &+ 1_013_904_223
+            buffer[place] = UInt8(truncatingIfNeeded: state >> 24)
+        }
+        filled = count
+    }
+}
