@@ -157,7 +157,7 @@ let package = Package(
                 "LedgerClient", "Page", "API", "HTTPServer", "Console", "LocalCluster", "Worker", "Coordinator",
                 "PumpRoom",
                 "Storage", "Ledger",
-                "WebClient", "Conversion", "System",
+                "ObjectStorage", "WebClient", "Conversion", "System",
             ],
             swiftSettings: shipped
         ),

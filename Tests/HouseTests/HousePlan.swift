@@ -26,7 +26,7 @@ enum HousePlan {
         "Command": [
             "LedgerClient", "Page", "API", "HTTPServer", "Console", "LocalCluster", "Worker", "Coordinator", "PumpRoom",
             "Storage", "Ledger",
-            "WebClient", "Conversion", "System",
+            "ObjectStorage", "WebClient", "Conversion", "System",
         ],
         "sluice": ["Command"],
     ]

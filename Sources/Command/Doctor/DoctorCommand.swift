@@ -20,9 +20,12 @@ enum DoctorCommand {
         name: "doctor",
         summary: "check the health of the ledger and of this machine",
         discussion: [
-            "Each line is the result of a check. If it is not ok, the next line says what to do. Nothing is changed.",
+            "Each line is the result of a check. If it is not ok, the next line says what to do. No job and "
+                + "no file is changed.",
             "It examines what the services of this machine use: it reads the same --config file, and looks at the roots as "
                 + "the user of the services. What the superuser may read and write says nothing about that user.",
+            "A root may be a bucket, s3://BUCKET/PREFIX?region=REGION: doctor writes and removes objects there, and says which "
+                + "permissions are missing and whether the store keeps two writers apart. Jobs cannot use buckets yet.",
         ],
         options: [ServiceOptions.root.form, ServiceFile.option.form, user.form] + LedgerOptions.databaseForms
             + [json.form],
@@ -34,14 +37,20 @@ enum DoctorCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let invocation = try ServiceFile.completing(invocation)
-        let roots = try LedgerOptions.roots(invocation)
+        let roots = try LedgerOptions.roots(invocation, mayBeBuckets: true)
         let ledger = LedgerExamination(
             configuration: try LedgerOptions.configuration(invocation),
             isForServices: try LedgerOptions.place(invocation).machineFile != nil
         )
         // The settings are read before, because the address may come from the caller's own configuration.
         let user = try becomeUser(invocation)
-        let machine = MachineExamination(roots: roots, user: user)
+        // The credentials of a bucket lie in the user's folder.
+        let home = user.flatMap { getpwnam($0)?.pointee.pw_dir }.map { String(cString: $0) }
+        let machine = MachineExamination(
+            roots: roots,
+            user: user,
+            buckets: BucketExamination(environment: invocation.environment, home: home)
+        )
         let result = ForegroundWork.run { () async -> [Finding] in
             await ledger.findings() + (await machine.findings())
         }

@@ -11,6 +11,8 @@ struct MachineExamination: Sendable {
     let roots: [WorkerConfiguration.RootPlace]
     /// The user as which a worker is examined; `nil` if it is only the caller, who may run none.
     let user: String?
+    /// For roots that are buckets.
+    let buckets: BucketExamination
 
     /// In bytes: with less free space, `doctor` warns about a root.
     private static let littleRoom: UInt64 = 1 << 30
@@ -103,7 +105,10 @@ struct MachineExamination: Sendable {
         defer { watch.cancel() }
         return await withTaskGroup(of: (Int, [Finding]?).self) { group in
             for (number, root) in roots.enumerated() {
-                group.addTask { (number, await files.run(in: [root.name]) { Self.findings(of: root, as: user) }) }
+                group.addTask {
+                    guard !root.isBucket else { return (number, await buckets.findings(of: root)) }
+                    return (number, await files.run(in: [root.name]) { Self.findings(of: root, as: user) })
+                }
             }
             let found = await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
             return roots.enumerated().flatMap { found[$0] ?? [Self.silence(of: $1)] }

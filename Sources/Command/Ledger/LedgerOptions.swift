@@ -302,8 +302,22 @@ enum LedgerOptions {
     /// The context in use; `nil` if the ledger was selected in another way.
     static func contextInUse(_ invocation: Invocation) throws -> LedgerContext? { try place(invocation).contextInUse }
 
-    /// The roots that `--root` names, or else those of the context.
-    static func roots(_ invocation: Invocation) throws -> [WorkerConfiguration.RootPlace] {
+    /// The roots that `--root` names, or else those of the context. Refuses buckets unless they may be there.
+    static func roots(
+        _ invocation: Invocation,
+        mayBeBuckets: Bool = false
+    ) throws -> [WorkerConfiguration.RootPlace] {
+        let roots = try placesOfRoots(invocation)
+        if !mayBeBuckets, let bucket = roots.first(where: \.isBucket) {
+            throw UsageError(
+                "--root \(bucket.name)=\(bucket.path): jobs cannot use buckets yet".printable,
+                hint: "sluice doctor --root \(bucket.name)=\(bucket.path) examines the bucket".printable
+            )
+        }
+        return roots
+    }
+
+    private static func placesOfRoots(_ invocation: Invocation) throws -> [WorkerConfiguration.RootPlace] {
         let said = invocation.all(ServiceOptions.root)
         let place = try place(invocation)
         let places = try place.contextInUse?.rootPlaces ?? []

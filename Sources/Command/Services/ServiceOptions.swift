@@ -24,6 +24,9 @@ enum ServiceOptions {
                 throw UsageError("--root \(word): \(error.why)")
             }
         }
+        if let bucket = places.first(where: \.isBucket) {
+            throw UsageError("--root \(bucket.name)=\(bucket.path): jobs cannot use buckets yet".printable)
+        }
         // Checks the names, each of which may occur only once.
         let paths = try PathRoots(words: places.map { "\($0.name)=\($0.path)" }, environment: invocation.environment)
         return zip(words, places).map { word, place in

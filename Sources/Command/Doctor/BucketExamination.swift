@@ -1,0 +1,79 @@
+import Console
+import Conversion
+import Glibc
+import ObjectStorage
+import Storage
+import System
+import Worker
+
+/// Examines roots that are buckets. Jobs cannot use them yet.
+struct BucketExamination: Sendable {
+    let environment: [String: String]
+    /// The folder of the user as which this process examines; `nil` for that of the environment.
+    let home: String?
+
+    private static let threads = BlockingThreads("bucket")
+    /// For each request with all its attempts.
+    private static let patience: StoreClient.Patience = {
+        var patience = StoreClient.Patience()
+        patience.attempts = 3
+        patience.deadline = .seconds(20)
+        return patience
+    }()
+
+    func findings(of root: WorkerConfiguration.RootPlace) async -> [Finding] {
+        await withCheckedContinuation { continuation in
+            Self.threads.run { continuation.resume(returning: self.examine(root)) }
+        }
+    }
+
+    private func examine(_ root: WorkerConfiguration.RootPlace) -> [Finding] {
+        let subject = "root \(root.name)".printable
+        let unused = Finding.warn(
+            subject,
+            "jobs cannot use buckets yet",
+            "start workers with a folder; this examination shows what the bucket permits"
+        )
+        do {
+            let address = try BucketAddress(root.path)
+            let places = CredentialPlaces(environment: environment, home: home, profile: address.options.profile)
+            let client = StoreClient(
+                address,
+                region: try places.region(),
+                credentials: CredentialProvider(places),
+                patience: Self.patience
+            )
+            let report = StoreExamination(client, mayWrite: root.rules.mayWrite).run()
+            let verdict = report.verdict.map { [Self.finding(subject, $0)] } ?? []
+            return report.lines.map { Self.finding(subject, $0) } + verdict + [unused]
+        } catch let error as AddressError {
+            return [.fail(subject, error.why.printable, (error.hint ?? "correct the address").printable)]
+        } catch let error as CredentialError {
+            return [.fail(subject, error.why.printable, (error.hint ?? "correct the configuration").printable)]
+        } catch {
+            return [.fail(subject, "\(error)".printable, "correct the address")]
+        }
+    }
+
+    private static func finding(_ subject: String, _ line: StoreExamination.Line) -> Finding {
+        let text = line.text.printable
+        let hint = line.hint?.printable
+        return switch line.level {
+        case .good: .ok(subject, text)
+        case .notice: .warn(subject, text, hint ?? "the last lines about this root say what it means")
+        case .failure: .fail(subject, text, hint ?? "check the address, the credentials and the policy of the bucket")
+        }
+    }
+
+    private static func finding(_ subject: String, _ verdict: StoreExamination.Verdict) -> Finding {
+        let text = "conditional writes are \(verdict.rawValue): \(verdict.meaning)"
+        return verdict == .exact
+            ? .ok(subject, text)
+            : .warn(subject, text, "a store that honours If-None-Match keeps outputs apart by itself")
+    }
+}
+
+extension WorkerConfiguration.RootPlace {
+    /// Whether it is meant as a bucket and not as a folder.
+    var isBucket: Bool { BucketAddress.isMeant(by: path) }
+}
