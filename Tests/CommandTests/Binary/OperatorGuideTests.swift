@@ -35,7 +35,7 @@ struct OperatorGuideTests {
 
     private static let byHand = #"""
         #!/bin/sh
-        # /usr/local/bin/nightly, for the user's line of cron: 30 1 * * * nightly
+        # /usr/local/bin/nightly, for the user's line of cron: 30 1 * * * /usr/local/bin/nightly
         sluice submit -r /mnt/archive --to '/srv/out/{dir}/{stem}.mp3' --preset podcast-mp3 --label nightly \
             --wait --timeout 6h --quiet >/dev/null
         code=$?
