@@ -16,7 +16,7 @@ endif
 docs_folder := .build/docs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build shipped install deb tarball image test-packages test-reproducible test-image lint format docs pictures bench bench-scale bench-fleet
+.PHONY: help demo check test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build shipped install deb tarball image test-packages test-reproducible test-image release lint format docs pictures bench bench-scale bench-fleet
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,6 +115,10 @@ image: shipped ## make a container image in .build/packages
 test-image: shipped ## make a container image and run it with a separate file system, as process 1
 	@scripts/prepare image test python
 	@scripts/test-image .build/shipped/release/sluice
+
+release: ## make all files of a release in clean systems of Debian 12 and 13, as root: an hour; ARGS=FOLDER names the folder
+	@scripts/prepare release
+	@scripts/make-release $(or $(ARGS),.build/release-files)
 
 lint: ## check layout and documentation comments, and build with warnings as errors
 	@scripts/prepare build
