@@ -149,8 +149,8 @@ def look(browser, api, folder):
                 assert browser.run("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0, (name, width)
                 assert browser.run("bad") == [], (name, width)
                 if name == "damaged":
-                    # Its waveforms are drawn.
-                    until(browser, "document.querySelector('canvas').width > 0 && document.querySelector('audio') != null")
+                    # Its waveform is drawn; it is hidden until then.
+                    until(browser, "document.querySelector('canvas').clientWidth > 0 && document.querySelector('audio') != null")
                 if name in KEPT:
                     compare(browser, f"{name}-{width}-{scheme}", width, folder)
     # All that is open waits in a paused queue. What can be clicked needs no command beside it.
