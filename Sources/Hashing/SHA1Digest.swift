@@ -7,6 +7,7 @@ package enum SHA1Digest {
         [UInt8](unsafeUninitializedCapacity: Int(EVP_MAX_MD_SIZE)) { buffer, count in
             var length: UInt32 = 0
             let result = EVP_Digest(message, message.count, buffer.baseAddress, &length, EVP_sha1(), nil)
+            // It fails only if the library lacks SHA-1 or memory, and no digest is better than a wrong one.
             precondition(result == 1, "libcrypto has SHA-1")
             count = Int(length)
         }

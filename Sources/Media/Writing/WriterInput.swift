@@ -38,6 +38,7 @@ public final class WriterInput {
         }
         guard let source else { return }
         let digests = source.hasParts && options.digestsSamples
+        // This object owns the copy, which therefore calls nothing after it.
         copy = PacketCopy(of: source, as: format, into: muxer, digests: digests) { [unowned self] copy in
             try beginCopying(source.described, copy)
         }

@@ -104,6 +104,7 @@ package final class ObjectReader: Sendable {
 
     /// Reads bytes from `offset` on. Returns their number, which is 0 at the end of the object and else at least 1.
     package func read(at offset: Int64, into room: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int {
+        // A number from a room or a file is checked by the caller; only its own error comes here.
         precondition(offset >= 0, "an object begins at 0")
         guard !stop.isStopped else { throw StoreError(.stopped, "read", client.place(key), "stopped") }
         guard offset < facts.byteCount, !room.isEmpty else { return 0 }
