@@ -112,4 +112,8 @@ source += """
     }
 
     """
-try Data(source.utf8).write(to: URL(filePath: arguments[2]))
+let made = Data(source.utf8)
+let output = URL(filePath: arguments[2])
+// A build for another configuration links this tool again, which then runs again. A file that stays as it is keeps its time of
+// change, so the module is not compiled again. There is none to read before the first build.
+if (try? Data(contentsOf: output)) != made { try made.write(to: output) }

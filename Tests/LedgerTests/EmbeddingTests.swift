@@ -83,6 +83,29 @@ struct EmbeddingTests {
         #expect(first.lowerBound < second.lowerBound)
     }
 
+    /// The compiler builds a module again if a file of its sources has another time, even with the same bytes.
+    @Test func sourceThatIsUpToDateKeepsItsTime() throws {
+        let folder = try TemporaryFolder.create()
+        for part in ["tables", "functions"] {
+            try FileManager.default.createDirectory(atPath: folder.path(part), withIntermediateDirectories: false)
+        }
+        let output = folder.path("Made.swift")
+        let long = Date(timeIntervalSince1970: 1_000_000_000)
+        func madeAgain() throws -> Bool {
+            if FileManager.default.fileExists(atPath: output) {
+                try FileManager.default.setAttributes([.modificationDate: long], ofItemAtPath: output)
+            }
+            try Run.program(Self.program, [folder.path, output]).checked()
+            return try FileManager.default.attributesOfItem(atPath: output)[.modificationDate] as? Date != long
+        }
+        #expect(try madeAgain())
+        #expect(try !madeAgain())
+        try Data("select 1;".utf8).write(to: URL(filePath: folder.path("tables/0001_a.sql")))
+        #expect(try madeAgain())
+        #expect(try String(contentsOfFile: output, encoding: .utf8).contains("select 1;"))
+        #expect(try !madeAgain())
+    }
+
     @Test func noMigrationsAreAnEmptyList() throws {
         let (run, source) = try embed([:])
         #expect(run.succeeded)
