@@ -53,22 +53,24 @@ struct ChoreTests {
         )
     }
 
-    @Test func aMillionAndAHalfCountsAreFoldedInPages() async throws {
+    /// Pages of a quarter of the usual size show the same as four times as many counts.
+    @Test func countsAreFoldedInPages() async throws {
         let lab = try await LedgerLab()
         let receipt = try await lab.submit(1)
         try await script(
             lab,
             """
+            update chore set page = 5000, largest_page = 5000 where name = 'fold_counts';
             insert into count_delta (queue, batch, state, jobs, at)
             select 1, case when i % 7 = 0 then \(receipt.batch) else i % 1000 + 10 end, 'completed', 1, clock_timestamp()
-            from generate_series(1, 1500000) i
+            from generate_series(1, 120000) i
             """
         )
         var pages = 0
         try await lab.age(by: .seconds(2))
         _ = try await lab.ledger.keepHouse(for: .zero, within: patience)
         // Counts are exact at all times, also half-way.
-        #expect(try await lab.ledger.status().jobs.completed == 1_500_000)
+        #expect(try await lab.ledger.status().jobs.completed == 120_000)
         let half = try #require(try await lab.ledger.chores().first { $0.name == "fold_counts" })
         #expect(half.startedAt != nil && half.affected > 0 && half.remaining == 100_000 && half.finishedAt == nil)
         for report in try await keepHouseToTheEnd(lab) {
@@ -78,11 +80,11 @@ struct ChoreTests {
         #expect(pages > 10)
         let left: Int = try await lab.value("select count(*) from \(lab.schema).count_delta")
         #expect(left == 0)
-        #expect(try await lab.ledger.status().jobs.completed == 1_500_000)
-        #expect(try await lab.ledger.batch(receipt.batch)?.jobs.completed == 214_285)
+        #expect(try await lab.ledger.status().jobs.completed == 120_000)
+        #expect(try await lab.ledger.batch(receipt.batch)?.jobs.completed == 17_142)
         let whole = try #require(try await lab.ledger.chores().first { $0.name == "fold_counts" })
         #expect(
-            whole.startedAt == nil && whole.affected >= 1_500_000 && whole.remaining == 0 && whole.finishedAt != nil
+            whole.startedAt == nil && whole.affected >= 120_000 && whole.remaining == 0 && whole.finishedAt != nil
         )
     }
 
