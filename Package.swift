@@ -365,11 +365,20 @@ if isFuzzed {
     ]
 }
 
-// The modules of tests to build, where a few are enough: tests take most of a build's time. Unset, all are built. Programs
-// that none of them runs are left out as well.
+// The test modules and programs to build, with what they depend on, where a few are enough. Unset, all are built.
 if let names = Context.environment["SLUICE_TEST_MODULES"]?.split(separator: " ").map(String.init) {
-    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
-    var unused: Set = ["demo", "bench", "bench-ours"]
-    if !names.contains("WorkerTests") { unused.insert("poisoned-sluice") }
-    package.targets.removeAll { unused.contains($0.name) }
+    // TestSupport loads WarmStart at run time, which no dependency states.
+    var used: Set = ["WarmStart"]
+    var open = names
+    while let name = open.popLast() {
+        let target = package.targets.first { $0.name == name }
+        guard used.insert(name).inserted, let target else { continue }
+        for case .byNameItem(let name, _) in target.dependencies { open.append(name) }
+        for case .plugin(let name, _) in target.plugins ?? [] { open.append(name) }
+    }
+    package.targets.removeAll { !used.contains($0.name) }
+    package.products.removeAll { product in
+        let targets = (product as? Product.Executable)?.targets ?? (product as? Product.Library)?.targets ?? []
+        return !used.isSuperset(of: targets)
+    }
 }
