@@ -9,13 +9,13 @@ struct ClaimingAheadTests {
     @Test func shortJobsAreClaimedAhead() async throws {
         let lab = try await WorkerLab()
         try lab.addSource(frames: 200)
-        try await lab.submit(3_000)
+        try await lab.submit(1_000)
         let worker = try lab.worker("--slots", "2")
         var most = 0
         try await lab.wait("all are done") {
             let truth = try lab.truth()
             most = max(most, truth["running", default: 0])
-            return truth["completed"] == 3_000
+            return truth["completed"] == 1_000
         }
         #expect(most > 20, "the worker held about a second of work")
         try await worker.stopsWell()
@@ -75,14 +75,14 @@ struct ClaimingAheadTests {
     @Test func pausedQueueGetsItsUnbegunJobsBack() async throws {
         let lab = try await WorkerLab(lease: "3 s")
         try lab.addSource(frames: 200)
-        try await lab.submit(5_000)
+        try await lab.submit(1_500)
         let worker = try lab.worker("--slots", "1")
         try await lab.wait("it works") { try lab.truth()["completed", default: 0] > 100 }
         try await lab.ledger.setPaused(true, queue: "default")
         try await lab.wait("it holds no jobs") { try lab.truth()["running"] == nil }
         #expect(try #require(try lab.truth()["waiting"]) > 0)
         try await lab.ledger.setPaused(false, queue: "default")
-        try await lab.wait(for: 5_000, "completed")
+        try await lab.wait(for: 1_500, "completed")
         try await worker.stopsWell()
     }
 }

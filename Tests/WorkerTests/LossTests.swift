@@ -50,7 +50,7 @@ struct LossTests {
         let server = try PrivatePostgres.start()
         let lab = try await WorkerLab(on: server, lease: "60 s")
         try lab.addSource()
-        try await lab.submit(1_500)
+        try await lab.submit(700)
         let worker = try lab.worker()
         for round in 1...3 {
             try await lab.wait("some more are done") { try lab.truth()["completed", default: 0] > round * 100 }
@@ -59,9 +59,9 @@ struct LossTests {
             try await Task.sleep(for: .milliseconds(500))
             try server.start()
         }
-        try await lab.wait(for: 1_500, "completed")
+        try await lab.wait(for: 700, "completed")
         try await worker.stopsWell()
-        #expect(try lab.outputs().count == 1_500, "no hidden file is left")
+        #expect(try lab.outputs().count == 700, "no hidden file is left")
         #expect(try lab.attempts().keys.allSatisfy { !$0.hasPrefix("failed") && !$0.hasPrefix("lost") })
         #expect(worker.lines("lease_lost").isEmpty)
     }
@@ -194,12 +194,12 @@ struct LossTests {
     @Test func onlyJobsInRoomsAreSuspectedWhenAWorkerWithManyIsLost() async throws {
         let lab = try await WorkerLab(lease: "3 s")
         try lab.addSource()
-        try await lab.submit(2_000)
+        try await lab.submit(800)
         let doomed = try lab.worker("--slots", "2")
-        try await lab.wait("some are completed") { try lab.truth()["completed"] ?? 0 > 500 }
+        try await lab.wait("some are completed") { try lab.truth()["completed"] ?? 0 > 200 }
         doomed.kill()
         let worker = try lab.worker("--slots", "2")
-        try await lab.wait(for: 2_000, "completed")
+        try await lab.wait(for: 800, "completed")
         let lost = "select count(*) filter (where slot is not null) from \(lab.schema).attempt where outcome = 'lost'"
         #expect(try #require(Int(try lab.sql(lost))) <= 2, "it has two rooms")
         // Jobs behind slow ones go back too, but without a message.
@@ -225,14 +225,14 @@ struct LossTests {
     @Test func twoWorkersShareAQueueAndDoNothingTwice() async throws {
         let lab = try await WorkerLab()
         try lab.addSource()
-        try await lab.submit(1_000)
+        try await lab.submit(500)
         let workers = [try lab.worker("--slots", "1"), try lab.worker("--slots", "1")]
-        try await lab.wait(for: 1_000, "completed")
+        try await lab.wait(for: 500, "completed")
         for worker in workers { try await worker.stopsWell() }
         #expect(workers.allSatisfy { !$0.lines("attempt").isEmpty })
         let attempts: [WorkerProcess.Line] = workers.flatMap { $0.lines("attempt") }
         let completed: Int = attempts.count { $0.outcome == "completed" }
-        #expect(completed == 1_000)
-        #expect(try lab.outputs().count == 1_000)
+        #expect(completed == 500)
+        #expect(try lab.outputs().count == 500)
     }
 }
