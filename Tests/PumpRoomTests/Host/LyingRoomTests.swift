@@ -33,7 +33,7 @@ import Testing
         ("end = time.process_time() + 1\nwhile time.process_time() < end: pass", 0.8...60.0),
     ])
     func processorTimeIsWhatTheKernelCounts(_ lie: String, _ seconds: ClosedRange<Double>) async throws {
-        let slot = try slot("hello()\njob = begin()\n\(lie)\nconvert(job, report)")
+        let slot = try slot("hello()\njob = begin()\n\(lie)\nconvert(job, report)\nwhile True: hear()")
         guard case .done(_, let cost) = await SlotRun(try bench.short(), in: slot).outcome else {
             Issue.record("the room was not believed")
             return
@@ -61,6 +61,7 @@ import Testing
             if os.path.getsize(starts) > 1: level['layers'] = ['seccomp']
             hello()
             job = begin(); convert(job, report)
+            while True: hear()
             """
         let slot = try slot(script) { $0.jobsPerRoom = 1 }
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)
