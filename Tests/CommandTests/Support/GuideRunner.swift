@@ -5,7 +5,7 @@ import Testing
 /// Runs the commands of a page with a separate folder and server, as a reader of the page would.
 final class GuideRunner {
     let folder: TemporaryFolder
-    private let server: PrivatePostgres
+    private var started: PrivatePostgres?
     private var services: [RunningSluice] = []
     private var environment: [String: String]
 
@@ -13,11 +13,6 @@ final class GuideRunner {
         folder = try TemporaryFolder.create()
         // The private cluster's PostgreSQL runs under a separate account, which must be able to enter the folder.
         guard chmod(folder.path, 0o711) == 0 else { throw SupportError("open the folder", errno: errno) }
-        // Durable settings, which `doctor` asks for.
-        server = try PrivatePostgres.start(
-            settings: ["fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"]
-        )
-        try server.run("create database audio")
         for name in ["bin", "mnt/archive", "srv/out", "recordings/2020", "talks"] {
             try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: true)
         }
@@ -35,6 +30,18 @@ final class GuideRunner {
         // Stops the private cluster if the page failed half-way; a complete page has stopped it itself. If this
         // fails too, the check for left-over processes finds it.
         _ = try? Sluice.run(["down"], environment: ["XDG_DATA_HOME": folder.path("data")])
+    }
+
+    /// The server of the page, which few pages name: started when it is first needed, with the database `audio`.
+    private func server() throws -> PrivatePostgres {
+        if let started { return started }
+        // Durable settings, which `doctor` asks for.
+        let server = try PrivatePostgres.start(
+            settings: ["fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"]
+        )
+        try server.run("create database audio")
+        started = server
+        return server
     }
 
     /// Creates a source of two minutes to cut from, and several short ones.
@@ -61,15 +68,17 @@ final class GuideRunner {
     func shell(_ line: String) throws -> Run { try Sluice.shell(placed(line), in: folder, environment: environment) }
 
     /// The line with the page's paths and database addresses replaced by those of the test.
-    private func placed(_ line: String) -> String {
-        line.replacing("/mnt/", with: folder.path("mnt/")).replacing("/srv/", with: folder.path("srv/"))
-            .replacing("postgresql://sluice@db/audio", with: server.url(database: "audio"))
-            .replacing("postgresql://sluice@db/moved", with: server.url(database: "moved"))
+    private func placed(_ line: String) throws -> String {
+        var placed = line.replacing("/mnt/", with: folder.path("mnt/")).replacing("/srv/", with: folder.path("srv/"))
+        for database in ["audio", "moved"] where line.contains("postgresql://sluice@db/\(database)") {
+            placed.replace("postgresql://sluice@db/\(database)", with: try server().url(database: database))
+        }
+        return placed
     }
 
     /// Starts the cluster of docs/operations.md and completes a batch in it, as the other pages for operators assume.
     func addCluster() throws {
-        environment["SLUICE_DATABASE_URL"] = server.url(database: "audio")
+        environment["SLUICE_DATABASE_URL"] = try server().url(database: "audio")
         try shell("sluice migrate").checked()
         try start("sluice worker --name pump-1 --slots 2 --root archive=/mnt/archive --root out=/srv/out")
         try start("sluice coordinator")
@@ -105,7 +114,7 @@ final class GuideRunner {
     private func expect(_ line: String, _ codes: [Int32], shown: ShownOutput? = nil) throws {
         if line.hasPrefix("export "), let sign = line.firstIndex(of: "=") {
             let name = line[..<sign].dropFirst("export ".count)
-            return environment[String(name)] = placed(String(line[line.index(after: sign)...]))
+            return environment[String(name)] = try placed(String(line[line.index(after: sign)...]))
         }
         guard let shown else {
             let run = try shell(line)
@@ -123,7 +132,7 @@ final class GuideRunner {
 
     /// Starts a service. Splits the line at spaces: none of these lines quotes anything.
     private func start(_ line: String) throws {
-        let words = placed(line).split(separator: " ").map(String.init)
+        let words = try placed(line).split(separator: " ").map(String.init)
         let service = try RunningSluice(
             Array(words.dropFirst()),
             in: folder,
