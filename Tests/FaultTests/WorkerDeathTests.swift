@@ -68,7 +68,7 @@ struct WorkerDeathTests {
 
     @Test func roomsMayBeKilledAtAnyMoment() async throws {
         // A killed room looks like one that died of its work, so the jobs may lose many rooms.
-        let cluster = try await Cluster(settings: "room_deaths_allowed = 1000")
+        let cluster = try await Cluster(lease: .seconds(60), settings: "room_deaths_allowed = 1000")
         let coordinator = try cluster.startCoordinator()
         let kills = Rounds.scaled(100)
         var generator = SeededGenerator(seed: 6)
@@ -94,7 +94,7 @@ struct WorkerDeathTests {
     }
 
     @Test func aDeploySpendsNoAttempt() async throws {
-        let cluster = try await Cluster(lease: .seconds(10))
+        let cluster = try await Cluster(lease: .seconds(60))
         let coordinator = try cluster.startCoordinator()
         let deploys = Rounds.scaled(20)
         var generator = SeededGenerator(seed: 7)
@@ -120,7 +120,7 @@ struct WorkerDeathTests {
 
     /// Coordinators may die, and there may be several of them, or none: workers then do the housekeeping.
     @Test func coordinatorsMayBeKilledAndBeMany() async throws {
-        let cluster = try await Cluster()
+        let cluster = try await Cluster(lease: .seconds(60))
         var coordinators = try (0..<3).map { try cluster.startCoordinator("c\($0)") }
         let worker = try cluster.startWorker("w")
         try await cluster.submit(200, "c")

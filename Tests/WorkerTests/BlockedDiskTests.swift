@@ -7,7 +7,8 @@ import Testing
 struct BlockedDiskTests {
     @Test(.enabled(if: FrozenDisk.isPossible, "no file system can be frozen here"))
     func blockedWriteDelaysNoBeat() async throws {
-        let lease = 2
+        // A busy machine, too, may delay a beat.
+        let lease = 12
         let lab = try await WorkerLab(lease: "\(lease) s")
         try lab.addSource("long.wav", frames: 8_000 * 600)
         let disk = FrozenDisk.words(at: lab.path("out"), image: lab.path("disk"))
@@ -20,9 +21,9 @@ struct BlockedDiskTests {
         try await lab.submit(4, from: "in:long.wav")
         try await lab.wait("a thread is stuck in the kernel") { try worker.states().contains("D") }
         try await lab.wait("the worker holds jobs") { try lab.truth()["running", default: 0] >= 2 }
-        try await lab.wait("it has sent heartbeats for several leases") {
+        try await lab.wait("it has sent heartbeats for two leases") {
             try lab.sql(
-                "select beat_at > timestamptz '\(frozenAt)' + interval '\(lease * 4) s' from \(lab.schema).worker"
+                "select beat_at > timestamptz '\(frozenAt)' + interval '\(lease * 2) s' from \(lab.schema).worker"
             ) == "t"
         }
         #expect(try worker.states().contains("D"), "it was stuck the whole time")

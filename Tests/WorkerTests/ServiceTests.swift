@@ -38,7 +38,7 @@ struct ServiceTests {
 
     @Test func servicesOutliveADatabaseThatGoesAway() async throws {
         let server = try PrivatePostgres.start()
-        let lab = try await WorkerLab(on: server, lease: "3 s")
+        let lab = try await WorkerLab(on: server, lease: "10 s")
         let (worker, coordinator) = (try lab.worker(), try lab.coordinator())
         try await worker.waits(for: "started")
         try await coordinator.waits(for: "started")
