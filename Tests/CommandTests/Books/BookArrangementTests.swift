@@ -1,4 +1,5 @@
 import Conversion
+import TestSupport
 import Testing
 
 @testable import Command
@@ -187,9 +188,8 @@ struct BookArrangementTests {
         let files = (1...4_000).map { Book.File(place: "book/\($0).mp3", name: "\($0).mp3") }
         let list =
             (1...4_000).reversed().map { "/music/book/\($0).mp3" } + [String](repeating: "none.mp3", count: 10_000)
-        let start = ContinuousClock.now
-        let found = book(files, .list("x.m3u"), list: list)
-        #expect(ContinuousClock.now - start < .seconds(20))
+        let (found, time) = ProcessorTime.measure { book(files, .list("x.m3u"), list: list) }
+        #expect(time < .seconds(20))
         #expect(found.files.count == 4_000 && found.files[0].name == "4000.mp3")
         #expect(found.doubts == ["book: the list names 10000 files that are not there, such as none.mp3"])
         let long = book(files, .list("x.m3u"), list: [String(repeating: "x", count: 1_000_000), "1.mp3"])
