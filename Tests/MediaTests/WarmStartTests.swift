@@ -55,10 +55,15 @@ struct WarmStartTests {
     }
 
     @Test func startBeyondItsLimitIsKilledWithItsChildren() throws {
-        let run = try shell("sleep 1000 & echo $!; wait", limit: .milliseconds(500))
-        #expect(run.status == .timedOut(.milliseconds(500)))
-        let child = try #require(Int32(run.outputText.trimmingCharacters(in: .newlines)))
+        // A busy machine may need longer than the first limits to start the program.
+        var output = ""
+        for limit in [Duration.milliseconds(500), .seconds(5), .seconds(50)] where output.isEmpty {
+            let run = try shell("sleep 1000 & echo $!; wait", limit: limit)
+            #expect(run.status == .timedOut(limit))
+            output = run.outputText
+        }
+        let child = try #require(Int32(output.trimmingCharacters(in: .newlines)))
         // The kernel ends a killed process in its own time.
-        #expect(ProcessEnd(of: child).wait(until: .now + .seconds(60)))
+        #expect(ProcessEnd(of: child).wait(until: .now + .seconds(300)))
     }
 }

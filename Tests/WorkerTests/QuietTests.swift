@@ -93,7 +93,7 @@ struct QuietTests {
         let worker = try lab.worker("--slots", "1")
         try await worker.waits(for: "rooms")
         var times: [Duration] = []
-        for round in 1...3 {
+        for round in 1...10 where times.allSatisfy({ $0 >= .seconds(3) }) {
             try await lab.wait("the housekeeping rests") {
                 try lab.sql("select rest_until > now() + interval '3 s' from \(lab.schema).house") == "t"
             }
@@ -105,7 +105,7 @@ struct QuietTests {
             }
             times.append(.now - start)
         }
-        // Without a notification, each would have taken three seconds or more. A busy machine may delay one of them.
+        // Without a notification, each would have taken three seconds or more. A busy machine may delay some of them.
         let best = times.min() ?? .zero
         #expect(best < .seconds(3), "\(times)")
         try await worker.stopsWell()

@@ -32,7 +32,8 @@ import Testing
     ) async throws -> (failure: RoomFailure, took: Duration) {
         let slot = try liar.slot(script) {
             $0.obedienceLimit = .milliseconds(300)
-            $0.stallLimit = .seconds(5)
+            // Their reports come all the time. A busy machine may hold them up.
+            $0.stallLimit = .seconds(60)
             change(&$0)
         }
         let start = ContinuousClock.now
@@ -49,7 +50,7 @@ import Testing
         #expect(failure.failure.code == "too_slow")
         #expect(failure.failure.kind == .transient)
         #expect(failure.isRoomDeath)
-        #expect(took > .seconds(1) && took < .seconds(30), "\(took)")
+        #expect(took > .seconds(1) && took < .seconds(300), "\(took)")
     }
 
     /// It reports 40 times the speed that it needs. But the size of the source, 1 kB, earns it only 8 seconds.
@@ -58,7 +59,7 @@ import Testing
             $0.speedGrace = .seconds(1)
         }
         #expect(failure.failure.code == "too_slow")
-        #expect(took > .seconds(9) && took < .seconds(40), "\(took)")
+        #expect(took > .seconds(9) && took < .seconds(300), "\(took)")
     }
 
     /// If a user's limit was exceeded, a faster machine would not help.
