@@ -43,7 +43,7 @@ struct LogRotationTests {
             let done = try run("submit", "-r", "in", "--to", "out/{stem}.flac", "--again", "--wait")
             #expect(done.status == .exited(3), "\(done.errorText)")
             // The supervisor checks the sizes every five seconds.
-            let isRotated = try EventWait.until(.now + .seconds(60), changesOf: [logs]) {
+            let isRotated = try EventWait.until(.now + .seconds(300), changesOf: [logs]) {
                 (FileManager.default.contents(atPath: logs + "/worker.log")?.count ?? 0) < 20_000
             }
             try #require(isRotated)

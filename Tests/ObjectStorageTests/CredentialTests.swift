@@ -333,7 +333,7 @@ struct CredentialTests {
                     // `try?`: without credentials, the other thread waits in vain.
                     if (try? provider.credentials()) != nil { isDone.signal() }
                 }
-                let result = isDone.wait(timeout: .now() + .seconds(10))
+                let result = isDone.wait(timeout: .now() + .seconds(120))
                 isAnswered.withLock { $0 = result == .success }
             }
             return Self.answer(Self.document("K", end: clock.now().advanced(by: .seconds(3_600)).compact))

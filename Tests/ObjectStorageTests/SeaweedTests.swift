@@ -112,9 +112,9 @@ final class SeaweedServer: Sendable {
         )
         // It needs some seconds: until then the client is refused, and tries again.
         var patience = StoreClient.Patience()
-        patience.attempts = 200
+        patience.attempts = 1_000
         patience.longestWait = .milliseconds(500)
-        patience.deadline = .seconds(60)
+        patience.deadline = .seconds(300)
         client = StoreClient(
             try BucketAddress("s3://bucket?endpoint=http://127.0.0.1:\(ports[6])"),
             credentials: CredentialProvider(fixed: StoreCredentials(keyID: "KEY", secret: "secret")),

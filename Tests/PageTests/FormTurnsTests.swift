@@ -7,7 +7,7 @@ import Testing
 
 /// Large forms wait for each other, as the large bodies of the API do.
 @Suite struct FormTurnsTests {
-    @Test(.timeLimit(.minutes(1))) func `a large form waits for its turn`() async throws {
+    @Test(.timeLimit(.minutes(15))) func `a large form waits for its turn`() async throws {
         let turns = BodyTurns(most: 1)
         // No connection is made before the form has its turn.
         let ledger = try JobLedger(LedgerConfiguration(url: "postgresql:///none"))

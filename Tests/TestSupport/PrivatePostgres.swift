@@ -218,11 +218,11 @@ public final class PrivatePostgres: Sendable {
         try start()
     }
 
-    /// Waits until the server accepts connections again after one of its processes crashed. Throws after a minute.
+    /// Waits until the server accepts connections again after one of its processes crashed. Throws after five minutes.
     public func untilItAnswers() async throws {
         // The server writes to this file once it accepts connections.
         let file = folder + "/data/postmaster.pid"
-        let answers = try await EventWait.until(.now + .seconds(60), changesOf: [file]) { [self] in
+        let answers = try await EventWait.until(.now + .seconds(300), changesOf: [file]) { [self] in
             try Run.program(Self.program("pg_isready"), ["-q", "-d", url()]).succeeded
         }
         guard answers else { throw SupportError("wait for PostgreSQL to recover", log) }

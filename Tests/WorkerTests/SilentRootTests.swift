@@ -197,7 +197,7 @@ struct SilentRootTests {
         if isKnownAsSilent { try await worker.waits(for: "paused") }
         // A stop that waited for the root would never end. The service manager is asked for 15 seconds more than the
         // grace period, which a busy machine may exceed.
-        try await worker.stopsWell(within: .seconds(60))
+        try await worker.stopsWell(within: .seconds(300))
         #expect(try Self.states(of: "silent", in: lab) == "waiting")
         #expect(try lab.sql("select max(spent) from \(lab.schema).waiting") == "0")
     }
@@ -227,7 +227,7 @@ struct SilentRootTests {
         let (worker, mirror) = try Self.worker(in: lab, "2s", isSilent: true)
         defer { mirror.answer() }
         try await worker.waits(for: "rooms")
-        try await worker.stopsWell(within: .seconds(60))
+        try await worker.stopsWell(within: .seconds(300))
     }
 
     /// Registers a worker that exists in the ledger alone.
@@ -254,7 +254,7 @@ struct SilentRootTests {
         defer { Mirror(of: coordinator).answer() }
         try await coordinator.waits(for: "started")
         #expect(coordinator.lines("trouble").map { $0.failure?.code } == ["storage_unavailable"])
-        try await coordinator.stopsWell(within: .seconds(60))
+        try await coordinator.stopsWell(within: .seconds(300))
     }
 
     /// Publications are left in two roots, and one of these falls silent before the coordinator completes them.
@@ -293,7 +293,7 @@ struct SilentRootTests {
         disk.answer()
         try await lab.wait(for: 2, "completed")
         try disk.stopAnswering()
-        try await coordinator.stopsWell(within: .seconds(60))
+        try await coordinator.stopsWell(within: .seconds(300))
     }
 
     @Test func doctorNamesASilentRootAndEnds() async throws {

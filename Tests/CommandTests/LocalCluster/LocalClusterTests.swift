@@ -258,7 +258,7 @@ struct LocalClusterTests {
                         Sluice.path,
                         ["up", "--json"],
                         environment: Sluice.environment(["XDG_DATA_HOME": path]),
-                        limit: .seconds(100)
+                        limit: .seconds(600)
                     )
                 }
             }

@@ -38,7 +38,7 @@ final class ClusterProcess: @unchecked Sendable {
 
     /// Waits until it has logged `event` more than `count` times.
     func waits(for event: String, moreThan count: Int = 0) async throws {
-        let isLogged = try await EventWait.until(.now + .seconds(60), changesOf: [log], endOf: [id]) { [self] in
+        let isLogged = try await EventWait.until(.now + .seconds(300), changesOf: [log], endOf: [id]) { [self] in
             try self.count(of: event) > count
         }
         guard isLogged else { throw SupportError("wait for \"\(event)\" of process \(id)", try said()) }
@@ -89,7 +89,7 @@ final class ClusterProcess: @unchecked Sendable {
 
     /// Sends SIGTERM once it has started: a process that does not handle the signal yet would simply die.
     func askToEnd() throws {
-        let hasStarted = try EventWait.until(.now + .seconds(60), changesOf: [log], endOf: [id]) {
+        let hasStarted = try EventWait.until(.now + .seconds(300), changesOf: [log], endOf: [id]) {
             try said().contains("\"started\"")
         }
         guard hasStarted else { throw SupportError("wait until process \(id) has started", try said()) }

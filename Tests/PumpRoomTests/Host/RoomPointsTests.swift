@@ -6,7 +6,7 @@ import Testing
 @testable import PumpRoom
 
 /// Points of a source by a room, and rooms that lie about them.
-@Suite(.timeLimit(.minutes(3))) struct RoomPointsTests {
+@Suite(.timeLimit(.minutes(15))) struct RoomPointsTests {
     let lying: LyingBench
     private var bench: SlotBench { lying.bench }
     private static let wishes = ProbeOptions(nameHint: "clip.wav", points: PointRules())

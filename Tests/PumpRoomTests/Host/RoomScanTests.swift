@@ -6,7 +6,7 @@ import Testing
 @testable import PumpRoom
 
 /// Scans in a room, and rooms that lie about them.
-@Suite(.timeLimit(.minutes(3))) struct RoomScanTests {
+@Suite(.timeLimit(.minutes(15))) struct RoomScanTests {
     let lying: LyingBench
     private var bench: SlotBench { lying.bench }
     private static let wishes: ProbeOptions = {

@@ -126,7 +126,7 @@ import Testing
             "implausible_length",
         ]
         #expect(allowed.contains(result.code), "\(result.code)")
-        #expect(result.took < .seconds(20), "\(result.took)")
+        #expect(result.took < .seconds(300), "\(result.took)")
         let written = try Bytes.size(of: bench.folder.path("out.flac"))
         #expect(written < 8 << 20)
     }
