@@ -26,27 +26,43 @@ def batch(ledger, tmp_path):
     return ledger
 
 
-def finish(process, api):
+def finish(process, api, count=2):
     """Ends the jobs, and with them the wait."""
     api.post("/api/v1/changes", {"change": "cancel", "filter": {"batch": 1}})
     rest, said = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, rest) == (3, "batch 1  2 cancelled\n"), said
+    assert (process.returncode, rest) == (3, f"batch 1  {count} cancelled\n"), said
 
 
-def test_wait_asks_seldom_and_hears_the_end(batch, operator, tmp_path):
+def takes_less_than(seconds, act):
+    """Does it again when it has taken longer, because a busy machine may have been the reason, five times at most."""
+    times = []
+    while not times or times[-1] >= seconds:
+        assert len(times) < 5, times
+        times.append(act(len(times)))
+
+
+def test_wait_asks_seldom_and_hears_what_happens(ledger, operator, tmp_path):
+    ledger.run("submit", *sources(tmp_path, 6), "--to", "out/{stem}.flac")
     with Relay(operator) as between, waiting(tmp_path, "--batch", "1", SLUICE_URL=between.url) as process:
         between.wait_for(EVENTS, 1)
         # From then on the command asks every five seconds, if there are no events.
         time.sleep(2)
-        before = len(between.requests(BATCH))
+        start, before = time.monotonic(), len(between.requests(BATCH))
         # How often it asks is what is measured. Without events it would be about thirty times.
         time.sleep(6)
-        assert len(between.requests(BATCH)) - before in [1, 2], between.heads
-        between.wait_for(BATCH, len(between.requests(BATCH)) + 1)
-        start = time.monotonic()
-        finish(process, operator)
+        assert len(between.requests(BATCH)) - before <= 1 + (time.monotonic() - start) / 5, between.heads
+
+        def cancel_one(number):
+            asked = len(between.requests(BATCH)) + 1
+            between.wait_for(BATCH, asked)
+            start = time.monotonic()
+            operator.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [number + 1]}})
+            between.wait_for(BATCH, asked + 1)
+            return time.monotonic() - start
+
         # The next look without an event would come five seconds after the last one.
-        assert time.monotonic() - start < 4
+        takes_less_than(4, cancel_one)
+        finish(process, operator, 6)
 
 
 def test_wait_over_many_jobs_hears_of_all(batch, operator, tmp_path):
@@ -86,15 +102,18 @@ def test_wait_needs_no_events(batch, operator, tmp_path, stream):
 
 
 def test_a_silent_stream_does_not_hold_up_a_signal(batch, operator, tmp_path):
-    with Relay(operator, relay.be_silent) as between, \
-            waiting(tmp_path, "--batch", "1", SLUICE_URL=between.url) as process:
-        between.wait_for(EVENTS, 1)
-        between.wait_for(BATCH, len(between.requests(BATCH)) + 1)
-        start = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=PATIENCE)
-        assert process.returncode in [130, -signal.SIGINT] and "waits for them again" in said, said
-        assert time.monotonic() - start < 2
+    def interrupt(_):
+        with Relay(operator, relay.be_silent) as between, \
+                waiting(tmp_path, "--batch", "1", SLUICE_URL=between.url) as process:
+            between.wait_for(EVENTS, 1)
+            between.wait_for(BATCH, len(between.requests(BATCH)) + 1)
+            start = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=PATIENCE)
+            assert process.returncode in [130, -signal.SIGINT] and "waits for them again" in said, said
+            return time.monotonic() - start
+
+    takes_less_than(2, interrupt)
 
 
 def words(terminal):
@@ -123,23 +142,27 @@ def test_watch_shows_the_same_and_asks_seldom(batch, operator, tmp_path):
             # It listens.
             between.wait_for(EVENTS, 1)
             listen(remote, 2)
-            before = len(between.requests("/api/v1/queues"))
+            start, before = time.monotonic(), len(between.requests("/api/v1/queues"))
             # How often it asks is what is measured. Without events it would be every second.
             listen(remote, 10)
-            assert len(between.requests("/api/v1/queues")) - before <= 3
+            assert len(between.requests("/api/v1/queues")) - before <= 1 + (time.monotonic() - start) / 5
             for terminal in [direct, remote]:
                 terminal.send("q")
                 assert terminal.end() == 0
 
 
 def test_watch_leaves_at_once(batch, operator):
-    with Relay(operator, relay.be_silent) as between, \
-            batch.terminal("watch", columns=100, SLUICE_URL=between.url) as terminal:
-        terminal.wait_for_text("waiting")
-        between.wait_for(EVENTS, 1)
-        start = time.monotonic()
-        terminal.send("q")
-        assert terminal.end() == 0 and time.monotonic() - start < 2
+    def leave(_):
+        with Relay(operator, relay.be_silent) as between, \
+                batch.terminal("watch", columns=100, SLUICE_URL=between.url) as terminal:
+            terminal.wait_for_text("waiting")
+            between.wait_for(EVENTS, 1)
+            start = time.monotonic()
+            terminal.send("q")
+            assert terminal.end() == 0
+            return time.monotonic() - start
+
+    takes_less_than(2, leave)
 
 
 @pytest.fixture
@@ -161,7 +184,8 @@ def following(batch, tmp_path):
 
 
 @pytest.mark.parametrize("words", [["--batch", "1"], []], ids=["batch", "all"])
-def test_follow_asks_seldom_and_hears_of_each_job(batch, operator, following, words):
+def test_follow_asks_seldom_and_hears_of_each_job(ledger, operator, following, tmp_path, words):
+    ledger.run("submit", *sources(tmp_path, 6), "--to", "out/{stem}.flac")
     with Relay(operator) as between:
         process = following(between.url, *words)
         between.wait_for(EVENTS, 1)
@@ -169,18 +193,25 @@ def test_follow_asks_seldom_and_hears_of_each_job(batch, operator, following, wo
         assert query in between.requests(EVENTS)[0]
         # The first state of the stream has been looked at.
         time.sleep(2)
-        before = len(between.requests("/api/v1/jobs"))
+        start, before = time.monotonic(), len(between.requests("/api/v1/jobs"))
         # How often it asks is what is measured. Without events it would be about twelve times.
         time.sleep(6)
-        assert len(between.requests("/api/v1/jobs")) - before in [1, 2], between.heads
-        between.wait_for("/api/v1/jobs", len(between.requests("/api/v1/jobs")) + 1)
-        start = time.monotonic()
-        operator.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [1]}})
-        assert process.stdout.readline() == "1\n"
+        assert len(between.requests("/api/v1/jobs")) - before <= 1 + (time.monotonic() - start) / 5, between.heads
+        told = []
+
+        def cancel_one(number):
+            between.wait_for("/api/v1/jobs", len(between.requests("/api/v1/jobs")) + 1)
+            start = time.monotonic()
+            operator.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [number + 1]}})
+            told.append(process.stdout.readline())
+            assert told[-1] == f"{number + 1}\n"
+            return time.monotonic() - start
+
         # The next look without an event would come five seconds after the last one.
-        assert time.monotonic() - start < 4
-        operator.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [2]}})
-        assert process.stdout.readline() == "2\n"
+        takes_less_than(4, cancel_one)
+        operator.post("/api/v1/changes", {"change": "cancel", "filter": {"batch": 1}})
+        rest = {process.stdout.readline() for _ in range(len(told), 6)}
+        assert rest == {f"{number + 1}\n" for number in range(len(told), 6)}
         if words:
             assert process.wait(PATIENCE) == 0
 
@@ -211,9 +242,14 @@ def test_a_watched_list_asks_seldom_and_its_clock_goes_on(batch, operator):
         assert len(clocks) >= 8, clocks
         # It asks every five seconds. Without events it would be about twice a second.
         assert len(between.requests("/api/v1/jobs")) - before <= 1 + (time.monotonic() - start) / 5, between.heads
-        start = time.monotonic()
-        operator.post("/api/v1/changes", {"change": "cancel", "filter": {"batch": 1}})
-        terminal.wait_for_text("cancelled")
-        assert time.monotonic() - start < 4
+
+        def change_state(number):
+            change, is_cancelled = [("cancel", True), ("retry", False)][number % 2]
+            start = time.monotonic()
+            operator.post("/api/v1/changes", {"change": change, "filter": {"batch": 1}})
+            terminal.wait(lambda: ("cancelled" in terminal.text()) == is_cancelled, change)
+            return time.monotonic() - start
+
+        takes_less_than(4, change_state)
         terminal.send("\x03")
         assert terminal.end() in [130, -signal.SIGINT]
