@@ -7,7 +7,7 @@ import time
 import pytest
 from ledgers import Server, postgres_program
 
-PATIENCE = 120
+PATIENCE = 600
 
 pytestmark = [pytest.mark.process, pytest.mark.parametrize("service", ["worker", "coordinator"])]
 

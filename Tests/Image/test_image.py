@@ -24,7 +24,7 @@ from ledgers import Server  # noqa: E402
 from conftest import folder  # noqa: E402, F401
 
 NUMBER = 10001
-PATIENCE = 60
+PATIENCE = 300
 SLUICE = os.environ["SLUICE"]
 FILE = pathlib.Path(os.environ["SLUICE_IMAGE"])
 

@@ -40,8 +40,8 @@ def silence(path, seconds):
 @pytest.fixture
 def works(ledger, tmp_path):
     """A ledger with a worker: two long jobs run, three wait, and twelve have failed."""
-    # With this lease, heartbeats come every two seconds.
-    ledger.query("update sluice.setting set lease = '6 s'")
+    # With this lease, heartbeats come every four seconds, and a busy machine may delay some.
+    ledger.query("update sluice.setting set lease = '12 s'")
     for number in range(5):
         silence(tmp_path / f"hours-{number}.wav", 3 * 3600)
     worker = ledger.start("worker", "--root", "local=/", "--slots", "2", "--name", "pump-1")
