@@ -48,16 +48,21 @@ def head(path, length, *fields):
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
-def answers(connection, limit=PATIENCE):
-    """The statuses that come until the server closes the connection or nothing comes for some time."""
-    connection.settimeout(limit)
-    text = b""
+def answers(connection, quiet=PATIENCE, expected=1):
+    """The statuses that come until the server closes the connection, or until nothing more comes for `quiet` seconds after the
+    expected ones."""
+    text, statuses = b"", []
     try:
-        while part := connection.recv(65_536):
+        while True:
+            connection.settimeout(PATIENCE if len(statuses) < expected else quiet)
+            part = connection.recv(65_536)
+            if not part:
+                break
             text += part
+            statuses = [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+)", text)]
     except (TimeoutError, ConnectionError):
         pass
-    return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d+)", text)]
+    return statuses
 
 
 def files(folder):
@@ -292,7 +297,8 @@ def test_cuts_clients_that_send_too_slowly(api, ledger):
     start, sent = time.monotonic(), 0
     open_ones = list(slow)
     while open_ones or sent < 400_000:
-        assert time.monotonic() - start < 75, f"{len(open_ones)} are still served"
+        # One that is not cut stays for ever.
+        assert time.monotonic() - start < PATIENCE, f"{len(open_ones)} are still served"
         for connection in list(open_ones):
             try:
                 connection.sendall(b"x")
@@ -337,7 +343,7 @@ def test_64_at_once_need_little_memory(separate, ledger):
         assert answers(connection, 5) == [503]
     with concurrent.futures.ThreadPoolExecutor(64) as pool:
         def send(connection):
-            connection.settimeout(120)
+            connection.settimeout(PATIENCE)
             connection.sendall(content)
             return [int(connection.recv(4_096).split()[1])]
 
@@ -374,7 +380,7 @@ def test_waits_for_the_body_until_it_is_wanted(ledger):
         with api.connect() as connection:
             for _ in range(3):
                 connection.sendall(head("b", 4, "Authorization: Bearer x") + b"evil")
-            assert answers(connection, 1) == [401] * 3
+            assert answers(connection, 1, expected=3) == [401] * 3
         done = subprocess.run(
             ["curl", "--silent", "--show-error", "--fail-with-body", "-H", f"Authorization: {good}",
              "-T", "-", "-H", "Transfer-Encoding:", "-H", "Content-Length: 4", f"{api.url}{PATH}c"],
@@ -436,13 +442,15 @@ def test_a_silent_root_holds_up_only_its_own_uploads(ledger):
             mount.send_signal(signal.SIGSTOP)
             with concurrent.futures.ThreadPoolExecutor() as pool:
                 stuck = [
-                    pool.submit(api.client.put, f"/api/v1/files/mute/{number}", content=b"y" * 500_000, timeout=60)
+                    pool.submit(api.client.put, f"/api/v1/files/mute/{number}", content=b"y" * 500_000)
                     for number in range(3)
                 ]
+                served = 0
                 for number in range(20):
-                    start = time.monotonic()
                     assert put(api, f"{number}", b"x" * 100_000).status_code == 201
-                    assert time.monotonic() - start < 5
+                    served += not any(one.done() for one in stuck)
+                # Some of them while all the others waited for the silent root.
+                assert served > 0
                 for one in stuck:
                     problem(one.result(), 503, "storage_silent")
                 # At once now.
