@@ -92,10 +92,11 @@ def test_forgets_a_revoked_token_within_seconds(ledger, guarded):
     good = token(ledger, "viewer", name="leaver")
     assert guarded.get("/api/v1/jobs", headers=good) == {"jobs": []}
     ledger.run("tokens", "revoke", "leaver")
-    end = time.monotonic() + 15
+    # The promise is five seconds.
+    end = time.monotonic() + 20
     while guarded.ask("GET", "/api/v1/jobs", headers=good).status_code == 200:
         assert time.monotonic() < end
-        # The promise is about time.
+        # No event tells when the answer of the last look ends.
         time.sleep(0.2)
 
 
@@ -119,11 +120,13 @@ def test_a_token_that_ends_ends_what_it_began(ledger, guarded):
     assert b"event: queue" in read_until(began[0], b"event: queue")
     read_until(stays, b"event: queue")
     ledger.run("tokens", "revoke", "ended")
+    # Less than the half minute after which the server ends any body that is so slow.
+    end = time.monotonic() + 25
     for connection in began:
-        connection.settimeout(15)
+        connection.settimeout(max(0.1, end - time.monotonic()))
         try:
             while connection.recv(65_536):
-                pass
+                assert time.monotonic() < end
         except ConnectionError:
             pass
     assert not list((ledger.folder / "in").iterdir())

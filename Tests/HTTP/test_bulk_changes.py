@@ -212,10 +212,13 @@ def test_the_only_coordinator_goes_on_after_a_restart(ledger):
         start = time.monotonic()
         before = coordinator.get(f"/api/v1/bulk-changes/{number}")
         assert before["phase"] == "running", before
+        while coordinator.get(f"/api/v1/bulk-changes/{number}")["seen"] == before["seen"]:
+            # The ledger offers the change again after ten seconds, and a coordinator that rests would ask after sixty.
+            assert time.monotonic() - start < 50
+            # A bulk change tells nothing of its progress.
+            time.sleep(0.05)
         bulk = ended(coordinator, number, "done")
         assert (bulk["seen"], bulk["changed"]) == (30_000, 30_000)
-        # The ledger offers the change again after ten seconds.
-        assert time.monotonic() - start < 45
 
 
 def test_is_seen_and_steered_by_those_who_may(ledger, guarded):
@@ -321,7 +324,8 @@ def test_many_changes_disturb_no_requests(guarded):
     numbers = [begin(guarded, "cancel", {"batch": batch}) for batch in batches]
     start = time.monotonic()
     assert guarded.client.get("/readyz").status_code == 200
-    assert time.monotonic() - start < 5
+    # Changes that took all connections would keep it waiting until they have ended.
+    assert time.monotonic() - start < 25
     for number in numbers:
         assert ended(guarded, number, "done")["changed"] == 3_000
 

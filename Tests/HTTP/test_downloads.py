@@ -5,6 +5,7 @@ import concurrent.futures
 import contextlib
 import hashlib
 import os
+import re
 import signal
 import struct
 import threading
@@ -250,8 +251,11 @@ def begin(api, path, *fields):
 
 
 def test_serves_the_middle_of_a_file_of_more_than_4_gib(made):
+    def bytes_read():
+        return int(re.search(r"rchar: (\d+)", open(f"/proc/{made.api.pid}/io").read())[1])
+
     with large(made) as (path, size, file):
-        start = time.monotonic()
+        before = bytes_read()
         assert made.get("HEAD", path=path).headers["content-length"] == str(size)
         answer = made.get(path=path, range=f"bytes={size - 10}-")
         assert (answer.status_code, answer.content) == (206, b"\0\0\0the end")
@@ -259,7 +263,7 @@ def test_serves_the_middle_of_a_file_of_more_than_4_gib(made):
         answer = made.get(path=path, range=f"bytes={1 << 32}-{(1 << 32) + 999_999}")
         assert answer.content == bytes(1_000_000)
         # The mark says what the file is, so it is not read for that.
-        assert time.monotonic() - start < 5
+        assert bytes_read() - before < 1 << 30
 
 
 def test_reads_all_of_a_large_file_whose_mark_or_time_tells_nothing(made):
@@ -327,7 +331,8 @@ def test_slow_readers_need_little_memory_and_disturb_nobody(made):
         slow.append(connection)
     start = time.monotonic()
     assert made.get().content == made.content
-    assert time.monotonic() - start < 5
+    # If they held it up, that would be until they are cut, after half a minute.
+    assert time.monotonic() - start < 25
     for connection in slow:
         connection.close()
     end = time.monotonic() + PATIENCE

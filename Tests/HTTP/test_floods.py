@@ -14,8 +14,9 @@ from test_access import token
 from test_events import Stream
 from test_operations import jobs, lines, problem
 
-# What one caller may keep others waiting. A machine that runs all tests at once is slow.
-SOON = 10
+# What one caller may keep others waiting. A machine that runs all tests at once is slow, and the server cuts a caller that holds
+# others up after half a minute.
+SOON = 25
 
 
 def stream(api, fields=""):
@@ -105,18 +106,23 @@ def test_a_caller_whose_share_is_used_up_does_not_hold_up_the_events_of_others(l
         def wait_for_the_lock():
             api.ask("PUT", "/api/v1/presets/house", json={"recipe": recipe}, headers=busy)
 
-        receipt = api.post("/api/v1/batches", {"jobs": jobs(4)}, headers=other).json()
+        # Three rounds of four jobs.
+        receipt = api.post("/api/v1/batches", {"jobs": jobs(12)}, headers=other).json()
         query = f"batch={receipt['batch']}"
         waiting, watched = Stream(api, query, busy), Stream(api, query, other)
         assert waiting.next()[0] == watched.next()[0] == "batch"
         with ledger.hold("lock table sluice.preset") as holder, repeated(16, wait_for_the_lock):
-            start = time.monotonic()
-            for number in range(4):
-                change = {"change": "cancel", "filter": {"id": [receipt["firstJob"] + number]}}
-                assert api.post("/api/v1/changes", change, headers=other).status_code == 200
-                watched.until(lambda batch: batch["jobs"]["cancelled"] > number)
-            # The other one's look at the ledger ends after 5 seconds.
-            assert time.monotonic() - start < 2 * SOON
+            times = []
+            # A busy machine may delay one round or two.
+            while not times or times[-1] >= 20:
+                assert len(times) < 3, times
+                start = time.monotonic()
+                for number in range(4 * len(times), 4 * len(times) + 4):
+                    change = {"change": "cancel", "filter": {"id": [receipt["firstJob"] + number]}}
+                    assert api.post("/api/v1/changes", change, headers=other).status_code == 200
+                    watched.until(lambda batch: batch["jobs"]["cancelled"] > number)
+                # The other one's look at the ledger ends after 5 seconds.
+                times.append(time.monotonic() - start)
             holder.stdin.close()
         for stream in (waiting, watched):
             stream.close()

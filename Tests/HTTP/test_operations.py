@@ -421,7 +421,7 @@ def test_serves_metrics(api, operator):
     api.post("/api/v1/batches", {"queue": "metered", "jobs": jobs(3)})
     plain = operator.client.get("/metrics")
     assert plain.headers["content-type"].startswith("text/plain; version=0.0.4")
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while 'sluice_jobs{queue="metered",state="waiting"} 3' not in operator.client.get("/metrics").text:
         assert time.monotonic() < end
         # Housekeeping folds the counts about once a second.

@@ -164,11 +164,11 @@ def test_what_lasts_ends_with_the_session(cluster, client):
         start = time.monotonic()
         for _ in events:
             # Signs of life come even if nothing changes.
-            assert time.monotonic() - start < 5
+            assert time.monotonic() - start < 20
         with pytest.raises(httpx.TransportError):
             for _ in download:
                 pass
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 20
         # Those of another session go on.
         client.post("/queues", content="pause=default", headers={**other, **form})
         told = b""
