@@ -321,7 +321,7 @@ struct ObjectWriterTests {
         let setting = try setting()
         let output = try write(testBytes(350_000), in: setting)
         // Twice as long as the limit of this client.
-        try setting.store.set(faults: .init(match: "POST /bucket/out?uploadId", do: "slow", bytes: 0, seconds: 4))
+        try setting.store.set(faults: .init(match: "POST /bucket/out?uploadId", do: "slow", bytes: 0, seconds: 12))
         #expect(isPublished(try publish(output, in: setting), adopted: false))
     }
 

@@ -98,7 +98,7 @@ final class StrictStore: Sendable {
     ) throws -> StoreClient {
         var patience = StoreClient.Patience()
         patience.attempts = attempts
-        patience.silenceLimit = .seconds(2)
+        patience.silenceLimit = .seconds(6)
         return StoreClient(
             try address(options: options),
             credentials: CredentialProvider(fixed: StoreCredentials(keyID: "KEY", secret: secret)),

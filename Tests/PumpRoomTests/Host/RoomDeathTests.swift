@@ -47,13 +47,13 @@ import Testing
 
     @Test(arguments: [true, false])
     func roomWithoutProgressIsKilled(byRecipe: Bool) async throws {
-        let slot = bench.slot { if !byRecipe { $0.stallLimit = .seconds(3) } }
+        let slot = bench.slot { if !byRecipe { $0.stallLimit = .seconds(8) } }
         let start = ContinuousClock.now
-        let work = try bench.long { if byRecipe { $0.limits = .init(stallSeconds: 3) } }
+        let work = try bench.long { if byRecipe { $0.limits = .init(stallSeconds: 8) } }
         let long = SlotRun(work, in: slot, signal: SIGSTOP)
         let neighbour = SlotRun(try bench.short(), in: slot)
         let failure = try #require(await long.failure)
-        #expect(ContinuousClock.now - start > .seconds(3))
+        #expect(ContinuousClock.now - start > .seconds(8))
         let room = try #require(long.struckRoom)
         #expect(failure.failure.code == "room_stalled")
         #expect(failure.failure.kind == .transient)
@@ -65,7 +65,7 @@ import Testing
 
     /// A room that is stopped between two jobs does not answer the next one.
     @Test func roomThatBeginsNothingIsReplaced() async throws {
-        let slot = bench.slot { $0.stallLimit = .seconds(2) }
+        let slot = bench.slot { $0.stallLimit = .seconds(8) }
         #expect(await SlotRun(try bench.short(), in: slot).isConverted)
         let room = try #require(slot.process)
         ProcessFacts.stop(group: room)
