@@ -5,7 +5,6 @@ import http.server
 import json
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 HOUSE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(HOUSE / "Tests/Terminal"))
 from ledgers import Server  # noqa: E402
+from terminal import free_port  # noqa: E402
 
 RULES = HOUSE / "deploy/prometheus/sluice-alerts.yml"
 RULES_TEST = HOUSE / "deploy/prometheus/sluice-alerts-test.yml"
@@ -139,12 +139,6 @@ class Page(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 @pytest.fixture(scope="module")

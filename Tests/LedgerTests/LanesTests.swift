@@ -110,7 +110,7 @@ struct LanesTests {
         #expect(left == 5_000)
         for _ in 0..<4 {
             try await lab.age(by: .seconds(6))
-            _ = try await lab.ledger.keepHouse()
+            _ = try await lab.keepWholeHouse()
         }
         let open: Int = try await lab.value(
             """

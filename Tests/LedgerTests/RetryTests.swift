@@ -65,11 +65,11 @@ struct RetryTests {
 
     @Test func transientComesBackWithinItsBoundUntilItsAttemptsAreSpent() async throws {
         let lab = try await LedgerLab()
-        try await lab.set("lease = '1 h', retry_base = '10 s', retry_cap = '15 s'")
+        try await lab.set("lease = '1 h', retry_base = '600 s', retry_cap = '900 s'")
         let worker = try await lab.worker()
         try await lab.submit(60)
         var readyAt: [Set<Date>] = []
-        for (attempt, bound) in [(1, 10.0), (2, 15.0)] {
+        for (attempt, bound) in [(1, 600.0), (2, 900.0)] {
             let claims = try await lab.claim(60, for: worker)
             #expect(claims.count == 60)
             #expect(claims.allSatisfy { $0.attempt == attempt })
@@ -84,7 +84,7 @@ struct RetryTests {
             readyAt.append(Set(times))
             let early = times.count { $0 < before + bound / 2 }
             #expect((10...50).contains(early), "\(early) of 60 in the first half")
-            try await lab.age(by: .seconds(16))
+            try await lab.age(by: .seconds(901))
         }
         #expect(readyAt.allSatisfy { $0.count > 50 })
         let last = try await lab.claim(60, for: worker)
