@@ -166,7 +166,7 @@ def test_watch_leaves_at_once(batch, operator):
 
 
 @pytest.fixture
-def following(batch, tmp_path):
+def following(tmp_path):
     """Starts `jobs --follow` over HTTP; ends it with the test."""
     begun = []
 
