@@ -84,9 +84,10 @@ def test_queues_at_rest_cost_the_ledger_one_look_a_second(ledger):
         # A busy machine may delay the looks, or the measurement.
         while not costs or not 0.5 < costs[-1] < 1.4:
             assert len(costs) < 5, costs
-            # The server adds a look to its statistics up to a second later. The rate is what is measured.
+            # The server adds a look to its statistics up to a second later.
             time.sleep(2)
             start, before = time.monotonic(), looks()
+            # The rate is what is measured.
             time.sleep(10)
             costs.append((looks() - before) / (time.monotonic() - start))
         stream.close()
@@ -125,11 +126,12 @@ def test_asks_the_ledger_no_more_for_many_subscribers(api, ledger):
     def calls(streams):
         for stream in streams:
             stream.next()
+        start = time.monotonic()
         before = int(ledger.query("select xact_commit from pg_stat_database where datname = current_database()"))
         # The rate is what is measured.
         time.sleep(5)
         after = int(ledger.query("select xact_commit from pg_stat_database where datname = current_database()"))
-        return after - before
+        return (after - before) / (time.monotonic() - start)
 
     few = [Stream(api, f"batch={receipt['batch']}") for _ in range(2)]
     alone = calls(few)
@@ -137,7 +139,7 @@ def test_asks_the_ledger_no_more_for_many_subscribers(api, ledger):
     together = calls(many)
     for stream in [*few, *many]:
         stream.close()
-    assert together < 2 * alone + 40, (alone, together)
+    assert together < 2 * alone + 8, (alone, together)
 
 
 def test_a_slow_reader_costs_no_memory_and_learns_what_it_missed(api):
