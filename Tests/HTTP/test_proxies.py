@@ -172,9 +172,9 @@ WITHOUT_BODY = {"an expectation of nothing", "another protocol", "a socket of th
 UNFINISHED = {"an expectation without its body", "a body that ends early", "half a request"}
 
 
-def send(connection, parts):
-    """Sends the parts of a request. Returns what was answered."""
-    connection.settimeout(0.1)
+def send(connection, parts, quiet=0.1):
+    """Sends the parts of a request. Returns what was answered to each, until nothing came for `quiet` seconds."""
+    connection.settimeout(quiet)
     answer = b""
     for part in parts:
         try:
@@ -204,12 +204,17 @@ def test_no_body_is_a_request_and_no_request_a_body(api):
     for name, parts in DESYNCHRONISING.items():
         if name in UNFINISHED:
             continue
-        with api.connect() as connection:
-            before = send(connection, parts)
-            after = send(connection, [b"GET /api/v1/codes/truncated" + HOST + b"\r\n"])
+        # On a busy machine, an answer that comes later than expected would count as one to the last request.
+        for quiet in [0.1, 1, 10]:
+            with api.connect() as connection:
+                before = send(connection, parts, quiet)
+                after = send(connection, [b"GET /api/v1/codes/truncated" + HOST + b"\r\n"], quiet)
+            is_in_place = after == b"" or after.count(b"HTTP/1.1 ") == 1 and b"truncated" in after
+            if is_in_place:
+                break
         bodies = before.count(b'"isWell":true')
         assert bodies <= (b"GET /healthz" in parts[0]) + (name in WITHOUT_BODY), (name, before)
-        assert after == b"" or after.count(b"HTTP/1.1 ") == 1 and b"truncated" in after, (name, before, after)
+        assert is_in_place, (name, before, after)
 
 
 def test_works_as_without(proxy, api):
