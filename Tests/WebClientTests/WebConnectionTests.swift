@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 import WebClient
@@ -258,6 +260,47 @@ struct WebConnectionTests {
         }
         #expect(throws: WebError.self) { try WebConnection().send(request, stop: stop) }
         #expect(server.requests.count == 1)
+    }
+
+    @Test func stopEndsAllRequestsThatRunWithIt() throws {
+        let server = try RawServer(.silence)
+        defer { server.stop() }
+        var request = WebRequest(url: server.url)
+        request.timeLimit = nil
+        let parent = WebStop()
+        let stops = [WebStop(below: parent), WebStop(below: parent), parent]
+        let ended = Mutex<[WebError.Kind]>([])
+        let isDone = DispatchSemaphore(value: 0)
+        for stop in stops {
+            Thread.detachNewThread { [request] in
+                do throws(WebError) {
+                    _ = try WebConnection().send(request, stop: stop)
+                } catch { ended.withLock { $0.append(error.kind) } }
+                isDone.signal()
+            }
+        }
+        // The server notes a request when it has arrived. Yields, because no event tells it here.
+        while server.requests.count < 3, ended.withLock({ $0.isEmpty }) { sched_yield() }
+        try #require(server.requests.count == 3, "\(ended.withLock { $0 })")
+        stops[0].stop()
+        isDone.wait()
+        #expect(!parent.isStopped && !stops[1].isStopped)
+        #expect(ended.withLock { $0 } == [.stopped])
+        parent.stop()
+        for _ in 0..<2 { isDone.wait() }
+        #expect(stops[1].isStopped)
+        #expect(ended.withLock { $0 } == [.stopped, .stopped, .stopped])
+    }
+
+    @Test func trailersAreNoHeaders() throws {
+        let body = "1\r\nx\r\n0\r\nETag: late\r\n\r\n"
+        let server = try RawServer(
+            .bytes("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: ETag\r\n\r\n\(body)")
+        )
+        defer { server.stop() }
+        let answer = try WebConnection().send(WebRequest(url: server.url))
+        #expect(answer.body == [UInt8(ascii: "x")])
+        #expect(answer.header("etag") == nil)
     }
 
     @Test func stoppableRequestsAreLikeOthers() throws {
