@@ -50,6 +50,9 @@ final class Exchange {
             hasHeader = false
             let words = line.split(whereSeparator: \.isWhitespace)
             status = words.count > 1 ? Int(words[1]) ?? 0 : 0
+        } else if hasHeader {
+            // A trailer behind the body. It must not pass for a header: those were judged before the body came.
+            return bytes.count
         } else if let colon = line.firstIndex(of: ":") {
             let value = line[line.index(after: colon)...]
             headers.append(WebRequest.Header(Self.trimmed(line[..<colon]), Self.trimmed(value)))
