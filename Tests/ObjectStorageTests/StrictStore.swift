@@ -20,6 +20,7 @@ final class StrictStore: Sendable {
         var code: String?
         var bytes: Int?
         var seconds: Int?
+        var after: Int?
         var headers: [String: String]?
         var more: String?
     }
@@ -93,6 +94,7 @@ final class StrictStore: Sendable {
         options: String = "",
         secret: String = "secret",
         attempts: Int = 4,
+        credentials: CredentialProvider? = nil,
         now: @escaping @Sendable () -> StoreTime = StoreTime.now,
         wait: @escaping @Sendable (Duration) -> Void = { _ in }
     ) throws -> StoreClient {
@@ -101,7 +103,8 @@ final class StrictStore: Sendable {
         patience.silenceLimit = .seconds(6)
         return StoreClient(
             try address(options: options),
-            credentials: CredentialProvider(fixed: StoreCredentials(keyID: "KEY", secret: secret)),
+            credentials: credentials
+                ?? CredentialProvider(fixed: StoreCredentials(keyID: "KEY", secret: secret)),
             patience: patience,
             now: now,
             // The store lives as long as its clients.

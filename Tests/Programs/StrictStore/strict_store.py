@@ -8,7 +8,8 @@ differ by more than 15 minutes, and parts that are too small. `POST /_control` s
 
     faults      a list of {match, do, ...}: the first whose `match` is in "METHOD target" happens, `times` times
                 do: status (status, code, headers), reset, lose (acts, then resets), truncate (bytes), slow (bytes),
-                error_inside (code), etag (a wrong one), whole (all of the object instead of the range)
+                error_inside (code), etag (a wrong one), whole (all of the object instead of the range), late (resets
+                and completes the upload `after` further requests; until then, requests to complete get a conflict)
     conditions  exact, put (PUT only), none, or racy (looks, waits, writes)
     skew        seconds by which its clock is ahead
     region      that it accepts
@@ -17,6 +18,9 @@ differ by more than 15 minutes, and parts that are too small. `POST /_control` s
     denied      a list of texts: requests whose "METHOD target" contains one are denied
     lifecycle   XML
     ignores_prefix  whether it lists all uploads, whatever the prefix is
+    equal_parts     whether all parts but the last must have one length
+    forgets         what objects lose, a list of: meta, type
+    cycle           how many pages a list has before it begins again, without an end; -1 for empty pages without an end
 
 `GET /_log` returns the requests so far, `GET /_state` the objects and uploads.
 """
@@ -55,7 +59,8 @@ class Store:
         self.objects, self.uploads, self.faults, self.denied = {}, {}, [], []
         self.conditions, self.skew, self.region, self.smallest = "exact", 0, "us-east-1", 5 << 20
         self.keys, self.lifecycle, self.counter, self.tokens = {"KEY": "secret"}, "", 0, {}
-        self.ignores_prefix = False
+        self.ignores_prefix, self.equal_parts, self.forgets, self.cycle = False, False, [], 0
+        self.late = None
 
     def now(self):
         return time.time() + self.skew
@@ -219,6 +224,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             store.log.append(line)
             store.connections += self.is_new
         self.is_new = False
+        self.finish_late()
         self.fault_now = store.fault(line)
         what = self.fault_now.get("do")
         if what == "reset":
@@ -273,7 +279,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.read(key)
 
     def metadata(self):
-        return {name.lower(): value for name, value in self.headers.items() if name.lower().startswith("x-amz-meta-")}
+        kept = ("x-amz-meta-",) * ("meta" not in store.forgets) + ("content-type",) * ("type" not in store.forgets)
+        return {name.lower(): value for name, value in self.headers.items() if name.lower().startswith(kept)}
 
     def check(self, key, is_checked):
         if not is_checked:
@@ -365,12 +372,35 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if int(number) != numbers[-1] and len(part[1]) < store.smallest:
                 raise Problem(400, "EntityTooSmall")
             whole += part[1]
-        etag = f'"{hashlib.md5(whole).hexdigest()}-{len(numbers)}"'
+        lengths = [len(upload["parts"][number][1]) for number in numbers]
+        if store.equal_parts and (len(set(lengths[:-1])) > 1 or lengths[-1] > lengths[0]):
+            raise Problem(400, "InvalidPart", "All non-trailing parts must have the same length.")
+        digests = b"".join(bytes.fromhex(etag.replace("&quot;", "").strip('"')) for _, etag in listed)
+        etag = f'"{hashlib.md5(digests).hexdigest()}-{len(numbers)}"'
+        with store.lock:
+            if store.late:
+                raise Problem(409, "ConditionalRequestConflict", "another request is on its way")
+            if self.fault_now.get("do") == "late":
+                made = {"body": whole, "etag": etag, "meta": upload["meta"], "time": store.now()}
+                store.late = {"requests": self.fault_now["after"], "key": key, "upload": id, "object": made}
+                return self.reset()
         self.write(key, whole, upload["meta"], store.conditions == "exact", etag)
         with store.lock:
             store.uploads.pop(id, None)
         self.finish_with(200, f"<CompleteMultipartUploadResult {SPACE}><ETag>{escape(etag)}</ETag>"
                               "</CompleteMultipartUploadResult>")
+
+    @staticmethod
+    def finish_late():
+        with store.lock:
+            late = store.late
+            if not late:
+                return
+            late["requests"] -= 1
+            if late["requests"] < 0:
+                store.objects[late["key"]] = late["object"]
+                store.uploads.pop(late["upload"], None)
+                store.late = None
 
     def act_on_bucket(self):
         query = self.query
@@ -378,6 +408,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if not store.lifecycle:
                 raise Problem(404, "NoSuchLifecycleConfiguration")
             return self.answer(200, store.lifecycle)
+        if "uploads" in query and store.cycle:
+            following = (int(query.get("key-marker", 0)) + 1) % store.cycle
+            return self.answer(200, f"<ListMultipartUploadsResult {SPACE}><IsTruncated>true</IsTruncated>"
+                                    f"<NextKeyMarker>{following}</NextKeyMarker></ListMultipartUploadsResult>")
         if "uploads" in query:
             with store.lock:
                 uploads = sorted(
@@ -408,6 +442,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def list(self, query):
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
         token = query.get("continuation-token")
+        if store.cycle:
+            number = int(token or 0)
+            page = f"<Contents><Key>{number}</Key><Size>1</Size></Contents>" if store.cycle > 0 else ""
+            following = (number + 1) % store.cycle if store.cycle > 0 else number + 1
+            return self.answer(200, f"<ListBucketResult {SPACE}><IsTruncated>true</IsTruncated>{page}"
+                                    f"<NextContinuationToken>{following}</NextContinuationToken></ListBucketResult>")
         if token and token not in store.tokens:
             raise Problem(400, "InvalidArgument", "The continuation token provided is incorrect")
         after = store.tokens[token] if token else query.get("start-after", "")
