@@ -308,6 +308,48 @@ struct CredentialTests {
         #expect(servers.requests.allSatisfy { $0.isDirect })
     }
 
+    /// Each request of a store asks for credentials.
+    @Test func absenceOfAMetadataServerIsRemembered() throws {
+        let clock = Clock()
+        let isThere = Mutex(false)
+        let servers = Servers { request throws(WebError) in
+            guard isThere.withLock({ $0 }) else { throw WebError(.timedOut, "no answer in time") }
+            return Self.answer(request.url.hasSuffix("/r") ? Self.document("MACHINE") : "r")
+        }
+        let provider = provider([:], servers: servers, clock: clock)
+        for _ in 0..<5 {
+            do {
+                _ = try provider.credentials()
+                Issue.record("there are no credentials")
+            } catch { #expect(!error.isTemporary && error.hint?.contains("AWS_ACCESS_KEY_ID") == true) }
+        }
+        #expect(servers.requests.count == 2)
+        #expect(servers.requests.allSatisfy { $0.timeLimit == .seconds(1) })
+        // A machine that starts gets its network later.
+        isThere.withLock { $0 = true }
+        clock.advance(by: CredentialProvider.absenceDuration.components.seconds)
+        #expect(try provider.credentials().keyID == "MACHINE")
+        // A server that was there is silent for a while only.
+        isThere.withLock { $0 = false }
+        clock.advance(by: 100_000)
+        do {
+            _ = try provider.credentials()
+            Issue.record("the credentials have ended")
+        } catch { #expect(error.isTemporary) }
+    }
+
+    @Test func metadataServerIsAskedAsTheVariablesSay() {
+        let servers = Servers { _ throws(WebError) in throw WebError(.cannotConnect, "nothing answers") }
+        let environment = ["AWS_METADATA_SERVICE_TIMEOUT": "7", "AWS_METADATA_SERVICE_NUM_ATTEMPTS": "3"]
+        #expect(throws: CredentialError.self) { try provider(environment, servers: servers).credentials() }
+        #expect(servers.requests.map(\.timeLimit) == [.seconds(7), .seconds(7), .seconds(7)])
+    }
+
+    @Test func regionThatIsNoWordIsRefused() {
+        let places = CredentialPlaces(environment: ["AWS_REGION": "example.org/x"], home: "/nonexistent")
+        #expect(throws: CredentialError.self) { try places.region() }
+    }
+
     @Test func withoutAnythingTheAdviceNamesTheVariables() {
         do {
             _ = try provider([:]).credentials()

@@ -27,6 +27,7 @@ struct ObjectWriterTests {
         in setting: Setting,
         order: String = "order-1",
         patch: (bytes: [UInt8], offset: Int64)? = nil,
+        contentType: String? = nil,
         onUpload: @escaping (String) throws -> Void = { _ in }
     ) throws -> FinishedOutput {
         var writer = ObjectWriter(
@@ -34,6 +35,7 @@ struct ObjectWriterTests {
             key: "out",
             order: order,
             sizes: PartSizes(fixed: Self.part),
+            contentType: contentType,
             folder: setting.folder.path,
             onUpload: onUpload
         )
@@ -179,6 +181,67 @@ struct ObjectWriterTests {
         #expect(state.uploads.isEmpty && state.objects.isEmpty)
     }
 
+    /// The caller uses its stop for other outputs, too. One that was stopped has its output removed all the same.
+    @Test(arguments: [false, true])
+    func abandoningLeavesTheStopOfTheCallerAlone(isStopped: Bool) throws {
+        let setting = try setting()
+        let stop = WebStop()
+        var writer = ObjectWriter(
+            setting.client,
+            key: "out",
+            order: "o",
+            sizes: PartSizes(fixed: Self.part),
+            folder: setting.folder.path,
+            stop: stop
+        )
+        try append(testBytes(350_000), to: &writer)
+        if isStopped { stop.stop() }
+        try writer.abandon()
+        #expect(stop.isStopped == isStopped)
+        #expect(try setting.store.state().uploads.isEmpty)
+        if !isStopped { #expect(try setting.client.facts(of: "out", stop: stop) == nil) }
+    }
+
+    /// Another thread sends the part.
+    @Test func stopOfTheCallerEndsTheSendingOfParts() throws {
+        let setting = try setting()
+        try setting.store.set(
+            faults: .init(match: "partNumber=2", do: "status", times: 10_000, status: 503, code: "SlowDown")
+        )
+        let stop = WebStop()
+        // The first refusal of the store stops the caller.
+        let client = try setting.store.client(attempts: 10_000, wait: { _ in stop.stop() })
+        var writer = ObjectWriter(
+            client,
+            key: "out",
+            order: "o",
+            sizes: PartSizes(fixed: Self.part),
+            folder: setting.folder.path,
+            stop: stop
+        )
+        try append(testBytes(250_000), to: &writer)
+        do {
+            _ = try writer.finish()
+            Issue.record("an output was finished after its stop")
+        } catch { #expect((error as? StoreError)?.kind == .stopped) }
+    }
+
+    @Test(arguments: [50_000, 350_000])
+    func objectsKeepTheirType(count: Int) throws {
+        let setting = try setting()
+        _ = try publish(write(testBytes(count), in: setting, contentType: "audio/flac"), in: setting)
+        #expect(try setting.client.facts(of: "out")?.contentType == "audio/flac")
+    }
+
+    /// Some stores want equal parts.
+    @Test func ordinaryOutputsHaveEqualParts() throws {
+        let setting = try setting()
+        try setting.store.set("equal_parts", json: "true")
+        let bytes = testBytes(350_000)
+        #expect(isPublished(try publish(write(bytes, in: setting), in: setting), adopted: false))
+        #expect(try content(setting) == bytes)
+    }
+
     @Test func oldUploadsAreFoundAndAborted() throws {
         let setting = try setting()
         for number in 0..<5 { _ = try setting.client.beginUpload(to: "p/\(number)", order: nil) }
@@ -203,11 +266,13 @@ struct ObjectWriterTests {
     @Test func partsGrowSoThatFiveTerabytesFit() {
         let sizes = PartSizes()
         #expect(sizes.byteCount(ofPart: 1) == 8 << 20)
-        #expect(sizes.byteCount(ofPart: 1_000) == 8 << 20)
-        #expect(sizes.byteCount(ofPart: 1_001) == 16 << 20)
+        #expect(sizes.byteCount(ofPart: 6_000) == 8 << 20)
+        #expect(sizes.byteCount(ofPart: 6_001) == 16 << 20)
+        #expect(sizes.byteCount(ofPart: 6_400) == 16 << 20)
+        #expect(sizes.byteCount(ofPart: 6_401) == 32 << 20)
         #expect(sizes.byteCount(ofPart: 10_000) <= PartSizes.longest)
         #expect(sizes.mostBytes >= 5 << 40)
-        for count in [0, 1, 8 << 20, 100 << 30, Int64(5) << 40] {
+        for count in [-1, 0, 1, 8 << 20, 100 << 30, Int64(5) << 40] {
             let equal = PartSizes(expecting: count)
             #expect(equal.mostBytes >= count)
             #expect(equal.byteCount(ofPart: 1) == equal.byteCount(ofPart: 9_999))
@@ -265,6 +330,41 @@ struct ObjectWriterTests {
         #expect(facts.order == "order-1")
     }
 
+    /// The order is that of the output, the object is not.
+    @Test func objectWithOtherContentIsNotAdopted() throws {
+        let setting = try setting()
+        for count in [50_000, 350_000] {
+            let output = try write(testBytes(count), in: setting)
+            let other = try write(Array(testBytes(count).reversed()), in: setting)
+            #expect(isPublished(try publish(other, in: setting), adopted: false))
+            guard case .exists(let facts) = try publish(output, in: setting) else {
+                Issue.record("an object with other bytes was adopted")
+                return
+            }
+            #expect(facts.order == output.order && facts.byteCount == output.byteCount)
+            try setting.client.delete("out")
+        }
+    }
+
+    /// Programs that copy objects copy their metadata.
+    @Test func copyOfTheOutputOfAnotherKeyIsNotAdopted() throws {
+        let setting = try setting()
+        let bytes = testBytes(50_000)
+        let output = try write(bytes, in: setting)
+        var call = StoreCall("PUT", "out", "copy to")
+        call.headers = [
+            WebRequest.Header("x-amz-meta-sluice-order", output.order),
+            WebRequest.Header("x-amz-meta-sluice-key", StoreRequest.hash(of: Array("other".utf8))),
+            WebRequest.Header("x-amz-meta-sluice-sha256", StoreRequest.hash(of: bytes)),
+        ]
+        call.send(.bytes(bytes))
+        _ = try setting.client.send(call)
+        guard case .exists = try publish(output, in: setting) else {
+            Issue.record("a copy was adopted")
+            return
+        }
+    }
+
     @Test func errorInsideAnAnswerOfSuccessIsTriedAgain() throws {
         let setting = try setting()
         let bytes = testBytes(350_000)
@@ -277,16 +377,45 @@ struct ObjectWriterTests {
     @Test func conflictNeedsANewUpload() throws {
         let setting = try setting()
         let output = try write(testBytes(350_000), in: setting)
+        let conflict = StrictStore.Fault(
+            match: "POST /bucket/out?",
+            do: "status",
+            times: 1_000,
+            status: 409,
+            code: "ConditionalRequestConflict"
+        )
+        try setting.store.set(faults: conflict)
+        #expect(try publish(output, in: setting) == .mustRestart)
+        // AWS drops the upload at once.
+        var first = conflict
+        first.times = 1
         try setting.store.set(
-            faults: .init(match: "POST /bucket/out?", do: "status", status: 409, code: "ConditionalRequestConflict")
+            faults: first,
+            .init(match: "POST /bucket/out?", do: "status", status: 404, code: "NoSuchUpload")
         )
         #expect(try publish(output, in: setting) == .mustRestart)
+        // The other request may have been one of an earlier process.
+        try setting.store.set(faults: conflict)
+        do {
+            _ = try ObjectPublication(setting.client) { _ in }.publish(output, condition: .absent, isRepeated: true)
+            Issue.record("an unknown outcome was called one")
+        } catch { #expect(error.mayHaveHappened) }
         // A small output is sent again at once.
         let small = try write(testBytes(50_000), in: setting)
         try setting.store.set(
             faults: .init(match: "PUT", do: "status", status: 409, code: "ConditionalRequestConflict")
         )
         #expect(isPublished(try publish(small, in: setting), adopted: false))
+    }
+
+    /// The store is still at work on the request whose answer was lost.
+    @Test func conflictWithAnEarlierAttemptIsNoOtherWriter() throws {
+        let setting = try setting()
+        let bytes = testBytes(350_000)
+        let output = try write(bytes, in: setting)
+        try setting.store.set(faults: .init(match: "POST /bucket/out?uploadId", do: "late", after: 4))
+        #expect(isPublished(try publish(output, in: setting), adopted: true))
+        #expect(try content(setting) == bytes)
     }
 
     @Test func abortedUploadPublishesNothing() throws {

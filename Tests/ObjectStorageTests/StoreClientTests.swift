@@ -110,6 +110,48 @@ struct StoreClientTests {
         #expect(other?.mayHaveHappened == false)
     }
 
+    /// libcurl sends a request again by itself if a kept connection breaks. Of a write with a condition, the client would
+    /// then see the second answer only.
+    @Test func lostAnswerOnAKeptConnectionIsRemembered() throws {
+        let store = try StrictStore()
+        let client = try store.client()
+        #expect(try client.facts(of: "a") == nil)
+        try store.set(faults: .init(match: "PUT", do: "lose"))
+        let error = failure { () throws(StoreError) in _ = try client.put(.bytes([1]), as: "a", condition: .absent) }
+        #expect(error?.kind == .conditionFailed)
+        #expect(error?.mayHaveHappened == true)
+        let id = try client.beginUpload(to: "b", order: nil)
+        try store.set(faults: .init(match: "POST", do: "reset"))
+        let lost = failure { () throws(StoreError) in
+            _ = try client.complete(id, of: [UploadedPart(number: 1, etag: "\"e\"")], to: "b", condition: .absent)
+        }
+        // There is no such part. But the client does not know what the store has done with the first request.
+        #expect(lost?.kind == .refused && lost?.mayHaveHappened == true)
+    }
+
+    /// An attempt that begins shortly before the end of the call does not get its whole time limit.
+    @Test func deadlineIsKept() throws {
+        let store = try StrictStore()
+        try store.set(faults: .init(match: "GET", do: "slow", times: 100, bytes: 0))
+        var patience = StoreClient.Patience()
+        patience.deadline = .seconds(4)
+        let client = StoreClient(
+            try store.address(),
+            credentials: CredentialProvider(fixed: StoreCredentials(keyID: "KEY", secret: "secret")),
+            patience: patience,
+            wait: { _ in }
+        )
+        var call = StoreCall("GET", "", "list")
+        call.parameters = [.init("list-type", "2")]
+        call.timeLimit = .milliseconds(3_900)
+        let start = ContinuousClock.now
+        let error = failure { () throws(StoreError) in _ = try client.send(call) }
+        #expect(error?.kind == .unavailable)
+        // Two whole attempts would take 7.8 s.
+        #expect(ContinuousClock.now - start < .milliseconds(7_500))
+        withExtendedLifetime(store) {}
+    }
+
     @Test func silentStoreIsGivenUp() throws {
         let store = try StrictStore()
         let client = try store.client(attempts: 1)
@@ -234,6 +276,55 @@ struct StoreClientTests {
         try store.set(faults: .init(match: "GET", do: "status", times: 5, status: 400, code: "ExpiredToken"))
         #expect(failure { () throws(StoreError) in _ = try client.page(prefix: "") }?.problem?.code == "ExpiredToken")
         #expect(try store.requests().count == 4)
+    }
+
+    /// A provider that asks a server, which gives the same credentials for half an hour of the store's time.
+    private func provider(
+        end: StoreTime,
+        _ count: @escaping @Sendable () -> Void = {}
+    ) -> CredentialProvider {
+        let text =
+            #"{"AccessKeyId": "KEY", "SecretAccessKey": "secret", "Token": "t", "Expiration": "\#(end.compact)"}"#
+        return CredentialProvider(
+            CredentialPlaces(environment: ["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/x"], home: "/nonexistent"),
+            send: { _ throws(WebError) in
+                count()
+                return WebAnswer(status: 200, headers: [], body: Array(text.utf8))
+            }
+        )
+    }
+
+    /// By the clock of this machine, which is an hour fast, the credentials have ended.
+    @Test func endOfCredentialsIsComparedWithTheClockOfTheStore() throws {
+        let store = try StrictStore()
+        try store.set("skew", json: "-3600")
+        let end = StoreTime.now().advanced(by: .seconds(-1_800))
+        let count = Mutex(0)
+        let client = try store.client(credentials: provider(end: end) { count.withLock { $0 += 1 } })
+        for _ in 0..<3 { #expect(try client.page(prefix: "").objects.isEmpty) }
+        #expect(count.withLock { $0 } == 1)
+    }
+
+    /// By the clock of this machine, which is half an hour slow, they are valid for long.
+    @Test func credentialsAreRenewedByTheClockOfTheStore() throws {
+        let store = try StrictStore()
+        try store.set("skew", json: "1800")
+        let count = Mutex(0)
+        let end = StoreTime.now().advanced(by: .seconds(1_900))
+        let client = try store.client(credentials: provider(end: end) { count.withLock { $0 += 1 } })
+        _ = try client.page(prefix: "")
+        #expect(count.withLock { $0 } == 2)
+    }
+
+    /// An answer to HEAD has no code that says why.
+    @Test func endedCredentialsAreRenewedAfterHead() throws {
+        let store = try StrictStore()
+        try store.set(faults: .init(match: "HEAD", do: "status", status: 400, code: "ExpiredToken"))
+        let count = Mutex(0)
+        let end = StoreTime.now().advanced(by: .seconds(3_600))
+        let client = try store.client(credentials: provider(end: end) { count.withLock { $0 += 1 } })
+        #expect(try client.facts(of: "a") == nil)
+        #expect(count.withLock { $0 } == 2)
     }
 
     // MARK: - Headers

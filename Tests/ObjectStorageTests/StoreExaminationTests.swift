@@ -37,6 +37,37 @@ struct StoreExaminationTests {
         #expect(failures.contains { $0.hint == "allow \(action) in the policy of the credentials or of the bucket" })
     }
 
+    @Test func lossesOfObjectsAreNamed() throws {
+        let store = try StrictStore()
+        #expect(try !run(store).lines.contains { $0.text.hasPrefix("objects lose") })
+        try store.set("forgets", json: #"["meta", "type"]"#)
+        let lines = try run(store).lines
+        #expect(lines.contains { $0.level == .notice && $0.text == "objects lose their metadata (x-amz-meta-)" })
+        #expect(
+            lines.contains {
+                $0.level == .notice && $0.text == "objects lose their Content-Type: audio/flac became none"
+            }
+        )
+    }
+
+    @Test(arguments: [
+        ("http://192.0.2.1:9", true), ("http://[2001:db8::1]:9", true), ("http://127.0.0.1:1", false),
+        ("http://[::1]:1", false), ("http://localhost:1", false), ("https://127.0.0.1:1", false),
+    ])
+    func connectionWithoutEncryptionIsNamed(endpoint: String, isNamed: Bool) throws {
+        var patience = StoreClient.Patience()
+        (patience.attempts, patience.deadline) = (1, .milliseconds(500))
+        let client = StoreClient(
+            try BucketAddress("s3://bucket?endpoint=\(endpoint)"),
+            credentials: CredentialProvider(fixed: StoreCredentials(keyID: "K", secret: "s")),
+            patience: patience,
+            wait: { _ in }
+        )
+        let line = try #require(StoreExamination(client, mayWrite: false).run().lines.first)
+        #expect(line.text.contains("are not encrypted") == isNamed)
+        if isNamed { #expect(line.level == .notice && line.hint != nil) }
+    }
+
     /// Where the header is refused, no writer wins, and the races show nothing.
     @Test func refusedConditionsAreNoGuarantee() throws {
         let store = try StrictStore()

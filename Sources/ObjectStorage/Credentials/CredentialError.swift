@@ -6,11 +6,14 @@ package struct CredentialError: Error, Sendable, Hashable, CustomStringConvertib
     package let hint: String?
     /// Whether the same may succeed later: a server does not answer.
     package let isTemporary: Bool
+    /// Whether this machine seems to have no server of credentials at all, which waiting does not change.
+    let isAbsence: Bool
 
-    init(_ why: String, hint: String? = nil, isTemporary: Bool = false) {
+    init(_ why: String, hint: String? = nil, isTemporary: Bool = false, isAbsence: Bool = false) {
         self.why = why
         self.hint = hint
         self.isTemporary = isTemporary
+        self.isAbsence = isAbsence
     }
 
     package var description: String { why }

@@ -36,6 +36,15 @@ package struct CredentialPlaces: Sendable {
 
     /// The region of the environment or of the profile; `nil` if neither has one.
     package func region() throws(CredentialError) -> String? {
+        guard let region = try setRegion() else { return nil }
+        // It becomes a part of the name of the host that requests are sent to.
+        guard BucketOptions.isWord(region) else {
+            throw CredentialError("the region \(region.prefix(100)) is not a word like eu-central-1")
+        }
+        return region
+    }
+
+    private func setRegion() throws(CredentialError) -> String? {
         // A profile that the root names has its own region.
         if profile == nil, let region = environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"] { return region }
         return try configuration().profile(chosenProfile.name)?["region"]

@@ -5,8 +5,14 @@ package import WebClient
 package final class CredentialProvider: Sendable {
     private struct State {
         var current: StoreCredentials?
-        /// When the next look-up is due, if the last one failed or has found credentials that end soon.
+        /// When the next look-up is due by this machine's clock, if the last one failed or has found credentials that end soon.
         var retryAt: StoreTime?
+        /// Whether the store's clock was known at the last look-up.
+        var isByStoreClock = false
+        /// Whether a look-up has ever found credentials.
+        var hasFound = false
+        /// That there is no server of credentials, and when that was found by this machine's clock.
+        var absence: (error: CredentialError, time: StoreTime)?
     }
 
     private let places: CredentialPlaces
@@ -21,6 +27,8 @@ package final class CredentialProvider: Sendable {
     package static let margin: Duration = .seconds(300)
     /// How long after such a look-up the next one begins, while the credentials are still valid.
     private static let rest: Duration = .seconds(30)
+    /// For how long a machine without a server of credentials counts as such.
+    package static let absenceDuration: Duration = .seconds(60)
 
     /// Reads nothing yet. `send` makes requests to servers of credentials, and `now` is the clock that their end is compared
     /// with.
@@ -48,34 +56,64 @@ package final class CredentialProvider: Sendable {
     }
 
     /// Credentials that are valid for some minutes. If new ones cannot be had, the old ones until their end.
-    package func credentials() throws(CredentialError) -> StoreCredentials {
+    ///
+    /// `clockOffset` is added to this machine's clock, in seconds: the store compares the end of credentials with its own.
+    /// With `nil`, the store's clock is not known yet; then credentials that have ended by this machine's clock are provided,
+    /// and the store decides.
+    package func credentials(clockOffset: Int64? = 0) throws(CredentialError) -> StoreCredentials {
         if let fixed { return fixed }
-        let now = requests.now()
-        if let current = usable(at: now) { return current }
+        let isKnown = clockOffset != nil
+        let now = requests.now().advanced(by: .seconds(clockOffset ?? 0))
+        if let current = usable(at: now, isKnown) { return current }
         // While another thread looks them up, those that are valid for some minutes more will do.
         if let valid = valid(at: now) {
-            let found = try lookUp.withLockIfAvailable { _ throws(CredentialError) in try look(at: now) }
+            let found = try lookUp.withLockIfAvailable { _ throws(CredentialError) in try look(at: now, isKnown) }
             return found ?? valid
         }
-        return try lookUp.withLock { _ throws(CredentialError) in try look(at: now) }
+        return try lookUp.withLock { _ throws(CredentialError) in try look(at: now, isKnown) }
     }
 
-    /// Looks them up. `lookUp` is held.
-    private func look(at now: StoreTime) throws(CredentialError) -> StoreCredentials {
+    /// Looks them up. `lookUp` is held. `isKnown`: whether `now` is the time of the store.
+    private func look(at now: StoreTime, _ isKnown: Bool) throws(CredentialError) -> StoreCredentials {
         // Another thread may have looked meanwhile.
-        if let current = usable(at: now) { return current }
+        if let current = usable(at: now, isKnown) { return current }
+        let local = requests.now()
+        if let absence = state.withLock({ $0.absence }), absence.time <= local,
+            local < absence.time.advanced(by: Self.absenceDuration)
+        {
+            throw absence.error
+        }
         do throws(CredentialError) {
-            let found = try requests.credentials(from: try places.source())
-            if let end = found.expires, end <= now {
+            let found = try requests.credentials(from: try places.source(), at: isKnown ? now : nil)
+            if isKnown, let end = found.expires, end <= now {
                 throw CredentialError("the credentials \(found.keyID.prefix(4))... ended at \(end.compact)")
             }
             // If they end soon, the server has no better ones yet: it is not asked for each request.
-            state.withLock { $0 = State(current: found, retryAt: now.advanced(by: Self.rest)) }
+            state.withLock { state in
+                state = State(
+                    current: found,
+                    retryAt: local.advanced(by: Self.rest),
+                    isByStoreClock: isKnown,
+                    hasFound: true
+                )
+            }
             return found
         } catch {
-            guard let valid = valid(at: now) else { throw error }
-            state.withLock { $0.retryAt = now.advanced(by: Self.rest) }
+            guard let valid = valid(at: now) else { throw noted(error) }
+            state.withLock { $0.retryAt = local.advanced(by: Self.rest) }
             return valid
+        }
+    }
+
+    /// Remembers that there is no server of credentials. One that has given credentials before is only silent for a while.
+    private func noted(_ error: CredentialError) -> CredentialError {
+        guard error.isAbsence else { return error }
+        // Not before: the look-up itself takes seconds.
+        let local = requests.now()
+        return state.withLock { state in
+            if state.hasFound { return CredentialError(error.why, hint: error.hint, isTemporary: true) }
+            state.absence = (error, local)
+            return error
         }
     }
 
@@ -88,15 +126,19 @@ package final class CredentialProvider: Sendable {
     /// A store has refused `credentials` as ended or unknown: the next request looks them up again.
     package func renew(_ credentials: StoreCredentials) {
         state.withLock { state in
-            if state.current == credentials { state = State() }
+            if state.current == credentials { (state.current, state.retryAt) = (nil, nil) }
         }
     }
 
-    private func usable(at now: StoreTime) -> StoreCredentials? {
-        state.withLock { state in
+    private func usable(at now: StoreTime, _ isKnown: Bool) -> StoreCredentials? {
+        let local = requests.now()
+        return state.withLock { state in
             guard let current = state.current else { return nil }
             guard let end = current.expires, end <= now.advanced(by: Self.margin) else { return current }
-            if let retry = state.retryAt, retry > now, end > now { return current }
+            // Credentials that were looked up before the store's clock was known may end soon by it.
+            if let retry = state.retryAt, retry > local, !isKnown || end > now && state.isByStoreClock {
+                return current
+            }
             return nil
         }
     }

@@ -42,11 +42,12 @@ struct CredentialRequests: Sendable {
     let environment: [String: String]
     let now: @Sendable () -> StoreTime
 
-    func credentials(from source: CredentialSource) throws(CredentialError) -> StoreCredentials {
+    /// `now` is the time that the ends of sessions are compared with; `nil` if that is left to the server.
+    func credentials(from source: CredentialSource, at now: StoreTime?) throws(CredentialError) -> StoreCredentials {
         switch source {
         case .fixed(let credentials): credentials
         case .webIdentity(let identity): try ask(identity)
-        case .singleSignOn(let session): try ask(session)
+        case .singleSignOn(let session): try ask(session, at: now)
         case .process(let command):
             try Self.document(
                 try CredentialProcess.run(command, environment: environment),
@@ -97,13 +98,16 @@ struct CredentialRequests: Sendable {
 
     // MARK: - Single sign-on
 
-    private func ask(_ session: CredentialSource.SingleSignOn) throws(CredentialError) -> StoreCredentials {
+    private func ask(
+        _ session: CredentialSource.SingleSignOn,
+        at now: StoreTime?
+    ) throws(CredentialError) -> StoreCredentials {
         let hint = "`aws sso login --profile \(session.profile)` begins a session"
         let name = SHA1Digest.of(Array(session.cacheKey.utf8)).hexadecimal
         guard let bytes = try SmallFile.read("\(session.cacheFolder)/\(name).json"),
             let cached = JSONValue(json: bytes)?.members, let token = cached["accessToken"]?.text
         else { throw CredentialError("there is no session of single sign-on", hint: hint) }
-        if let end = cached["expiresAt"]?.text.flatMap({ StoreTime(iso8601: $0) }), end <= now() {
+        if let now, let end = cached["expiresAt"]?.text.flatMap({ StoreTime(iso8601: $0) }), end <= now {
             throw CredentialError("the session of single sign-on has ended", hint: hint)
         }
         let parameters: [StoreRequest.Parameter] = [
@@ -159,26 +163,14 @@ struct CredentialRequests: Sendable {
         guard url.lowercased().hasPrefix("http://") else { return false }
         let authority = url.dropFirst(7).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         guard let server = StoreServer(isSecure: false, authority: String(authority)) else { return false }
-        let known = ["localhost", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "[::1]"]
-        let isLoopback = NetworkAddress(server.host).map { $0.bytes.count == 4 && $0.bytes[0] == 127 } ?? false
-        return known.contains(server.host) || isLoopback
+        let known = ["169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"]
+        return known.contains(server.host) || server.isLoopback
     }
 
     private func askInstance(_ endpoint: String) throws(CredentialError) -> StoreCredentials {
+        let endpoint = endpoint.hasSuffix("/") ? String(endpoint.dropLast()) : endpoint
         let path = "\(endpoint)/latest/meta-data/iam/security-credentials/"
-        var begin = WebRequest("PUT", url: "\(endpoint)/latest/api/token")
-        begin.headers = [WebRequest.Header("x-aws-ec2-metadata-token-ttl-seconds", "21600")]
-        let token: String
-        do throws(CredentialError) {
-            token = try word(of: begin)
-        } catch {
-            // Machines that are none of AWS's have no such server.
-            throw CredentialError(
-                "there are no credentials for object storage, and the metadata of this machine cannot be read",
-                hint: CredentialSource.advice,
-                isTemporary: error.isTemporary
-            )
-        }
+        let token = try machineToken(endpoint)
         var request = WebRequest(url: path)
         request.headers = [WebRequest.Header("x-aws-ec2-metadata-token", token)]
         let role = try word(of: request)
@@ -190,16 +182,47 @@ struct CredentialRequests: Sendable {
         return try Self.document(answer.body, from: "the metadata server", token: "Token")
     }
 
+    /// The token of a session with the metadata server. Machines that are none of AWS's have no such server, and there nothing
+    /// answers at all. So the limits are short, as in AWS's programs, and have the same variables.
+    private func machineToken(_ endpoint: String) throws(CredentialError) -> String {
+        var request = WebRequest("PUT", url: "\(endpoint)/latest/api/token")
+        request.headers = [WebRequest.Header("x-aws-ec2-metadata-token-ttl-seconds", "21600")]
+        request.isDirect = true
+        request.timeLimit = .seconds(number("AWS_METADATA_SERVICE_TIMEOUT", 1, most: 60))
+        for _ in 0..<number("AWS_METADATA_SERVICE_NUM_ATTEMPTS", 2, most: 10) {
+            let answer: WebAnswer
+            do throws(WebError) {
+                answer = try send(request)
+            } catch {
+                continue
+            }
+            // A server that refuses or is busy is there: the caller decides whether it asks again.
+            return try Self.word(of: answer)
+        }
+        throw CredentialError(
+            "there are no credentials for object storage, and the metadata of this machine cannot be read",
+            hint: CredentialSource.advice,
+            isAbsence: true
+        )
+    }
+
+    /// A number of the environment, from 1 to `most`.
+    private func number(_ name: String, _ usual: Int, most: Int) -> Int {
+        environment[name].flatMap { Int($0) }.map { max(1, min($0, most)) } ?? usual
+    }
+
     private static func local(_ request: WebRequest) -> WebRequest {
         var request = request
         request.isDirect = true
-        // Where there is no such server, nothing answers at all.
-        request.timeLimit = .seconds(2)
+        request.timeLimit = .seconds(5)
         return request
     }
 
     private func word(of request: WebRequest) throws(CredentialError) -> String {
-        let answer = try answer(to: Self.local(request), "the metadata server")
+        try Self.word(of: try answer(to: Self.local(request), "the metadata server"))
+    }
+
+    private static func word(of answer: WebAnswer) throws(CredentialError) -> String {
         guard answer.status == 200 else {
             let why =
                 answer.status == 404

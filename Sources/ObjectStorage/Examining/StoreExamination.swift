@@ -1,6 +1,7 @@
 import WebClient
 
-/// Finds out what a bucket is good for as a root: permissions, conditions, the clock, and rules that tidy up.
+/// Finds out what a bucket is good for as a root: permissions, conditions, what objects keep, the clock, and rules that tidy
+/// up.
 ///
 /// Writes objects with a name of its own and removes them. Its calls block.
 package struct StoreExamination: Sendable {
@@ -51,6 +52,7 @@ package struct StoreExamination: Sendable {
 
     package func run() -> Report {
         var report = Report()
+        examineConnection(&report)
         guard examineList(&report) else { return report }
         guard mayWrite else { return report }
         guard examineObjects(&report) else { return report }
@@ -65,6 +67,19 @@ package struct StoreExamination: Sendable {
     }
 
     // MARK: - Parts of it
+
+    /// A signature shows no secret, but the session token and all contents cross the network as they are.
+    private func examineConnection(_ report: inout Report) {
+        let server = client.address.server(in: client.region)
+        guard !server.isSecure, !server.isLoopback else { return }
+        report.lines.append(
+            Line(
+                .notice,
+                "requests to \(server.authority) are not encrypted: others in the network can read objects and session tokens",
+                hint: "use an endpoint that begins with https://"
+            )
+        )
+    }
 
     /// Whether the store can be used at all.
     private func examineList(_ report: inout Report) -> Bool {
@@ -97,7 +112,13 @@ package struct StoreExamination: Sendable {
 
     private func examineObjects(_ report: inout Report) -> Bool {
         do throws(StoreError) {
-            _ = try client.put(.bytes(Array("sluice".utf8)), as: key, condition: .none)
+            _ = try client.put(
+                .bytes(Self.content),
+                as: key,
+                condition: .none,
+                order: Self.order,
+                contentType: Self.contentType
+            )
             report.lines.append(Line(.good, "objects can be written"))
         } catch {
             report.lines.append(line(error, "objects cannot be written", "s3:PutObject"))
@@ -108,12 +129,13 @@ package struct StoreExamination: Sendable {
         var canAll = true
         do throws(StoreError) {
             let reader = try ObjectReader.open(key, in: client)
-            let isSame = reader.facts.byteCount == 6
+            let isSame = try content(of: reader) == Self.content
             report.lines.append(
                 isSame
                     ? Line(.good, "objects can be read")
-                    : Line(.failure, "an object that was written has another length when it is read")
+                    : Line(.failure, "an object that was written has another content when it is read")
             )
+            examineMarks(reader.facts, &report)
             canAll = isSame
         } catch {
             report.lines.append(line(error, "objects cannot be read", "s3:GetObject"))
@@ -127,6 +149,50 @@ package struct StoreExamination: Sendable {
             canAll = false
         }
         return canAll
+    }
+
+    private static let content = Array("sluice".utf8)
+    private static let order = "doctor"
+    private static let contentType = "audio/flac"
+
+    /// All bytes of an object, and further ones if it is longer than what was written.
+    private func content(of reader: ObjectReader) throws(StoreError) -> [UInt8] {
+        var room = [UInt8](repeating: 0, count: Self.content.count + 1)
+        var count = 0
+        while count < room.count {
+            let read: Result<Int, StoreError> = room.withUnsafeMutableBytes { room in
+                do throws(StoreError) {
+                    let rest = UnsafeMutableRawBufferPointer(rebasing: room[count...])
+                    return .success(try reader.read(at: Int64(count), into: rest))
+                } catch { return .failure(error) }
+            }
+            let more = try read.get()
+            guard more > 0 else { break }
+            count += more
+        }
+        return Array(room.prefix(count))
+    }
+
+    /// Looks at what the object says about itself.
+    private func examineMarks(_ facts: ObjectFacts, _ report: inout Report) {
+        if facts.mark?.order != Self.order || facts.mark?.keyHash != ObjectMark(order: Self.order, key: key).keyHash {
+            report.lines.append(
+                Line(
+                    .notice,
+                    "objects lose their metadata (x-amz-meta-)",
+                    hint: "without it, an output whose answer was lost counts as the object of another program"
+                )
+            )
+        }
+        if facts.contentType != Self.contentType {
+            report.lines.append(
+                Line(
+                    .notice,
+                    "objects lose their Content-Type: \(Self.contentType) became \(facts.contentType ?? "none")",
+                    hint: "browsers and players may not know what these objects are"
+                )
+            )
+        }
     }
 
     private func examineUploads(_ report: inout Report) -> Bool {

@@ -20,9 +20,15 @@ package struct StoreCall: Sendable {
     package var headers: [WebRequest.Header] = []
     package var body = Body.none
     /// For one attempt. Large bodies need longer, so that slow lines can carry them.
-    package var timeLimit: Duration = .seconds(60)
+    package var timeLimit = StoreCall.usualTimeLimit
+    private static let usualTimeLimit: Duration = .seconds(60)
     /// Whether the store may be silent for the whole of `timeLimit`, because it works meanwhile.
     package var mayBeSilent = false
+    /// For all attempts together; `nil` for the client's usual one.
+    package var deadline: Duration?
+    /// Whether a second arrival at the store has another answer than the first. libcurl then does not send it again by
+    /// itself, and the client knows that an answer was lost.
+    package var isSentOnce = false
     /// In bytes.
     package var answerLimit = 16 << 20
     /// The most attempts; `nil` for the client's usual number.
@@ -40,8 +46,11 @@ package struct StoreCall: Sendable {
     /// Sets the body, and the time that it may take.
     package mutating func send(_ body: Body) {
         self.body = body
-        timeLimit = .seconds(60 + byteCount / Self.slowest)
+        timeLimit = Self.usualTimeLimit + .seconds(byteCount / Self.slowest)
     }
+
+    /// How much longer an attempt may take than one of an ordinary call.
+    var furtherTime: Duration { max(.zero, timeLimit - Self.usualTimeLimit) }
 
     var byteCount: Int64 {
         switch body {

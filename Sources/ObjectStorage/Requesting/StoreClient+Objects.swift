@@ -14,19 +14,23 @@ extension StoreClient {
         }
     }
 
-    /// Stores `body` as the object `key` in one request, and returns its ETag. The answer says whether an earlier attempt
-    /// may have done it.
+    /// Stores `body` as the object `key` in one request, and returns its ETag. An error says whether the store may have
+    /// stored it.
     package func put(
         _ body: StoreCall.Body,
         as key: String,
         condition: WriteCondition,
         order: String? = nil,
+        contentType: String? = nil,
         attempts: Int? = nil,
         stop: WebStop? = nil
     ) throws(StoreError) -> String {
         var call = StoreCall("PUT", key, "write")
-        call.headers = condition.headers + storingHeaders(order)
         call.send(body)
+        var mark = order.map { ObjectMark(order: $0, key: key) }
+        mark?.contentHash = call.bodyHash
+        call.headers = condition.headers + storingHeaders(mark, contentType)
+        call.isSentOnce = condition != .none
         call.attempts = attempts
         let answer = try send(call, stop: stop).answer
         guard let etag = answer.header("etag"), !etag.isEmpty else { throw unexpected(call, "it has no ETag") }
@@ -69,15 +73,15 @@ extension StoreClient {
     }
 
     /// How objects are stored, as headers of the request that makes one.
-    func storingHeaders(_ order: String?) -> [WebRequest.Header] {
+    func storingHeaders(_ mark: ObjectMark?, _ contentType: String?) -> [WebRequest.Header] {
         let options = address.options
         let values: [(String, String?)] = [
             ("x-amz-storage-class", options.storageClass),
             ("x-amz-server-side-encryption", options.encryption?.rawValue),
             ("x-amz-server-side-encryption-aws-kms-key-id", options.keyOfEncryption),
-            ("x-amz-acl", options.accessControl), (ObjectFacts.orderHeader, order),
+            ("x-amz-acl", options.accessControl), ("Content-Type", contentType),
         ]
-        return values.compactMap { name, value in value.map { WebRequest.Header(name, $0) } }
+        return values.compactMap { name, value in value.map { WebRequest.Header(name, $0) } } + (mark?.headers ?? [])
     }
 
     /// Reads an answer of success.

@@ -3,10 +3,15 @@ package import WebClient
 /// The operations on uploads in parts.
 extension StoreClient {
     /// Begins an upload, and returns its id. After a lost answer, a further upload remains in the store.
-    package func beginUpload(to key: String, order: String?, stop: WebStop? = nil) throws(StoreError) -> String {
+    package func beginUpload(
+        to key: String,
+        order: String?,
+        contentType: String? = nil,
+        stop: WebStop? = nil
+    ) throws(StoreError) -> String {
         var call = StoreCall("POST", key, "begin an upload to")
         call.parameters = [.init("uploads")]
-        call.headers = storingHeaders(order)
+        call.headers = storingHeaders(order.map { ObjectMark(order: $0, key: key) }, contentType)
         let answer = try send(call, stop: stop)
         return try read(call) { () throws(AnswerError) in try UploadAnswers.begun(try answer.root()) }
     }
@@ -44,6 +49,7 @@ extension StoreClient {
         call.timeLimit = .seconds(600)
         call.mayBeSilent = true
         call.attempts = attempts
+        call.isSentOnce = true
         let answer = try send(call, stop: stop)
         let result = try read(call) { () throws(AnswerError) in
             try UploadAnswers.completed(try answer.root(), status: answer.answer.status)
@@ -63,9 +69,16 @@ extension StoreClient {
         }
     }
 
-    /// Ends an upload and has the store forget its parts. That there is no such upload is no error.
-    package func abort(_ upload: String, to key: String, stop: WebStop? = nil) throws(StoreError) {
+    /// Ends an upload and has the store forget its parts, within `deadline`; `nil` for the client's usual one. That there is
+    /// no such upload is no error.
+    package func abort(
+        _ upload: String,
+        to key: String,
+        within deadline: Duration? = nil,
+        stop: WebStop? = nil
+    ) throws(StoreError) {
         var call = StoreCall("DELETE", key, "abort the upload to")
+        call.deadline = deadline
         call.parameters = [.init("uploadId", upload)]
         do throws(StoreError) {
             _ = try send(call, stop: stop)
@@ -99,6 +112,7 @@ extension StoreClient {
     ) throws(StoreError) {
         var call = StoreCall("GET", "", "list the uploads in")
         var marker: UploadAnswers.Marker?
+        var markers = CycleDetection<[[UInt8]]>()
         while true {
             call.parameters = [.init("uploads"), .init("encoding-type", "url"), .init("prefix", prefix)]
             if let marker {
@@ -110,7 +124,9 @@ extension StoreClient {
             // Some stores ignore the prefix, and callers abort what they get.
             let below = page.uploads.filter { $0.key.utf8.starts(with: prefix.utf8) }
             guard try body(below), let next = page.next else { return }
-            guard next != marker else { throw unexpected(call, "the list does not advance") }
+            guard !markers.repeats([Array(next.key.utf8), Array(next.id.utf8)]) else {
+                throw unexpected(call, "the list does not advance")
+            }
             marker = next
         }
     }

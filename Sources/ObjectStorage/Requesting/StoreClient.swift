@@ -12,7 +12,8 @@ package final class StoreClient: Sendable {
         /// Before the second attempt, and between later ones at most. Each wait is a random share of a bound that doubles.
         package var firstWait: Duration = .milliseconds(100)
         package var longestWait: Duration = .seconds(20)
-        /// For a call with all its attempts.
+        /// For a call with all its attempts. The last one has the time that is left. A call of which one attempt may take more
+        /// than a minute has that much more.
         package var deadline: Duration = .seconds(300)
         /// How long the store may be silent.
         package var silenceLimit: Duration = .seconds(30)
@@ -24,6 +25,8 @@ package final class StoreClient: Sendable {
         var region: String
         /// What is added to the clock of this machine, in seconds.
         var clockOffset: Int64 = 0
+        /// How far the store's clock was ahead of this machine's when it answered last, in seconds; `nil` before.
+        var shownOffset: Int64?
         var idle: [Connection] = []
     }
 
@@ -68,6 +71,21 @@ package final class StoreClient: Sendable {
     /// How many seconds the store's clock is ahead of this machine's, once a request has failed because of it; 0 before.
     package var clockOffset: Int64 { state.withLock { $0.clockOffset } }
 
+    /// The clock that the ends of credentials are compared with, as seconds to add to this machine's. The date of each answer
+    /// shows it, but not more exactly than to some seconds. `nil` before the first answer.
+    private var credentialOffset: Int64? {
+        state.withLock { state in state.shownOffset.map { abs($0) > Self.inexactness ? $0 : 0 } }
+    }
+    private static let inexactness: Int64 = 30
+
+    /// `began` is when the request was sent, by this machine's clock. The date is from some moment of the exchange.
+    private func note(_ answer: WebAnswer, since began: StoreTime) {
+        guard let date = answer.header("date").flatMap({ StoreTime(httpDate: $0) }) else { return }
+        let ended = now()
+        let offset = date.seconds > ended.seconds ? date.seconds - ended.seconds : min(0, date.seconds - began.seconds)
+        state.withLock { $0.shownOffset = offset }
+    }
+
     /// The bucket and the key, for messages.
     package func place(_ key: String) -> String { "s3://\(address.bucket)\(key.isEmpty ? "" : "/")\(key)" }
 
@@ -81,7 +99,7 @@ package final class StoreClient: Sendable {
         begin: ((WebAnswer) -> Bool)? = nil,
         take: ((UnsafeRawBufferPointer) -> Bool)? = nil
     ) throws(StoreError) -> StoreAnswer {
-        let deadline = ContinuousClock.now + max(patience.deadline, call.timeLimit)
+        let deadline = ContinuousClock.now + (call.deadline ?? patience.deadline + call.furtherTime)
         var backOff = BackOff(first: patience.firstWait, longest: patience.longestWait)
         var repair = Repair()
         var mayHaveHappened = false
@@ -93,16 +111,18 @@ package final class StoreClient: Sendable {
             var rest: Duration?
             do throws(StoreError) {
                 let (request, basis) = try signed(call)
-                let answer = try attemptOnce(call, request, stop, begin) { piece in
+                let began = now()
+                let answer = try attemptOnce(call, request, until: deadline, stop, begin) { piece in
                     hasTaken = true
                     return take?(piece) ?? true
                 } isTaken: {
                     take != nil
                 }
+                note(answer, since: began)
                 let isSuccess = (200..<300).contains(answer.status)
                 if isSuccess { return StoreAnswer(answer: answer, mayHaveHappenedBefore: mayHaveHappened) }
                 let problem = StoreProblem(answer)
-                if repair.isRepaired(problem, of: basis, by: self) { continue }
+                if repair.isRepaired(problem, of: call, basis, by: self), ContinuousClock.now < deadline { continue }
                 rest = answer.header("retry-after").flatMap { Int64($0) }.map { .seconds(min($0, 30)) }
                 error = refusal(call, problem, mayHaveHappened)
             } catch {
@@ -110,22 +130,26 @@ package final class StoreClient: Sendable {
                 var error = error
                 error.mayHaveHappened = mayHaveHappened
                 guard error.kind == .unavailable, !hasTaken else { throw error }
-                guard attempt < call.attempts ?? patience.attempts, ContinuousClock.now < deadline else { throw error }
+                let wait = backOff.next()
+                guard attempt < call.attempts ?? patience.attempts, ContinuousClock.now + wait < deadline else {
+                    throw error
+                }
                 attempt += 1
-                pause(backOff.next(), until: deadline, stop)
+                pause(wait, stop)
                 continue
             }
             // A store that reports an internal error may have done its work.
             if error.problem.map({ $0.status >= 500 && $0.status != 503 }) == true { mayHaveHappened = true }
+            let wait = max(backOff.next(), rest ?? .zero)
             guard error.kind == .unavailable || error.problem?.isTemporary == true,
-                attempt < call.attempts ?? patience.attempts, ContinuousClock.now < deadline
+                attempt < call.attempts ?? patience.attempts, ContinuousClock.now + wait < deadline
             else {
                 var error = error
                 error.mayHaveHappened = mayHaveHappened
                 throw error
             }
             attempt += 1
-            pause(max(backOff.next(), rest ?? .zero), until: deadline, stop)
+            pause(wait, stop)
         }
     }
 
@@ -133,13 +157,18 @@ package final class StoreClient: Sendable {
 
     private func attemptOnce(
         _ call: StoreCall,
-        _ request: WebRequest,
+        _ signed: WebRequest,
+        until deadline: ContinuousClock.Instant,
         _ stop: WebStop?,
         _ begin: ((WebAnswer) -> Bool)?,
         _ take: @escaping (UnsafeRawBufferPointer) -> Bool,
         isTaken: () -> Bool
     ) throws(StoreError) -> WebAnswer {
         let connection = try connection(call)
+        var request = signed
+        // libcurl takes a limit of 0 for none.
+        let rest = max(.milliseconds(1), ContinuousClock.now.duration(to: deadline))
+        request.timeLimit = min(call.timeLimit, rest)
         do throws(WebError) {
             let answer = try connection.web.send(
                 request,
@@ -186,7 +215,7 @@ package final class StoreClient: Sendable {
         var web = WebRequest(call.method, url: request.url)
         let found: StoreCredentials
         do throws(CredentialError) {
-            found = try credentials.credentials()
+            found = try credentials.credentials(clockOffset: credentialOffset)
         } catch {
             throw StoreError(
                 error.isTemporary ? .unavailable : .noCredentials,
@@ -203,7 +232,7 @@ package final class StoreClient: Sendable {
         }
         web.body = call.webBody
         web.keepsPath = true
-        web.timeLimit = call.timeLimit
+        web.isSentOnce = call.isSentOnce
         web.silenceLimit = call.mayBeSilent ? nil : patience.silenceLimit
         web.answerLimit = call.answerLimit
         return (web, Basis(region: region, time: time, credentials: found))
@@ -258,7 +287,12 @@ package final class StoreClient: Sendable {
 
         /// Whether the cause of `problem` is gone, so that the call is worth another attempt at once. `basis` is that of the
         /// request that was refused.
-        mutating func isRepaired(_ problem: StoreProblem, of basis: Basis, by client: StoreClient) -> Bool {
+        mutating func isRepaired(
+            _ problem: StoreProblem,
+            of call: StoreCall,
+            _ basis: Basis,
+            by client: StoreClient
+        ) -> Bool {
             // An answer to HEAD has no code.
             let time = problem.time
             let isFar = time.map { abs($0.seconds - basis.time.seconds) > 600 } ?? false
@@ -276,7 +310,10 @@ package final class StoreClient: Sendable {
                 client.state.withLock { $0.region = region }
                 return true
             }
-            if problem.concernsCredentials, !hasRenewed {
+            // AWS answers with 400 to HEAD with credentials that have ended.
+            let mayHaveEnded =
+                call.method == "HEAD" && problem.status == 400 && basis.credentials.sessionToken != nil
+            if problem.concernsCredentials || mayHaveEnded, !hasRenewed {
                 hasRenewed = true
                 client.credentials.renew(basis.credentials)
                 return true
@@ -296,8 +333,8 @@ package final class StoreClient: Sendable {
         }
     }
 
-    private func pause(_ duration: Duration, until deadline: ContinuousClock.Instant, _ stop: WebStop?) {
-        var rest = min(duration, max(.zero, ContinuousClock.now.duration(to: deadline)))
+    private func pause(_ duration: Duration, _ stop: WebStop?) {
+        var rest = duration
         // In slices, so that a stop is noticed soon.
         while rest > .zero, stop?.isStopped != true {
             let slice = min(rest, .milliseconds(200))

@@ -23,8 +23,15 @@ package struct ObjectFacts: Sendable, Hashable {
     /// With its quotation marks.
     package let etag: String
     package let modified: StoreTime?
-    /// The publication that has made it, by the object's own metadata; `nil` for objects of other programs.
-    package let order: String?
+    /// What its metadata says about the publication that has made it; `nil` for objects of other programs.
+    package let mark: ObjectMark?
+    /// As the store sends it.
+    package let contentType: String?
+    /// Whether it is encrypted in a way that gives it an ETag that is no digest of its bytes.
+    package let hasOpaqueETag: Bool
+
+    /// The publication that has made it; `nil` for objects of other programs.
+    package var order: String? { mark?.order }
 
     /// `nil` if the answer has no length or no ETag.
     init?(_ answer: WebAnswer) {
@@ -36,11 +43,11 @@ package struct ObjectFacts: Sendable, Hashable {
         byteCount = count
         self.etag = etag
         modified = answer.header("last-modified").flatMap { StoreTime(httpDate: $0) }
-        order = answer.header(Self.orderHeader)
+        mark = ObjectMark(answer)
+        contentType = answer.header("content-type")
+        let isKeyed = answer.header("x-amz-server-side-encryption")?.hasPrefix("aws:kms") == true
+        hasOpaqueETag = isKeyed || answer.header("x-amz-server-side-encryption-customer-algorithm") != nil
     }
-
-    /// The header that says which publication makes an object.
-    package static let orderHeader = "x-amz-meta-sluice-order"
 }
 
 /// The header `Content-Range`, as in `bytes 0-99/1000`.

@@ -85,6 +85,16 @@ package struct StoreServer: Sendable, Hashable {
 
     package var scheme: String { isSecure ? "https" : "http" }
 
+    /// Whether the host is this machine itself, by a name or an address that cannot lead elsewhere.
+    package var isLoopback: Bool {
+        if host == "localhost" || host.hasSuffix(".localhost") { return true }
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        guard let bytes = NetworkAddress(isBracketed ? String(host.dropFirst().dropLast()) : host)?.bytes else {
+            return false
+        }
+        return bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
+    }
+
     /// As it stands in the header `Host`: libcurl leaves out the usual port.
     package var authority: String { host + (port.map { ":\($0)" } ?? "") }
 }

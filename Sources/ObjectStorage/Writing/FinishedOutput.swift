@@ -13,5 +13,6 @@ package struct FinishedOutput: Sendable {
     package let sha256: [UInt8]?
     /// Names the publication in the object's own metadata.
     package let order: String
+    package let contentType: String?
     package let bytes: Bytes
 }

@@ -8,7 +8,8 @@ package struct ObjectPublication: Sendable {
         case published(etag: String, isAdopted: Bool)
         /// Another object has the key; it is left alone.
         case exists(ObjectFacts)
-        /// The store has dropped the upload because of a conflicting request: it must be made anew, with all its parts.
+        /// The store has dropped the upload, or keeps refusing it, because of a request of another program: it must be made
+        /// anew, with all its parts.
         case mustRestart
     }
 
@@ -30,11 +31,17 @@ package struct ObjectPublication: Sendable {
     /// Publishes `output` if `condition` holds. Throws if it is not known whether the object is there, or if the store
     /// refuses.
     ///
-    /// May be repeated after a death of the process: an object with the order of `output` in its metadata is the output.
-    package func publish(_ output: FinishedOutput, condition: WriteCondition) throws(StoreError) -> Outcome {
+    /// May be repeated after a death of the process: an object with the marks of `output` in its metadata is the output.
+    /// `isRepeated`: an earlier process may have asked the store for the same, and the store may still be at work on it.
+    package func publish(
+        _ output: FinishedOutput,
+        condition: WriteCondition,
+        isRepeated: Bool = false
+    ) throws(StoreError) -> Outcome {
         var backOff = BackOff(first: .milliseconds(200), longest: .seconds(10))
         var attempt = 1
-        var mayHaveHappened = false
+        var mayHaveHappened = isRepeated
+        var hasConflict = false
         while true {
             do throws(StoreError) {
                 return .published(etag: try make(output, condition), isAdopted: false)
@@ -45,12 +52,17 @@ package struct ObjectPublication: Sendable {
                 switch error.kind {
                 case .conditionFailed, .noSuchUpload, .noSuchObject:
                     // Completed by an attempt whose answer was lost, by an earlier process, or by another program.
-                    guard let outcome = try settled(output, condition) else { throw error }
-                    return outcome
-                case .conflict:
                     if let outcome = try settled(output, condition) { return outcome }
-                    // AWS drops the upload. A small output can be sent again.
-                    if case .upload = output.bytes { return .mustRestart }
+                    // AWS drops the upload after a conflict.
+                    guard error.kind == .noSuchUpload, hasConflict, !mayHaveHappened else { throw error }
+                    return .mustRestart
+                case .conflict:
+                    // The other request may be an earlier attempt of ours that the store is still at work on. So the object is
+                    // looked for after each refusal, and the upload is given up only if it cannot have been ours.
+                    hasConflict = true
+                    if let outcome = try settled(output, condition) { return outcome }
+                    let isLast = attempt == Self.mostAttempts
+                    if isLast, !mayHaveHappened, case .upload = output.bytes { return .mustRestart }
                 case .unavailable where error.problem?.status == 200:
                     // The store has failed to put the parts together; it keeps them.
                     break
@@ -70,7 +82,14 @@ package struct ObjectPublication: Sendable {
     private func make(_ output: FinishedOutput, _ condition: WriteCondition) throws(StoreError) -> String {
         switch output.bytes {
         case .small(let part):
-            try client.put(.part(part), as: output.key, condition: condition, order: output.order, stop: stop)
+            try client.put(
+                .part(part),
+                as: output.key,
+                condition: condition,
+                order: output.order,
+                contentType: output.contentType,
+                stop: stop
+            )
         case .upload(let id, let parts):
             try client.complete(id, of: parts, to: output.key, condition: condition, stop: stop)
         }
@@ -88,8 +107,7 @@ package struct ObjectPublication: Sendable {
             throw error
         }
         guard let facts = found else { return nil }
-        let isOurs = facts.order == output.order && facts.byteCount == output.byteCount
-        return isOurs ? .published(etag: facts.etag, isAdopted: true) : .exists(facts)
+        return output.isMade(facts) ? .published(etag: facts.etag, isAdopted: true) : .exists(facts)
     }
 
     /// The same, but `nil` also if another object is there that `condition` would let the output replace.

@@ -13,7 +13,9 @@ package struct ObjectWriter: ~Copyable {
     private let key: String
     private let order: String
     private let sizes: PartSizes
+    private let contentType: String?
     private let folder: String
+    /// Ends with the caller's stop, and alone when the output is abandoned.
     private let stop: WebStop
     private let onUpload: (String) throws -> Void
 
@@ -35,18 +37,21 @@ package struct ObjectWriter: ~Copyable {
     private(set) package var byteCount: Int64 = 0
 
     /// Asks the store for nothing yet. Parts lie in `folder` until they are sent. `onUpload` gets the id of the upload
-    /// before any part is sent: it is recorded there, so that the upload can be aborted if this process dies.
+    /// before any part is sent: it is recorded there, so that the upload can be aborted if this process dies. `stop` ends the
+    /// sending of parts from another thread; the writer never stops it.
     package init(
         _ client: StoreClient,
         key: String,
         order: String,
         sizes: PartSizes = PartSizes(),
+        contentType: String? = nil,
         folder: String,
-        stop: WebStop = WebStop(),
+        stop: WebStop? = nil,
         onUpload: @escaping (String) throws -> Void = { _ in }
     ) {
         (self.client, self.key, self.order, self.sizes) = (client, key, order, sizes)
-        (self.folder, self.stop, self.onUpload) = (folder, stop, onUpload)
+        (self.contentType, self.folder, self.onUpload) = (contentType, folder, onUpload)
+        self.stop = WebStop(below: stop)
     }
 
     /// Adds bytes at the end. After an error, the output cannot be finished.
@@ -130,17 +135,29 @@ package struct ObjectWriter: ~Copyable {
         return output(.upload(id: upload, all), isPatched ? nil : hash.finish())
     }
 
-    /// Gives up the output: aborts what the store has of it.
+    /// How long each request to abort may take. A store that is gone is not waited for: the upload is recorded.
+    private static let abortLimit: Duration = .seconds(15)
+
+    /// Gives up the output: aborts what the store has of it, also after the caller's stop. Takes half a minute at most.
     package consuming func abandon() throws(StoreError) {
         stop.stop()
         // What it fails with does not matter any more.
-        _ = sending?.wait()
+        let last = sending?.wait()
         guard let upload else { return }
-        try client.abort(upload, to: key)
+        try client.abort(upload, to: key, within: Self.abortLimit)
+        // AWS keeps a part that was on its way and arrives after the request, until a second one.
+        if case .failure = last { try client.abort(upload, to: key, within: Self.abortLimit) }
     }
 
     private func output(_ bytes: FinishedOutput.Bytes, _ digest: [UInt8]?) -> FinishedOutput {
-        FinishedOutput(key: key, byteCount: byteCount, sha256: digest, order: order, bytes: bytes)
+        FinishedOutput(
+            key: key,
+            byteCount: byteCount,
+            sha256: digest,
+            order: order,
+            contentType: contentType,
+            bytes: bytes
+        )
     }
 
     // MARK: - Parts
@@ -169,7 +186,7 @@ package struct ObjectWriter: ~Copyable {
 
     private mutating func begunUpload() throws -> String {
         if let upload { return upload }
-        let begun = try client.beginUpload(to: key, order: order, stop: stop)
+        let begun = try client.beginUpload(to: key, order: order, contentType: contentType, stop: stop)
         upload = begun
         try onUpload(begun)
         return begun
