@@ -22,7 +22,9 @@ struct BucketExamination: Sendable {
     }()
 
     func findings(of root: WorkerConfiguration.RootPlace) async -> [Finding] {
-        await withCheckedContinuation { continuation in
+        // From here on this process holds credentials, as services do.
+        ResourceLimit.forbidCoreDumps()
+        return await withCheckedContinuation { continuation in
             Self.threads.run { continuation.resume(returning: self.examine(root)) }
         }
     }

@@ -12,6 +12,22 @@ struct BucketRootTests {
         #expect(run.errorText.contains("sluice doctor --root archive=s3://bucket/p examines the bucket"))
     }
 
+    /// While it has credentials, neither it nor the programs that it starts leave a core dump, where the machine permits one.
+    @Test func doctorLeavesNoCoreDump() throws {
+        let bench = try LedgerBench()
+        let (config, found) = (bench.folder.path("config"), bench.folder.path("limit"))
+        let text = "[default]\ncredential_process = sh -c 'ulimit -S -c > \(found)'\n"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: config))
+        let permitting = #"ulimit -S -c "$(ulimit -H -c)" && exec "$@""#
+        let root = "archive=s3://bucket?endpoint=http://127.0.0.1:1"
+        _ = try Run.program(
+            "sh",
+            ["-c", permitting, "sh", Sluice.path, "doctor", "--root", root],
+            environment: Sluice.environment(bench.environment.merging(["AWS_CONFIG_FILE": config]) { $1 })
+        )
+        #expect(try String(contentsOfFile: found, encoding: .utf8) == "0\n")
+    }
+
     @Test func doctorNamesWhatIsWrongWithAnAddress() throws {
         let run = try LedgerBench().run("doctor", "--json", "--root", "archive=s3://Bucket")
         #expect(run.status == .exited(1))
