@@ -86,7 +86,7 @@ build: ## build the command for release
 
 shipped: ## build the command for packages, with the same bytes in every folder
 	@scripts/prepare build
-	scripts/build --fixed-path -c release --product sluice --static-swift-stdlib -Xlinker -z -Xlinker now \
+	SLUICE_COMMIT=$$(scripts/commit) scripts/build --fixed-path -c release --product sluice --static-swift-stdlib -Xlinker -z -Xlinker now \
 		--scratch-path .build/shipped
 
 install: build ## install the command, its manual pages and completions under PREFIX

@@ -27,6 +27,10 @@ let tool: [SwiftSetting] =
 
 let house = tool + (isFuzzed ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
+// The commit of a build that is shipped (see scripts/commit), for one file of C. Other builds have none, so a new commit makes
+// nothing compile again.
+let commit = Context.environment["SLUICE_COMMIT"] ?? ""
+
 // The path of this folder in debug information.
 let pathMap = "\(Context.packageDirectory)=."
 
@@ -83,6 +87,18 @@ let package = Package(
         ),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
+        // Holds the commit of this build for Command: a value that a setting of Swift cannot hand in.
+        .target(
+            name: "CCommit",
+            publicHeadersPath: ".",
+            cSettings: [
+                .unsafeFlags(
+                    ["-fstack-protector-strong", "-ffile-prefix-map=\(pathMap)"],
+                    .when(configuration: .release)
+                )
+            ] + (commit.isEmpty ? [] : [.define("SLUICE_COMMIT", to: commit)])
+        ),
 
         // The modules, from the bottom up.
         .target(name: "System", dependencies: ["CSystem"], swiftSettings: shipped),
@@ -157,7 +173,7 @@ let package = Package(
                 "LedgerClient", "Page", "API", "HTTPServer", "Console", "LocalCluster", "Worker", "Coordinator",
                 "PumpRoom",
                 "Storage", "Ledger",
-                "ObjectStorage", "WebClient", "Conversion", "System",
+                "ObjectStorage", "WebClient", "Conversion", "System", "CCommit",
             ],
             swiftSettings: shipped
         ),

@@ -16,11 +16,14 @@ enum Version {
         return RoomLibraries.versions.first { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) } ?? ""
     }
 
-    static var lines: [String] { lines(releaseWarning: RoomLibraries.releaseWarning) }
+    static var lines: [String] {
+        lines(commit: SourceCommit.ofThisBuild, releaseWarning: RoomLibraries.releaseWarning)
+    }
 
     /// `releaseWarning` is about the release of libav.
-    static func lines(releaseWarning: String?) -> [String] {
-        ["sluice \(number)", RoomLibraries.description, "libpq \(LibPQ.version)"]
+    static func lines(commit: SourceCommit?, releaseWarning: String?) -> [String] {
+        ["sluice \(number)" + (commit.map { ", \($0.words)" } ?? "")]
+            + [RoomLibraries.description, "libpq \(LibPQ.version)", "ledger version \(Migrator.version)"]
             + (releaseWarning.map { ["warning: \($0)"] } ?? [])
     }
 }

@@ -41,6 +41,7 @@ enum HousePlan {
         "CSystem": "Sources/System",
         "CMicroHTTPD": "Sources/HTTPServer/Serving",
         "CCurl": "Sources/WebClient/LibCurl",
+        "CCommit": "Sources/Command/Commit",
     ]
 
     /// The names of the C library on several systems.
