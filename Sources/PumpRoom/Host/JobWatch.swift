@@ -63,6 +63,9 @@ struct JobWatch {
         return true
     }
 
+    /// Whether a report on the next output tells of the spec that was asked for, and of no other.
+    func hasAskedFor(_ report: ConversionReport) -> Bool { job.hasAskedFor(report, at: reports.count) }
+
     mutating func stop(_ reason: Stop) {
         if stop == nil { stop = reason }
     }

@@ -346,13 +346,13 @@ final class Room {
             if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
         case .wrote(let job, let report):
             guard let place = begun(job), inFlight[place].reports.count + 1 < inFlight[place].job.outputCount,
-                report.isCredible(within: inFlight[place].bounds)
+                report.isCredible(within: inFlight[place].bounds), inFlight[place].hasAskedFor(report)
             else { return "an impossible report on one output of job \(job)" }
             inFlight[place].reports.append(report.bounded)
         case .converted(let job, let report, let spent):
             guard let place = begun(job), case .convert(_, let finish) = inFlight[place].job.kind, spent.isCredible,
                 inFlight[place].reports.count + 1 == inFlight[place].job.outputCount,
-                report.isCredible(within: inFlight[place].bounds)
+                report.isCredible(within: inFlight[place].bounds), inFlight[place].hasAskedFor(report)
             else { return "an impossible report of job \(job)" }
             let reports = inFlight[place].reports + [report.bounded]
             var cost = cost(of: inFlight[place], spent)

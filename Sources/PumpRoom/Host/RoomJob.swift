@@ -99,6 +99,15 @@ extension RoomJob {
     /// The number of outputs, each of which the room must report on.
     var outputCount: Int { destinations.count }
 
+    /// Whether a report on the output `place` says that the spec that the recipe asks for accepted it, or names none if it asks
+    /// for none. If only waveforms have destinations, no sound is made that a spec could judge.
+    func hasAskedFor(_ report: ConversionReport, at place: Int) -> Bool {
+        guard case .convert(let conversion, _) = kind else { return report.spec == nil }
+        let outputs = conversion.recipe.outputs
+        let spec = outputs.count <= outputCount && outputs.indices.contains(place) ? outputs[place].spec : nil
+        return report.spec?.spec == spec?.rawValue
+    }
+
     /// Why the outputs of the recipe do not fit its destinations; `nil` if they do.
     var mistakeInOutputs: String? {
         guard case .convert(let conversion, _) = kind,

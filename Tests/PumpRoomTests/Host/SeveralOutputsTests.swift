@@ -91,6 +91,39 @@ import Testing
         await slot.close()
     }
 
+    private static let acx = "{'spec': {'spec': 'acx', 'passes': True, 'measured': \(measured(.acx))}}"
+    private static let other = "{'spec': {'spec': 'spotify', 'passes': True, 'measured': \(measured(.spotify))}}"
+
+    /// Credible values for each rule of a spec, as Python writes them.
+    private static func measured(_ spec: AudioSpec) -> String {
+        let values = spec.rules.map { rule -> String in
+            let value = rule.words.first.map { "'word': '\($0)'" } ?? "'value': 0"
+            let unit = rule.quantity.unit.map { ", 'unit': '\($0)'" } ?? ""
+            return "{'rule': '\(rule.quantity.rawValue)', \(value)\(unit)}"
+        }
+        return "[\(values.joined(separator: ", "))]"
+    }
+
+    /// The second output has the spec `acx`. Only a report that says that this spec accepts it can be true.
+    @Test(arguments: [
+        ("report", "report | \(acx)", true), ("report", "report", false), ("report", "report | \(other)", false),
+        ("report | \(acx)", "report | \(acx)", false), ("report | \(acx)", "report", false),
+    ])
+    func aSpecThatWasNotAskedForIsALie(first: String, second: String, isTrue: Bool) async throws {
+        let script = "hello()\njob = begin()\nwrote(job, \(first)); convert(job, \(second))\nhear()"
+        let slot = try liar.slot(script) { $0.obedienceLimit = .milliseconds(500) }
+        var (recipe, _, files) = try work(["a.flac", "b.wav"])
+        recipe.outputs[1].spec = .acx
+        let room = RoomWork(recipe, from: [files[0].number], to: files.dropFirst().map(\.number))
+        switch await slot.run(room) {
+        case .done: #expect(isTrue)
+        case .failed(let failed): #expect(!isTrue && failed.failure.code == "room_protocol" && failed.isRoomDeath)
+        case .handedBack: Issue.record("it was released")
+        }
+        withExtendedLifetime(files) {}
+        await slot.close()
+    }
+
     @Test func aReportForEachIsBelieved() async throws {
         let slot = try liar.slot("hello()\njob = begin()\nwrote(job, report); convert(job, report)\nhear()")
         let (_, room, files) = try work(["a.flac", "b.opus"])
