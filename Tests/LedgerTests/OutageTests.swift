@@ -157,6 +157,33 @@ struct OutageTests {
         #expect(words == [.ledgerCannotReach])
     }
 
+    /// A time that is shorter than that before the first word is divided, or the word would come with the failure.
+    @Test func serviceSaysThatItWaitsBeforeAShortTimeIsOver() async throws {
+        let url = "postgresql://postgres@%2Fnowhere%2Fat%2Fall:1/postgres"
+        var spans: [Duration] = []
+        // On a busy machine the first try may outlast a short time.
+        for seconds in [3, 12, 48] where spans.allSatisfy({ $0 <= .milliseconds(200) }) {
+            var configuration = try LedgerConfiguration.patient(url: url)
+            configuration.reachTimeout = .seconds(seconds)
+            var migrator = try Migrator(configuration, migrations: [])
+            migrator.firstWord = .seconds(seconds * 2)
+            let (words, continuation) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
+            let error = try await failure { [migrator] in
+                try await migrator.check(waitingFor: Lab.farTooLong, onWait: { _ in continuation.yield(.now) })
+            }
+            let end = ContinuousClock.now
+            continuation.finish()
+            #expect(error.code == .ledgerCannotReach)
+            var count = 0
+            for await word in words {
+                spans.append(end - word)
+                count += 1
+            }
+            #expect(count == 1)
+        }
+        #expect(spans.contains { $0 > .milliseconds(200) }, "\(spans)")
+    }
+
     @Test func ofSeveralServersTheOneThatTakesChangesIsFound() async throws {
         let readOnly = try PrivatePostgres.start(settings: ["default_transaction_read_only": "on"])
         let writable = try PrivatePostgres.shared()

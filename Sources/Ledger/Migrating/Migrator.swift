@@ -131,9 +131,9 @@ public struct Migrator: Sendable {
         let start = ContinuousClock.now
         var backoff = BackOff(first: .milliseconds(100), longest: .seconds(2))
         var (isWaiting, isStarting) = (false, false)
-        // Each try is short, so that the caller hears early that there is a wait.
+        // The first try is short, so that the caller hears early that there is a wait, and not only when it is over.
         var hasty = self
-        hasty.configuration.reachTimeout = min(configuration.reachTimeout, firstWord)
+        hasty.configuration.reachTimeout = min(configuration.reachTimeout / 2, firstWord)
         while true {
             do {
                 try await hasty.check()
@@ -141,9 +141,9 @@ public struct Migrator: Sendable {
                 return
             } catch let error as LedgerError where error.code == .ledgerCannotReach {
                 isStarting = isStarting || error.isOfStartingServer
-                // Also where the first try took all the time: otherwise the end would come without a word.
                 if !isWaiting { onWait(error) }
                 isWaiting = true
+                hasty.configuration.reachTimeout = min(configuration.reachTimeout, firstWord)
                 let longest = isStarting ? limit : min(limit, configuration.reachTimeout)
                 guard .now - start < longest, goesOn() else { throw error }
                 try await pause(backoff.next(), "check the schema")
