@@ -113,6 +113,8 @@ struct SeveralOutputsTests {
         #expect(
             try Self.records(lab) == ["a.opus", "deep/a.wav"].map { try Self.record(lab.path("out/\($0)")) }
         )
+        let numbers = "select report -> 'outputNumbers' from \(lab.schema).attempt"
+        #expect(try lab.sql(numbers) == "[2, 3]")
         try await lab.submit([Self.recipe(onConflict: .skip)])
         try await lab.wait(for: 1, "skipped")
         try await worker.stopsWell()

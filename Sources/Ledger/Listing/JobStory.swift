@@ -185,6 +185,7 @@ extension AttemptRecord: LedgerRecord {
                 let report: AttemptReport? = try (row["report"] as JSON?)?.decoded(during: row.operation)
                 attempt.failure = try Failure(row, report)
                 (attempt.facts.report, attempt.facts.further) = (report?.conversion, report?.further ?? [])
+                attempt.facts.outputNumbers = report?.outputNumbers ?? []
                 attempt.facts.scan = report?.scan
             },
             encode: { attempt, encoder, key in try encoder.encodeIfPresent(attempt.failure, forKey: key) },
@@ -216,6 +217,19 @@ extension AttemptRecord: LedgerRecord {
             },
             decode: { attempt, decoder, key in
                 attempt.facts.further = try decoder.decodeIfPresent([ConversionReport].self, forKey: key) ?? []
+            }
+        ),
+        .special(
+            "outputNumbers",
+            .list(.whole),
+            "which outputs of the recipe the reports are on, if these are not all",
+            encode: { attempt, encoder, key in
+                if !attempt.facts.outputNumbers.isEmpty {
+                    try encoder.encode(attempt.facts.outputNumbers, forKey: key)
+                }
+            },
+            decode: { attempt, decoder, key in
+                attempt.facts.outputNumbers = try decoder.decodeIfPresent([Int].self, forKey: key) ?? []
             }
         ),
         .special(

@@ -14,6 +14,8 @@ public struct AttemptFacts: Sendable, Hashable {
     public var report: ConversionReport?
     /// Its reports on the outputs after that.
     public var further: [ConversionReport]
+    /// The numbers in the recipe, from 1, of the outputs that the reports are on; empty if these are all outputs.
+    public var outputNumbers: [Int] = []
     /// What a scan has found.
     public var scan: ScanReport?
 
@@ -24,12 +26,14 @@ public struct AttemptFacts: Sendable, Hashable {
         return all
     }
 
-    /// A line for each output that a spec has accepted: `acx: accepted, RMS -20.1 dBFS`. Of several outputs, each begins with
-    /// its number.
+    /// A line for each output that a spec has accepted: `acx: accepted, RMS -20.1 dBFS`. If the recipe has several
+    /// outputs, each begins with its number there.
     public var specLines: [String] {
         let reports = [report].compactMap(\.self) + further
+        let isOneOfSeveral = reports.count > 1 || !outputNumbers.isEmpty
         return reports.enumerated().compactMap { index, report in
-            report.spec.map { reports.count > 1 ? "output \(index + 1): \($0.line)" : $0.line }
+            let number = outputNumbers.indices.contains(index) ? outputNumbers[index] : index + 1
+            return report.spec.map { isOneOfSeveral ? "output \(number): \($0.line)" : $0.line }
         }
     }
 
@@ -61,6 +65,8 @@ struct AttemptReport: Codable, Sendable, Hashable {
     var conversion: ConversionReport?
     /// The reports on further outputs.
     var further: [ConversionReport]?
+    /// Which outputs of the recipe they are on, if these are not all.
+    var outputNumbers: [Int]?
     var refusals: [FormatRefusal.Reason]?
     var contradiction: Contradiction?
     var scan: ScanReport?
@@ -71,6 +77,7 @@ struct AttemptReport: Codable, Sendable, Hashable {
     init(_ facts: AttemptFacts, _ failure: Failure? = nil) {
         conversion = facts.report
         further = facts.further.isEmpty ? nil : facts.further
+        outputNumbers = facts.outputNumbers.isEmpty ? nil : facts.outputNumbers
         (refusals, contradiction) = (failure?.refusals, failure?.contradiction)
         scan = facts.scan
     }

@@ -19,6 +19,13 @@ enum PlannedOutput: Sendable {
     var isMade: Bool { if case .made = self { true } else { false } }
 }
 
+extension [PlannedOutput] {
+    /// The numbers, from 1, of the outputs that are written; empty if all are.
+    var numbersOfWritten: [Int] {
+        allSatisfy(\.isWritten) ? [] : enumerated().filter { $0.element.isWritten }.map { $0.offset + 1 }
+    }
+}
+
 /// A job whose sources and outputs are open.
 final class PreparedJob: Sendable {
     let sources: [Int32]

@@ -70,7 +70,7 @@ struct SlotPipeline: Sendable {
         if case .done(let reports, let cost) = outcome,
             reports.allSatisfy({ $0.plannedFrames == $0.writtenFrames })
         {
-            let facts = facts(reports, cost, of: job)
+            let facts = facts(reports, cost, of: job, prepared.plan)
             guard let (isUnchanged, sealed) = await sealed(prepared) else {
                 prepared.discard()
                 return .handedBack(services.storage.givenUp(prepared.roots))
@@ -101,7 +101,7 @@ struct SlotPipeline: Sendable {
         }
         switch outcome {
         case .done(let reports, let cost):
-            let facts = facts(reports, cost, of: job)
+            let facts = facts(reports, cost, of: job, prepared.plan)
             prepared.discard()
             let place = reports.firstIndex { $0.plannedFrames != $0.writtenFrames } ?? 0
             let failure = Failure.framesDiffer(reports[place]).of(output: place, in: prepared)
@@ -206,9 +206,16 @@ struct SlotPipeline: Sendable {
         }
     }
 
-    private func facts(_ reports: [ConversionReport], _ cost: RoomCost, of job: HeldJob) -> AttemptFacts {
+    private func facts(
+        _ reports: [ConversionReport],
+        _ cost: RoomCost,
+        of job: HeldJob,
+        _ plan: [PlannedOutput]
+    ) -> AttemptFacts {
         let pieces = job.claim.recipe.isSplit
-        return AttemptFacts(reports, pieces: pieces, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
+        var facts = AttemptFacts(reports, pieces: pieces, slot: slot, cpu: cost.cpu, peakBytes: cost.peakBytes)
+        facts.outputNumbers = plan.numbersOfWritten
+        return facts
     }
 
     func facts() -> AttemptFacts { AttemptFacts(slot: Int16(clamping: slot)) }
