@@ -21,6 +21,7 @@ final class JoinedPackets: PacketSource {
     /// Throws `passthrough_refused` with the reason if the packets of `sources` cannot follow one another.
     init(_ sources: [SoundSources.Source]) throws {
         if let refusal = Self.refusal(of: sources) { throw refusal }
+        try Self.requirePriming(of: sources.dropFirst())
         self.sources = sources
         plannedFrames = sources.reduce(0) { $0 + $1.frames }
         described = try Self.open(sources[0])
@@ -48,9 +49,8 @@ final class JoinedPackets: PacketSource {
             current = try Self.open(sources[place])
             isAtStart = true
         }
-        if isAtStart, place > 0, Int64(packet.skip.start) < packet.duration {
-            throw Self.refusal(sources[place], Self.lackOfPriming)
-        }
+        // `init` has looked. A source can be written meanwhile.
+        if isAtStart, place > 0, !Self.isPriming(packet) { throw Self.refusal(sources[place], Self.lackOfPriming) }
         isAtStart = false
         return true
     }
@@ -99,6 +99,20 @@ final class JoinedPackets: PacketSource {
         }
         return nil
     }
+
+    /// Throws `passthrough_refused` if the first packet of a source is not priming. What a container states of its track need not
+    /// be what is marked in its packets, and a conversion that has begun can no longer encode.
+    private static func requirePriming(of sources: ArraySlice<SoundSources.Source>) throws {
+        var packet = try Packet()
+        var seen: Set<String> = []
+        for source in sources where seen.insert(source.name).inserted {
+            guard try open(source).next(into: &packet), !isPriming(packet) else { continue }
+            throw refusal(source, lackOfPriming)
+        }
+    }
+
+    /// Whether no frame of the packet is sound.
+    private static func isPriming(_ packet: borrowing Packet) -> Bool { Int64(packet.skip.start) >= packet.duration }
 
     private static func refusal(_ source: SoundSources.Source, _ reason: String) -> MediaError {
         MediaError(

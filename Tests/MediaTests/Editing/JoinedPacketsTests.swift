@@ -179,6 +179,34 @@ import Testing
         #expect(text.hasSuffix("it does not begin with a packet of priming, so the join would be heard"))
     }
 
+    /// The packets of a file need not be as its container states. While they are copied, it is too late to encode the sound.
+    @Test func theFirstPacketsAreReadBeforeAnyIsCopied() throws {
+        let bare = folder.path("bare.m4a")
+        try FFmpeg.encode(write("bare.aac", 20_000), to: bare, ["-c:a", "copy"])
+        let one = try OpenFile.reading(write("1.m4a", 20_000))
+        let two = try OpenFile.reading(write("2.m4a", 20_000))
+        let unprimed = try OpenFile.reading(bare)
+        /// A source with the statements of `stated` and the packets of `played`.
+        func source(_ name: String, _ stated: Int32, playing played: Int32) throws -> SoundSources.Source {
+            let reader = try Reader(descriptor: stated)
+            return SoundSources.Source(
+                name: name,
+                descriptor: played,
+                options: Reader.Options(),
+                reader: reader,
+                track: try reader.track(),
+                frames: 20_000
+            )
+        }
+        let first = try source("a", one.descriptor, playing: one.descriptor)
+        let second = try source("b", two.descriptor, playing: two.descriptor)
+        #expect(try JoinedPackets([first, second]).plannedFrames == 40_000)
+        let mismatched = try source("b", two.descriptor, playing: unprimed.descriptor)
+        let error = try #require(throws: MediaError.self) { _ = try JoinedPackets([first, mismatched]) }
+        #expect(error.code == .passthroughRefused)
+        #expect(error.detail.hasSuffix("it does not begin with a packet of priming, so the join would be heard"))
+    }
+
     @Test func whatIsNoJoinIsRefused() throws {
         let paths = [try write("1.m4a", 20_000), try write("2.m4a", 20_000)]
         let sources = try Sources(files: ["a": paths[0], "b": paths[1]])
