@@ -381,11 +381,18 @@ if isFuzzed {
     ]
 }
 
-// The test modules and programs to build, with what they depend on, where a few are enough. Unset, all are built.
-if let names = Context.environment["SLUICE_TEST_MODULES"]?.split(separator: " ").map(String.init) {
+// The test modules and programs to build, with what they depend on, where a few are enough. Unset, all are built. Of a module whose
+// name is followed by a folder, as MediaTests/Versions, only that folder is compiled, and the folder Support beside it.
+if let words = Context.environment["SLUICE_TEST_MODULES"]?.split(separator: " ") {
     // TestSupport loads WarmStart at run time, which no dependency states.
     var used: Set = ["WarmStart"]
-    var open = names
+    var open: [String] = []
+    for word in words {
+        let parts = word.split(separator: "/", maxSplits: 1).map(String.init)
+        open.append(parts[0])
+        guard parts.count == 2 else { continue }
+        package.targets.first { $0.name == parts[0] }?.sources = [parts[1], "Support"]
+    }
     while let name = open.popLast() {
         let target = package.targets.first { $0.name == name }
         guard used.insert(name).inserted, let target else { continue }
