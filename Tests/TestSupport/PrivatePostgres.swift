@@ -135,6 +135,13 @@ public final class PrivatePostgres: Sendable {
         return name
     }
 
+    /// Creates the database `name` as a copy of `template`, to which no session is connected.
+    public func copy(_ template: String, as name: String) throws {
+        // The usual way goes block by block through the write-ahead log, which costs more than the two checkpoints of
+        // this one on a server that does not wait for the disk.
+        try run("create database \(name) template \(template) strategy file_copy")
+    }
+
     /// Runs SQL with psql and returns the result: one row per line, columns separated by `|`.
     @discardableResult
     public func run(_ sql: String, database: String = "postgres", limit: Duration = .seconds(900)) throws -> String {

@@ -28,7 +28,7 @@ struct LedgerBench {
     init() throws {
         let database = PrivatePostgres.freshName()
         let server = try PrivatePostgres.shared()
-        try server.run("create database \(database) template \(Self.template.get())")
+        try server.copy(Self.template.get(), as: database)
         try self.init(on: server, database)
     }
 

@@ -24,7 +24,7 @@ struct LedgerLab {
             let server = try PrivatePostgres.shared()
             let template = try await Self.template.value
             try await Self.gate.pass {
-                _ = try await onOwnThread { try server.run("create database \(name) template \(template)") }
+                _ = try await onOwnThread { try server.copy(template, as: name) }
             }
             lab = try Lab(on: server, database: name, schema: .standard, name: name, change)
         }

@@ -22,7 +22,7 @@ final class WorkerLab: Sendable {
         } else {
             (self.server, database) = (try .shared(), PrivatePostgres.freshName("worker"))
             let template = try await Self.template.value
-            try self.server.run("create database \(database) template \(template)")
+            try self.server.copy(template, as: database)
         }
         configuration = try LedgerConfiguration(url: self.server.url(database: database))
         schema = configuration.schema
