@@ -172,6 +172,9 @@ struct DestinationTemplateTests {
         #expect(last == wanted.last)
         let joined = "/" + names.joined(separator: "/")
         let isWritten = !names.isEmpty && Array(joined.utf8) == Array(path.utf8)
-        #expect(path.isPlainAbsolutePath == (isWritten && !names.contains(".") && !names.contains("..")))
+        let hasDots = names.contains(".") || names.contains("..")
+        #expect(path.isPlainAbsolutePath == (isWritten && !hasDots))
+        let isRelative = !names.isEmpty && Array(names.joined(separator: "/").utf8) == Array(path.utf8)
+        #expect(path.isPlainRelativePath == (isRelative && !hasDots))
     }
 }

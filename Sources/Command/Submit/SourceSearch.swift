@@ -98,6 +98,7 @@ struct SourceSearch {
         }
         // Most names in long lists are like this.
         if path == word { return try add(path: path, relative: String(Substring(path.utf8.dropFirst())), shown: word) }
+        if word.isPlainRelativePath { return try add(path: path, relative: word, shown: word) }
         // A path with `..` leaves the folder it is relative to, so its absolute path is used instead.
         let names = word.pathNames.filter { $0 != "." }
         let isRelative = word.utf8.first != UInt8(ascii: "/") && !names.contains("..")

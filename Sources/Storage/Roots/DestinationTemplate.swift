@@ -64,6 +64,9 @@ public struct DestinationTemplate: Sendable, Hashable {
         id: Int64?,
         piece: Piece? = nil
     ) throws(StorageError) -> Location {
+        // Parsed once, whatever fields there are.
+        let sourceName = source.name
+        let stem = sourceName.withoutExtension
         var path = ""
         for part in template.parts {
             switch part {
@@ -71,13 +74,13 @@ public struct DestinationTemplate: Sendable, Hashable {
                 // A source directly in its root has no folder, so the template's slash after `{dir}` is dropped.
                 path += path.isEmpty ? String(text.unicodeScalars.drop { $0 == "/" }) : text
             case .field(.dir): path += source.folder
-            case .field(.stem): path += source.name.withoutExtension
+            case .field(.stem): path += stem
             case .field(.ext): path += try name(ext, .ext)
-            case .field(.sourceExt): path += try name(source.name.ownExtension, .sourceExt)
+            case .field(.sourceExt): path += try name(sourceName.ownExtension, .sourceExt)
             case .field(.preset): path += try name(preset, .preset)
             case .field(.id): path += try name(id.map { String($0) }, .id)
             case .field(.n): path += try name(piece?.number, .n)
-            case .field(.title): path += try name(piece.map { $0.title ?? source.name.withoutExtension }, .title)
+            case .field(.title): path += try name(piece.map { $0.title ?? stem }, .title)
             }
         }
         return try Location(root: root, path: path).asDestination()

@@ -60,14 +60,13 @@ where Field: RawRepresentable & CaseIterable & Hashable & Sendable, Field.RawVal
 extension String {
     /// A file's name without its last extension; a name that is only an extension stays whole.
     public var withoutExtension: String {
-        guard let dot = unicodeScalars.lastIndex(of: "."), dot != startIndex else { return self }
-        return String(unicodeScalars[..<dot])
+        guard let dot = utf8.lastIndex(of: UInt8(ascii: ".")), dot != startIndex else { return self }
+        return String(Substring(utf8[..<dot]))
     }
 
     /// What `withoutExtension` leaves out, without its dot; empty if that is nothing.
     public var ownExtension: String {
-        let rest = unicodeScalars.dropFirst(withoutExtension.unicodeScalars.count).dropFirst()
-        return String(String.UnicodeScalarView(rest))
+        String(Substring(utf8.dropFirst(withoutExtension.utf8.count).dropFirst()))
     }
 }
 

@@ -26,10 +26,16 @@ extension String {
 
     /// Whether the path begins with a slash, does not end with one, and has neither empty names nor names of dots alone.
     package var isPlainAbsolutePath: Bool {
-        guard utf8.first == UInt8(ascii: "/") else { return false }
+        utf8.first == UInt8(ascii: "/") && Self.arePlainNames(utf8.dropFirst())
+    }
+
+    /// The same of a path that does not begin with a slash.
+    package var isPlainRelativePath: Bool { Self.arePlainNames(utf8) }
+
+    private static func arePlainNames(_ bytes: some Sequence<UInt8>) -> Bool {
         // A name that has begun, and consists of dots so far, may be empty, `.` or `..`.
-        var isUndecided = false
-        for byte in utf8 {
+        var isUndecided = true
+        for byte in bytes {
             switch byte {
             case UInt8(ascii: "/"):
                 if isUndecided { return false }
