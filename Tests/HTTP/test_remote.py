@@ -522,6 +522,13 @@ def test_many_jobs_need_little_memory(ledger, guarded, tmp_path):
     assert again.returncode == 0 and ledger.query("select count(*) from sluice.job") == str(count), again.stdout
 
 
+def test_a_preview_without_jobs_tells_what_the_caller_may_do(ledger, guarded):
+    for (role, status) in [("submitter", 200), ("viewer", 403)]:
+        headers = {"content-type": "application/x-ndjson", **token(ledger, role)}
+        answer = guarded.ask("POST", "/api/v1/previews", content=b"", headers=headers)
+        assert answer.status_code == status, answer.text
+
+
 # MARK: - What the API has for commands
 
 def test_changes_jobs_part_by_part(ledger, api, operator, tmp_path):

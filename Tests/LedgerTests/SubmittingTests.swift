@@ -89,6 +89,36 @@ struct SubmittingTests {
         #expect(try await lab.submit(count, repetition).isRepetition)
     }
 
+    /// So a submitter learns what is wrong before it looks for files.
+    @Test func aPreviewWithoutJobsAsksForTheRightsOnly() async throws {
+        let lab = try await LedgerLab()
+        var submission = Submission(queue: "new", key: "k")
+        submission.isPreview = true
+        #expect(try await lab.submit(0, submission).jobCount == 0)
+        #expect(try await lab.ledger.batches().isEmpty)
+        #expect(try await !lab.ledger.queues().contains { $0.name == "new" })
+        let error = try await failure(of: { try await lab.submit(0) })
+        #expect(error.code == .ledgerRefused && error.detail.contains("at least one job"), "\(error)")
+    }
+
+    /// Jobs are sent while they are read.
+    @Test(arguments: [3, 1_000])
+    func aJobThatIsRefusedAmongOthersLeavesNone(count: Int) async throws {
+        let lab = try await LedgerLab()
+        var wrong = LedgerLab.recipe("wrong")
+        wrong.tags.set([("comment", String(repeating: "x", count: RequestWriter.recipeLimit))])
+        for place in [0, count / 2, count - 1] {
+            var jobs = LedgerLab.requests(count).map { $0 }
+            jobs[place] = JobRequest(wrong)
+            let (submission, all) = (Submission(key: "k"), jobs)
+            let error = try await failure(of: { _ = try await lab.ledger.submit(submission, all) })
+            #expect(error.code == .ledgerRefused && error.detail.contains("job \(place + 1): "), "\(error)")
+        }
+        #expect(try await lab.ledger.batches().isEmpty)
+        let jobs: Int = try await lab.value("select count(*) from \(lab.schema).job")
+        #expect(jobs == 0)
+    }
+
     @Test(arguments: [3, 1_000])
     func theSameKeyAnswersTheSameBatchAlsoWhenItIsDone(count: Int) async throws {
         let lab = try await LedgerLab()

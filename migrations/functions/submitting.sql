@@ -13,7 +13,8 @@
 --
 -- `sources_skipped` is kept with the batch: how many sources the submitter left out because their outputs were there.
 --
--- With `preview` it checks everything and enters no job. The caller must roll back.
+-- With `preview` it checks everything and enters no job. The caller must roll back. A preview of an empty list checks only whether the
+-- caller may submit to the queue with these settings: a submitter asks so before it looks for files.
 create or replace function submit(
     jobs jsonb default null,
     queue_name text default 'default',
@@ -64,6 +65,10 @@ begin
         select from batch b where b.key = submit.batch_key and b.submitter = caller()
     ) then
         perform check_submission(submit.jobs, submit.job_priority, submit.max_attempts);
+    end if;
+    if submit.preview and submit.jobs = '[]' then
+        return query select 0::bigint, 0::bigint, 0::bigint, 0::bigint, true, true;
+        return;
     end if;
     if jsonb_typeof(submit.jobs) = 'array' and submit.jobs -> 1 is null and submit.run_at is null and not submit.preview
         and coalesce(submit.sources_skipped, 0) = 0 then

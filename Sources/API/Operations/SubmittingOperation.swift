@@ -103,7 +103,8 @@ enum SubmittingOperation {
             method: .post,
             path: "/api/v1/previews",
             summary:
-                "check a submission as submitBatch does, and add nothing; the answer is how many jobs it would add",
+                "check a submission as submitBatch does, and add nothing; the answer is how many jobs it would add. "
+                + "JSON Lines without a line check only what the caller may do, and the settings",
             access: .submitters,
             parameters: parameters,
             body: body,
@@ -158,7 +159,8 @@ enum SubmittingOperation {
             }
             let jobs = JobLines(
                 body: lines,
-                mayBeEmpty: submission.request != nil,
+                // A preview without jobs asks whether the caller may submit with these settings.
+                mayBeEmpty: submission.request != nil || isPreview,
                 rule: try DestinationRule(tenant, label: submission.label),
                 limits: clamped,
                 // Once, for all jobs.
