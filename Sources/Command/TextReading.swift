@@ -70,7 +70,9 @@ package enum TextReading {
 
     /// The paths of a list for `--files-from`; `path` is `nil` if it is not UTF-8.
     package static func list(_ bytes: [UInt8], byNull: Bool) -> [(path: String?, shown: String)] {
-        PathList.paths(in: bytes, byNull: byNull)
+        var paths: [(path: String?, shown: String)] = []
+        PathList.forEach(in: bytes, byNull: byNull) { path, shown in paths.append((path, shown())) }
+        return paths
     }
 
     /// The location of a path. `/srv/in` is the root `in`, `/` is the root `local`, and relative paths begin at

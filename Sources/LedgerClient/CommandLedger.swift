@@ -62,10 +62,13 @@ package protocol CommandLedger: Sendable {
 
     // MARK: - Submitting
 
-    func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?]
+    /// The latest job of each destination, all from one moment.
+    func earlierJobs(at destinations: some RandomAccessCollection<String> & Sendable, digests: Bool) async throws
+        -> EarlierJobList
     func earlierScans(of sources: [String]) async throws -> [EarlierScan?]
     func receipt(forKey key: String) async throws -> SubmissionReceipt?
-    /// How many jobs a submission would add. Throws if the ledger would refuse it.
+    /// How many jobs a submission would add. Throws if the ledger would refuse it. Without jobs, it asks only whether the
+    /// user may submit with these settings.
     func preview(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws -> Int
     /// Submits all jobs or none. With a key that is in use, none are needed.
     func submit(_ submission: Submission, all jobs: some Sequence<JobRequest> & Sendable) async throws

@@ -37,9 +37,10 @@ extension JobLedger: CommandLedger {
         async throws -> ChangeTally
     { try await apply(change, to: filter, progress: report) }
 
-    package func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?] {
-        try await earlierJobs(at: destinations, withDigests: digests)
-    }
+    package func earlierJobs(at destinations: some RandomAccessCollection<String> & Sendable, digests: Bool)
+        async throws
+        -> EarlierJobList
+    { try await earlierJobList(at: destinations, withDigests: digests) }
 
     package func earlierScans(of sources: [String]) async throws -> [EarlierScan?] {
         try await earlierScans(of: sources, within: nil)

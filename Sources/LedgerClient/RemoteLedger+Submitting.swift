@@ -12,7 +12,10 @@ extension RemoteLedger {
     /// The most destinations of a request, and their bytes together. The API takes bodies of 8 MiB.
     private static let (mostDestinations, mostBytes) = (20_000, 4 << 20)
 
-    package func earlierJobs(at destinations: [String], digests: Bool) async throws -> [EarlierJob?] {
+    package func earlierJobs(at destinations: some RandomAccessCollection<String> & Sendable, digests: Bool)
+        async throws
+        -> EarlierJobList
+    {
         var found = try await earlier(destinations, digests)
         guard Self.end(of: destinations, from: 0) < destinations.count else { return found }
         // More than one request holds: what was submitted meanwhile may be known to the later ones only. Two equal
@@ -20,7 +23,7 @@ extension RemoteLedger {
         for _ in 0..<10 {
             let again = try await earlier(destinations, digests)
             // Jobs advance all the time. Only another job makes another submission.
-            if again.map({ $0?.job }) == found.map({ $0?.job }) { return again }
+            if again.elementsEqual(found, by: { $0?.job == $1?.job }) { return again }
             found = again
         }
         throw LedgerError(
@@ -31,12 +34,15 @@ extension RemoteLedger {
         )
     }
 
-    private func earlier(_ destinations: [String], _ digests: Bool) async throws -> [EarlierJob?] {
-        var found: [EarlierJob?] = []
-        found.reserveCapacity(destinations.count)
-        while found.count < destinations.count {
-            let end = Self.end(of: destinations, from: found.count)
-            let part = destinations[found.count..<end]
+    private func earlier(
+        _ destinations: some RandomAccessCollection<String> & Sendable,
+        _ digests: Bool
+    ) async throws -> EarlierJobList {
+        var found = EarlierJobList(count: destinations.count)
+        var start = 0
+        while start < destinations.count {
+            let end = Self.end(of: destinations, from: start)
+            let part = Array(destinations.dropFirst(start).prefix(end - start))
             var request = try post(
                 "/api/v1/earlier",
                 ["destinations": .list(part.map { .text($0) }), "digests": .truth(digests)],
@@ -51,7 +57,8 @@ extension RemoteLedger {
                     "the coordinator at \(place.url) answered for \(answer.count) of \(part.count) destinations"
                 )
             }
-            found += answer.map { $0?.record }
+            for (place, job) in answer.enumerated() { if let job { found.set(job.record, at: start + place) } }
+            start = end
         }
         return found
     }
@@ -82,11 +89,11 @@ extension RemoteLedger {
     }
 
     /// Where the request ends that begins with the destination at `start`.
-    private static func end(of destinations: [String], from start: Int) -> Int {
+    private static func end(of destinations: some RandomAccessCollection<String>, from start: Int) -> Int {
         var (end, bytes) = (start, 0)
-        while end < destinations.count, end - start < mostDestinations {
+        for destination in destinations.dropFirst(start).prefix(mostDestinations) {
             // With its quotes and comma; escapes are few.
-            bytes += destinations[end].utf8.count + 3
+            bytes += destination.utf8.count + 3
             if bytes > mostBytes, end > start { break }
             end += 1
         }

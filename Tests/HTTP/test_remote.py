@@ -7,6 +7,7 @@ import pathlib
 import resource
 import socket
 import subprocess
+import sys
 import threading
 import time
 
@@ -520,6 +521,32 @@ def test_many_jobs_need_little_memory(ledger, guarded, tmp_path):
     again = run(tmp_path, "submit", "--files-from", "places.txt", "--to", "archive:out/{stem}.flac", "--json",
                 SLUICE_URL=guarded.url, SLUICE_TOKEN=text)
     assert again.returncode == 0 and ledger.query("select count(*) from sluice.job") == str(count), again.stdout
+
+
+def peak(folder, text, url, count):
+    """Bytes of memory that a submission of so many jobs takes at most."""
+    places = folder / f"{count}.txt"
+    places.write_text("".join(f"archive:in/{number:06}-{'x' * 60}.wav\n" for number in range(count)))
+    words = ["submit", "--files-from", places.name, "--to", "archive:out/{stem}.flac", "--quiet"]
+    variables = environment(**UNSET, SLUICE_URL=url, SLUICE_TOKEN=text)
+    # The peak of a process begins with that of the process that has started it, so a small one does.
+    small = ("import resource, subprocess, sys\n"
+             "status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode\n"
+             "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
+             "sys.exit(status)")
+    run = subprocess.run([sys.executable, "-I", "-S", "-c", small, str(SLUICE), *words], cwd=folder, env=variables,
+                         capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return int(run.stdout) << 10
+
+
+def test_a_job_takes_some_hundred_bytes_of_memory(ledger, guarded, tmp_path):
+    """Its line in the list takes 80 bytes. As a value with strings, each job took 1.7 kB."""
+    text = bearer(ledger, "submitter")
+    count = 50_000
+    (few, many) = (peak(tmp_path, text, guarded.url, 10), peak(tmp_path, text, guarded.url, count))
+    assert ledger.query("select count(*) from sluice.job") == str(count)
+    assert (many - few) / count < 700, f"{few >> 20} MiB for 10 jobs, {many >> 20} MiB for {count}"
 
 
 def test_a_preview_without_jobs_tells_what_the_caller_may_do(ledger, guarded):

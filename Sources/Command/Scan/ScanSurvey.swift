@@ -101,8 +101,8 @@ struct ScanSurvey: Sendable {
     }
 
     /// The jobs to submit, created lazily.
-    func requests(_ recipe: Recipe) -> some Sequence<JobRequest> & Sendable {
-        chosen.lazy.map { choice in
+    func requests(_ recipe: Recipe) -> RequestSequence<[Chosen]> {
+        RequestSequence(choices: chosen) { choice in
             var recipe = recipe
             recipe.sources[0].location = "\(choice.source)"
             return JobRequest(recipe, needs: [AbilityWord.root(choice.source.root)], stamp: choice.stamp)

@@ -25,37 +25,38 @@ struct FolderWalk {
         let leadsToFolder: Bool
     }
 
-    init(filter: NameFilter) { self.filter = filter }
+    private let progress: SubmitProgress?
+
+    init(filter: NameFilter, progress: SubmitProgress? = nil) { (self.filter, self.progress) = (filter, progress) }
 
     /// Calls `visit` with each file's path below `folder`. Throws a `Refusal` for a folder that cannot be read.
     mutating func run(_ folder: String, _ visit: (String) throws -> Void) throws {
-        // A stack, with the next entry last. The entries of a folder go on top of its siblings.
-        var ahead: [Entry] = [Entry(path: "", name: "", isFolder: true)]
-        while let next = ahead.popLast() {
-            if next.isFolder {
-                ahead += try entries(of: next.path, in: folder).reversed()
-            } else {
-                try visit(next.path)
+        // The folders that the walk is in, the innermost last.
+        var stack = [try entries(of: "", in: folder)]
+        while let place = stack.indices.last {
+            guard let next = stack[place].next() else {
+                stack.removeLast()
+                continue
             }
+            let below = stack[place].folder
+            let path = below.isEmpty ? next.name : "\(below)/\(next.name)"
+            if next.isFolder { stack.append(try entries(of: path, in: folder)) } else { try visit(path) }
         }
     }
 
     /// The names of the files in `folder` itself that the filter takes. Throws a `Refusal` for a folder that cannot be read.
     mutating func names(in folder: String) throws -> [String] {
-        try entries(of: "", in: folder).filter { !$0.isFolder }.map(\.name)
+        var entries = try entries(of: "", in: folder)
+        var names: [String] = []
+        while let next = entries.next() { if !next.isFolder { names.append(next.name) } }
+        return names
     }
 
-    private struct Entry {
-        let path: String
-        let name: String
-        let isFolder: Bool
-    }
-
-    private mutating func entries(of below: String, in folder: String) throws -> [Entry] {
+    private mutating func entries(of below: String, in folder: String) throws -> FolderEntries {
         let place = below.isEmpty ? folder : "\(folder)/\(below)"
         guard let stream = opendir(place) else { throw Refusal.unreadableFolder(place) }
         defer { closedir(stream) }
-        var entries: [Entry] = []
+        var entries = FolderEntries(folder: below)
         var unreadable: [String] = []
         defer { unreadableNames += unreadable.sorted() }
         while true {
@@ -91,17 +92,20 @@ struct FolderWalk {
             }
             if kind == .folder {
                 if filter.enters(name: name, path: path) {
-                    entries.append(Entry(path: path, name: name, isFolder: true))
+                    entries.append(name, isFolder: true)
                 }
                 continue
             }
             switch filter.answer(name: name, path: path) {
-            case .taken: entries.append(Entry(path: path, name: name, isFolder: false))
+            case .taken:
+                entries.append(name, isFolder: false)
+                progress?.addFile()
             case .otherKind: otherKinds += 1
             case .left: break
             }
         }
-        return entries.sorted { $0.name < $1.name }
+        entries.sort()
+        return entries
     }
 
     private enum Kind { case file, folder, linkedFolder, deadLink }
@@ -122,6 +126,60 @@ struct FolderWalk {
         case nil: return isLink ? .deadLink : nil
         default: return nil
         }
+    }
+}
+
+/// The entries of a folder that a walk visits, sorted by name. A folder may hold a million of them, so they lie in one
+/// buffer.
+private struct FolderEntries {
+    /// Its path below the folder that the walk began in.
+    let folder: String
+    /// Of each entry: the length of its name in two bytes, whether it is a folder, and the name.
+    private var bytes: [UInt8] = []
+    /// Where the entries begin in `bytes`.
+    private var starts: [Int] = []
+    private var visited = 0
+
+    init(folder: String) { self.folder = folder }
+
+    mutating func append(_ name: String, isFolder: Bool) {
+        let length = UInt16(name.utf8.count)  // that of the kernel's record has 16 bits, too
+        starts.append(bytes.count)
+        bytes.append(UInt8(truncatingIfNeeded: length))
+        bytes.append(UInt8(length >> 8))
+        bytes.append(isFolder ? 1 : 0)
+        bytes.append(contentsOf: name.utf8)
+    }
+
+    /// The next entry; `nil` after the last one.
+    mutating func next() -> (name: String, isFolder: Bool)? {
+        guard visited < starts.count else { return nil }
+        let start = starts[visited]
+        visited += 1
+        return bytes.withUnsafeBufferPointer { bytes in
+            (String(decoding: Self.name(start, bytes), as: UTF8.self), bytes[start + 2] == 1)
+        }
+    }
+
+    private static func name(_ start: Int, _ bytes: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+        let length = Int(bytes[start]) | Int(bytes[start + 1]) << 8
+        return UnsafeBufferPointer(rebasing: bytes[start + 3..<start + 3 + length])
+    }
+
+    /// Sorts the entries as their names are sorted as strings.
+    mutating func sort() {
+        var order = starts
+        starts = []
+        bytes.withUnsafeBufferPointer { bytes in
+            // Strings of ASCII are sorted as their bytes are.
+            let areASCII = order.allSatisfy { Self.name($0, bytes).allSatisfy { $0 < 0x80 } }
+            order.sort { one, other in
+                let (one, other) = (Self.name(one, bytes), Self.name(other, bytes))
+                if areASCII { return one.lexicographicallyPrecedes(other) }
+                return String(decoding: one, as: UTF8.self) < String(decoding: other, as: UTF8.self)
+            }
+        }
+        starts = order
     }
 }
 

@@ -14,7 +14,7 @@ struct SentBooks: Sendable {
 
     /// The sources of earlier jobs for the same work, by the places of the items in the plan: of those items whose files
     /// behind the first one have changed since. `earlier` is the latest job of each destination.
-    func earlierSources(_ earlier: [EarlierJob?], _ ledger: any CommandLedger) async throws -> [Int: [Location]] {
+    func earlierSources(_ earlier: EarlierJobList, _ ledger: any CommandLedger) async throws -> [Int: [Location]] {
         var wanted: [(place: Int, job: Int64, first: Location)] = []
         var numbers = WorkNumbers()
         for (place, job) in earlier.enumerated() {

@@ -49,7 +49,7 @@ enum SourceCuts {
     /// Looks at all sources. Of a library that is cut at CUE sheets, files without one stay whole if others have one. Throws a
     /// `Refusal` if any source cannot be cut, and `StoppedBySignal` if a signal interrupts it.
     static func look(
-        into sources: [FoundSource],
+        into sources: FoundSources,
         at points: SplitPoints,
         _ roots: PathRoots,
         _ invocation: Invocation,
@@ -58,7 +58,7 @@ enum SourceCuts {
         let (raw, track) = (invocation[SourceOptions.rawInput], invocation[SourceOptions.track])
         let answers = try SourceProbing.run(sources.count, invocation, console) { place, room -> Answer in
             do throws(Reason) {
-                return .success(try pieces(of: sources[place].location, points, raw, track, roots, in: room))
+                return .success(try pieces(of: sources.location(place), points, raw, track, roots, in: room))
             } catch {
                 return .failure(error)
             }

@@ -4,15 +4,6 @@ import Glibc
 import Storage
 import System
 
-/// A file to convert.
-struct FoundSource: Sendable {
-    let location: Location
-    /// The path from which `{dir}` and `{stem}` are taken.
-    let relative: String
-    /// The book that it is the first file of; `nil` for a file by itself.
-    var book: SubmitBook?
-}
-
 extension PathRoots {
     /// The location of a file that all jobs of a batch read. Throws a `Refusal` if it does not exist here, unless its
     /// root is on other machines only.
@@ -32,8 +23,9 @@ struct SourceSearch {
     let roots: PathRoots
     let isRecursive: Bool
     private var walk: FolderWalk
-    private(set) var sources: [FoundSource] = []
-    private var known: Set<Location> = []
+    private(set) var sources = FoundSources()
+    /// Finds the source that has a location.
+    private var known = EntryTable()
     /// Files that were named more than once; each is taken once.
     private(set) var repetitions = 0
     /// Names that no location can hold, each with the reason. They prevent the submission.
@@ -41,15 +33,28 @@ struct SourceSearch {
     /// Such names in folders and lists, which are left out unless the search is strict.
     private(set) var leftOut = SubmitPlan.Sample()
     private let isStrict: Bool
+    private let progress: SubmitProgress?
 
-    init(roots: PathRoots, filter: NameFilter, isRecursive: Bool, isStrict: Bool = true) {
-        (self.roots, self.isRecursive, self.isStrict) = (roots, isRecursive, isStrict)
-        walk = FolderWalk(filter: filter)
+    init(
+        roots: PathRoots,
+        filter: NameFilter,
+        isRecursive: Bool,
+        isStrict: Bool = true,
+        progress: SubmitProgress? = nil
+    ) {
+        (self.roots, self.isRecursive, self.isStrict, self.progress) = (roots, isRecursive, isStrict, progress)
+        walk = FolderWalk(filter: filter, progress: progress)
     }
 
     /// Finds what `words` and the list of a command name, as the options that `submit` and `scan` share say.
     /// Where files are joined, names that cannot be used are not left out: an output without one of its parts is wrong.
-    init(_ words: [String], _ roots: PathRoots, _ invocation: Invocation, joinsFiles: Bool = false) throws {
+    init(
+        _ words: [String],
+        _ roots: PathRoots,
+        _ invocation: Invocation,
+        joinsFiles: Bool = false,
+        progress: SubmitProgress? = nil
+    ) throws {
         self.init(
             roots: roots,
             filter: NameFilter(
@@ -58,12 +63,14 @@ struct SourceSearch {
                 matchesCase: invocation[SubmitOptions.matchCase]
             ),
             isRecursive: invocation[SubmitOptions.recursive],
-            isStrict: invocation[SubmitOptions.strictNames] || joinsFiles
+            isStrict: invocation[SubmitOptions.strictNames] || joinsFiles,
+            progress: progress
         )
         for word in words { try take(word: word) }
         if let file = invocation[SubmitOptions.filesFrom] {
-            for (path, shown) in try PathList.read(file, byNull: invocation[SubmitOptions.null]) {
-                if let path { try take(listed: path) } else { takeMisfit(shown) }
+            try PathList.read(file, byNull: invocation[SubmitOptions.null]) { path, shown in
+                if let path { try take(listed: path) } else { takeMisfit(shown()) }
+                progress?.addFile()
             }
         }
     }
@@ -72,9 +79,9 @@ struct SourceSearch {
     /// Links in folders that were not followed.
     var links: [FolderWalk.Link] { walk.links }
 
-    /// The sources, which the search then forgets: of a million files it would keep a third of a kilobyte each.
-    mutating func takeSources() -> [FoundSource] {
-        defer { (sources, known) = ([], []) }
+    /// The sources, which the search then forgets.
+    mutating func takeSources() -> FoundSources {
+        defer { (sources, known) = (FoundSources(), EntryTable()) }
         return sources
     }
 
@@ -208,7 +215,11 @@ struct SourceSearch {
     ) {
         do throws(StorageError) {
             let place = try location()
-            guard known.insert(place).inserted else { return repetitions += 1 }
+            let hash = place.hashValue
+            guard known.entry(hash: hash, where: { sources.location($0) == place }) == nil else {
+                return repetitions += 1
+            }
+            known.insert(sources.count, hash: hash)
             sources.append(FoundSource(location: place, relative: relative))
         } catch {
             addMisfit("\(shown().printable): \(error.detail)", isNamed: isNamed)
@@ -218,19 +229,30 @@ struct SourceSearch {
 
 /// A list of paths from a file or a pipe.
 enum PathList {
-    /// The paths, separated by line feeds or NULs. `path` is `nil` if it is not UTF-8; `shown` has replacement
-    /// characters.
-    static func read(_ file: String, byNull: Bool) throws -> [(path: String?, shown: String)] {
-        paths(in: try SourceFile.contents(word: file), byNull: byNull)
+    /// Calls `visit` with each path. The paths are separated by line feeds or NULs. `path` is `nil` if it is not UTF-8;
+    /// `shown` has replacement characters.
+    static func read(
+        _ file: String,
+        byNull: Bool,
+        _ visit: (_ path: String?, _ shown: () -> String) throws -> Void
+    ) throws {
+        try forEach(in: try SourceFile.contents(word: file), byNull: byNull, visit)
     }
 
-    static func paths(in bytes: [UInt8], byNull: Bool) -> [(path: String?, shown: String)] {
-        bytes.split(separator: byNull ? 0 : UInt8(ascii: "\n")).compactMap { part in
+    static func forEach(
+        in bytes: [UInt8],
+        byNull: Bool,
+        _ visit: (_ path: String?, _ shown: () -> String) throws -> Void
+    ) rethrows {
+        let end = byNull ? 0 : UInt8(ascii: "\n")
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            var part = rest.prefix { $0 != end }
+            rest = rest.dropFirst(part.count + 1)
             // Lists from Windows end lines with CR LF. No name that can be submitted ends with CR.
-            let isMarked = !byNull && part.last == UInt8(ascii: "\r")
-            let part = isMarked ? part.dropLast() : part
-            if part.isEmpty { return nil }
-            return (String(validating: part, as: UTF8.self), String(decoding: part, as: UTF8.self))
+            if !byNull, part.last == UInt8(ascii: "\r") { part = part.dropLast() }
+            if part.isEmpty { continue }
+            try visit(String(validating: part, as: UTF8.self), { String(decoding: part, as: UTF8.self) })
         }
     }
 }

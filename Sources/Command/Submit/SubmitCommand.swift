@@ -108,9 +108,18 @@ enum SubmitCommand {
             base.sources[index].location = try roots.location(ofNamed: base.sources[index].location).description
         }
 
-        try reachLedger(invocation)
+        try tellingOfStops(invocation, console) { try reachLedger(invocation) }
         let joinsFolders = invocation[SubmitBooks.option]
-        var search = try SourceSearch(invocation.words(paths), roots, invocation, joinsFiles: joinsFolders)
+        let progress = SubmitProgress(invocation, console)
+        defer { progress.clear() }
+        var search = try SourceSearch(
+            invocation.words(paths),
+            roots,
+            invocation,
+            joinsFiles: joinsFolders,
+            progress: progress
+        )
+        progress.clear()
         guard !search.sources.isEmpty || !search.misfits.isEmpty else {
             let others =
                 search.otherKinds > 0
@@ -125,9 +134,17 @@ enum SubmitCommand {
         var found = search.takeSources()
         if joinsFolders {
             let commonCount = base.sources.count - mainCount
-            found = SubmitBooks.sources(found, besides: outputs, roots, console)
-            found = try SubmitBooks.join(found, besides: commonCount, links: search.links, roots, invocation, console)
-            try SubmitBooks.remark(found, invocation, console)
+            let files = SubmitBooks.sources(Array(found), besides: outputs, roots, console)
+            let books = try SubmitBooks.join(
+                files,
+                besides: commonCount,
+                links: search.links,
+                roots,
+                invocation,
+                console
+            )
+            try SubmitBooks.remark(books, invocation, console)
+            found = FoundSources(books)
         }
         let cuts = try invocation[SourceCuts.option].map {
             try SourceCuts.look(into: found, at: $0, roots, invocation, console)
@@ -144,8 +161,10 @@ enum SubmitCommand {
             onCollision: invocation[SubmitCollision.option],
             conflict: invocation[SubmitConflict.option],
             onAltered: invocation[SubmitAltered.option],
-            libav: invocation[SubmitOptions.libav]
+            libav: invocation[SubmitOptions.libav],
+            progress: progress
         )
+        progress.clear()
         if try LedgerOptions.mayHoldJobs(invocation) {
             try plan.keepNumbers { destinations in
                 try LedgerWork.run(invocation) { try await $0.earlierJobs(at: destinations, digests: false) }
@@ -240,11 +259,14 @@ enum SubmitCommand {
         console.warn((lines + search.leftOut.lines).joined(separator: "\n"))
     }
 
-    private static func submit(_ sending: SubmitSending, _ fetching: OutputFetching?) throws -> ExitCode {
-        let (page, invocation, console) = (sending.page, sending.page.invocation, sending.page.console)
-        let outcome: SubmitOutcome
+    /// Runs `body`, and tells a user who stops it what was submitted.
+    private static func tellingOfStops<Value>(
+        _ invocation: Invocation,
+        _ console: CommandOutput,
+        _ body: () throws -> Value
+    ) throws -> Value {
         do {
-            outcome = try sending.send()
+            return try body()
         } catch let stop as StoppedBySignal {
             let signal = stop.exitCode == .interrupted ? "Ctrl-C" : "SIGTERM"
             let way =
@@ -254,6 +276,11 @@ enum SubmitCommand {
             console.say("stopped by \(signal); \(way)")
             throw stop
         }
+    }
+
+    private static func submit(_ sending: SubmitSending, _ fetching: OutputFetching?) throws -> ExitCode {
+        let (page, invocation, console) = (sending.page, sending.page.invocation, sending.page.console)
+        let outcome = try tellingOfStops(invocation, console) { try sending.send() }
         try page.show(outcome, of: sending.plan)
         guard invocation[SubmitOptions.wait] else { return .success }
         var exitCode = outcome.isWanting ? ExitCode.someFailed : .success

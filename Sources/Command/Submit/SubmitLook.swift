@@ -12,31 +12,34 @@ struct SubmitLook: Sendable {
     /// Whether to read existing outputs and compare them with their digests.
     var readsOutputs = false
     /// Progress of that comparison, for the thread that shows it.
-    var reading = Latest(Reading())
-
-    struct Reading: Sendable {
-        var done = 0
-        var total = 0
-    }
+    var reading = Latest(SubmitProgress.Count())
+    /// How many items have been compared with earlier jobs and with the files on this machine.
+    var compared = Latest(SubmitProgress.Count())
 
     /// Combines `earlier` with the files on this machine. `earlier` holds the latest job of each destination; it is
     /// empty if the ledger was not asked. `moved` has the earlier sources of items of which some were sent in another state,
     /// and `remote` what exists of the outputs of some items on other machines.
     func survey(
-        _ earlier: [EarlierJob?],
+        _ earlier: EarlierJobList,
         moved: [Int: [Location]] = [:],
         remote: [Int: [SubmitSurvey.Presence]] = [:],
         isWanted: @Sendable () -> Bool = { true }
     ) throws -> SubmitSurvey {
         let items = plan.items
-        let stamps = Parallel.map(items.count) { stamp(of: items[$0]) }
         // For each job, what exists at the destinations of its outputs.
         var presences = self.presences(earlier)
         if readsOutputs { readOutputs(&presences, earlier, isWanted) }
         for (place, found) in remote { presences[place] = found }
         var survey = SubmitSurvey(plan.conflict, onAltered: plan.onAltered)
+        survey.reserveCapacity(items.count)
         var numbers = WorkNumbers()
-        for (place, item) in items.enumerated() {
+        var stamps: [SourceStamp?] = []
+        for place in items.indices {
+            let item = items[place]
+            if place % Self.together == 0 {
+                stamps = Parallel.map(min(Self.together, items.count - place)) { stamp(of: items[place + $0]) }
+                compared.value = SubmitProgress.Count(done: place, total: items.count)
+            }
             let job = earlier.isEmpty ? nil : earlier[place]
             // A file that was sent lies where its earlier time and size lead.
             let sent = job?.stamp.flatMap { roots.uploads?.earlier(item.source, as: $0) }
@@ -51,15 +54,18 @@ struct SubmitLook: Sendable {
                 work: work,
                 presence,
                 of: presences[place],
-                stamps[place],
+                stamps[place % Self.together],
                 hasMoved: moved[place] != nil
             )
         }
         return survey
     }
 
+    /// The threads look at this many sources before their items are classified.
+    private static let together = 16_384
+
     /// What the destination's latest job recorded of one of its outputs.
-    private func record(_ output: Int, _ place: Int, _ earlier: [EarlierJob?]) -> PublishedFile? {
+    private func record(_ output: Int, _ place: Int, _ earlier: EarlierJobList) -> PublishedFile? {
         guard !earlier.isEmpty, let outputs = earlier[place]?.outputs, output < outputs.count else { return nil }
         return outputs[output]
     }
@@ -85,37 +91,34 @@ struct SubmitLook: Sendable {
 
     // MARK: - Destinations
 
-    /// An output of a job of the plan.
-    private struct Spot {
-        let place: Int
-        let output: Int
-    }
+    private typealias Spot = SubmitPlan.Items.Spot
 
-    private func presences(_ earlier: [EarlierJob?]) -> [[SubmitSurvey.Presence]] {
+    private func presences(_ earlier: EarlierJobList) -> [[SubmitSurvey.Presence]] {
         let items = plan.items
-        func destination(_ spot: Spot) -> Location { items[spot.place].destinations[spot.output] }
         // Jobs with one output share these arrays until something is found.
         let (unseen, absent): ([SubmitSurvey.Presence], [SubmitSurvey.Presence]) = ([.unseen], [.absent])
-        var presences = items.map { item in
-            let count = item.destinations.count
+        var presences = items.indices.map { place in
+            let count = items.destinationCount(of: place)
             return count == 1 ? unseen : [SubmitSurvey.Presence](repeating: .unseen, count: count)
         }
-        // Keyed by bytes: folders whose names only look the same are different.
-        var folders: [[UInt8]: [Spot]] = [:]
-        for (place, item) in items.enumerated() {
-            for (output, destination) in item.destinations.enumerated() {
-                let folder = Array("\(destination.root):\(destination.folder)".utf8)
-                folders[folder, default: []].append(Spot(place: place, output: output))
-            }
+        // The numbers of the outputs in each folder, by the bytes of its path: folders whose names only look the same are
+        // different.
+        var folders: [[UInt8]: [UInt32]] = [:]
+        for number in 0..<items.destinationCount {
+            let destination = items.destination(number)
+            let folder = Array("\(destination.root):\(destination.folder)".utf8)
+            folders[folder, default: []].append(UInt32(number))
         }
         var lookedAt: [Spot] = []
         for members in folders.values {
-            let first = destination(members[0])
+            let first = items.destination(Int(members[0]))
             guard let path = roots.path(of: first) else { continue }
             let folder = String(decoding: path.utf8.dropLast(first.name.utf8.count + 1), as: UTF8.self)
-            let found = Self.names(in: folder, among: members.map { destination($0).name })
-            for spot in members {
-                guard found.contains(destination(spot).name) else {
+            let names = members.lazy.map { items.destination(Int($0)).name }
+            let found = Self.names(in: folder, among: names)
+            for (number, name) in zip(members, names) {
+                let spot = items.spot(Int(number))
+                guard !found.isEmpty, found.contains(name) else {
                     if presences[spot.place].count == 1 {
                         presences[spot.place] = absent
                     } else {
@@ -129,9 +132,9 @@ struct SubmitLook: Sendable {
                 if isOutput || plan.conflict == .newer { lookedAt.append(spot) }
             }
         }
-        let places = lookedAt.map(destination)
-        let looks = Parallel.map(places.count) { number -> SubmitSurvey.Presence in
-            guard let path = roots.path(of: places[number]) else { return .unseen }
+        let spots = lookedAt
+        let looks = Parallel.map(spots.count) { number -> SubmitSurvey.Presence in
+            guard let path = roots.path(of: items.destination(spots[number])) else { return .unseen }
             guard let facts = FileFacts.of(path: path, followingLinks: false) else {
                 return errno == ENOENT ? .absent : .there
             }
@@ -142,7 +145,7 @@ struct SubmitLook: Sendable {
     }
 
     /// Those of `names` that exist in a folder. A few are looked up one by one, many by reading the folder.
-    private static func names(in folder: String, among names: [String]) -> Set<String> {
+    private static func names(in folder: String, among names: some Collection<String>) -> Set<String> {
         if names.count < 16 {
             return Set(names.filter { FileFacts.of(path: "\(folder)/\($0)", followingLinks: false) != nil })
         }
@@ -162,7 +165,7 @@ struct SubmitLook: Sendable {
     /// Compares outputs of the recorded size with their digests. An unreadable output counts as different.
     private func readOutputs(
         _ presences: inout [[SubmitSurvey.Presence]],
-        _ earlier: [EarlierJob?],
+        _ earlier: EarlierJobList,
         _ isWanted: @Sendable () -> Bool
     ) {
         var work: [(output: Int, place: Int, path: String, digest: String)] = []
@@ -170,13 +173,13 @@ struct SubmitLook: Sendable {
             for output in presences[place].indices {
                 guard case .known(let look) = presences[place][output], look.isFile,
                     let record = record(output, place, earlier), look.bytes == record.bytes, !record.digest.isEmpty,
-                    let path = roots.path(of: plan.items[place].destinations[output])
+                    let path = roots.path(of: plan.items.destination(Spot(place: place, output: output)))
                 else { continue }
                 work.append((output, place, path, record.digest))
             }
         }
         let outputs = work
-        reading.value = Reading(done: 0, total: outputs.count)
+        reading.value = SubmitProgress.Count(total: outputs.count)
         let fits = Parallel.map(outputs.count, grain: 1) { number in
             defer { _ = reading.change { $0.done += 1 } }
             return isWanted() && OutputReading.digest(of: outputs[number].path, isWanted) == outputs[number].digest

@@ -5,28 +5,6 @@ import Storage
 
 /// The jobs that a submission would create, and what prevents it.
 struct SubmitPlan: Sendable {
-    /// A source and the destinations of its outputs.
-    struct Item: Sendable {
-        let source: Location
-        fileprivate(set) var destinations: [Location]
-        /// The piece of the source at each destination; empty if each output holds all of the source. A file that is not cut
-        /// is one piece.
-        var pieces: [SplitPoints.Piece] = []
-        /// The book that the source is the first file of; `nil` if the source is a file by itself.
-        var book: SubmitBook?
-        /// The values of tags that differ between sources.
-        var tags: [String: Recipe.TagValues] = [:]
-        /// The number of its kind, of which there are few.
-        fileprivate(set) var kind = 0
-
-        /// The first output's.
-        var destination: Location { destinations[0] }
-        /// The files whose sound the job reads.
-        var files: [Location] { book.map { [source] + $0.others } ?? [source] }
-        /// All that the job alone reads.
-        var sources: [Location] { files + (book?.pictures ?? []) }
-    }
-
     /// The common part of all recipes.
     let base: Recipe
     /// How many of its sources, from the first on, are the file of the job. The others are the same in all jobs.
@@ -37,7 +15,7 @@ struct SubmitPlan: Sendable {
     private let libav: Int?
     /// What jobs of each kind need.
     private var needsOfKinds: [[String]] = []
-    private(set) var items: [Item]
+    private(set) var items: Items
     /// Items that would all have the same destinations, and were given numbers.
     private var numbered: [[Int]] = []
     /// The sources that all jobs have in common.
@@ -77,7 +55,7 @@ struct SubmitPlan: Sendable {
     /// `cuts` are the pieces of each source, if sources are cut. Throws a `UsageError` for an invalid format. Invalid
     /// names are collected instead.
     init(
-        _ sources: [FoundSource],
+        _ sources: FoundSources,
         cuts: [[SplitPoints.Piece]]? = nil,
         misfits: [String],
         outputs: [OutputTemplate],
@@ -88,7 +66,8 @@ struct SubmitPlan: Sendable {
         onCollision: SubmitCollision = .fail,
         conflict: SubmitConflict,
         onAltered: SubmitAltered? = nil,
-        libav: Int? = nil
+        libav: Int? = nil,
+        progress: SubmitProgress? = nil
     ) throws {
         (self.base, self.mainCount, self.libav) = (base, mainCount, libav)
         (self.conflict, self.onAltered) = (conflict, onAltered)
@@ -96,15 +75,16 @@ struct SubmitPlan: Sendable {
         for misfit in misfits { self.misfits.add(misfit) }
         let varying = Set(tags.filter(\.hasFields).map { TagTable.commonName(ofKey: $0.name) })
         let tags = tags.filter { varying.contains(TagTable.commonName(ofKey: $0.name)) }
-        var items: [Item] = []
-        items.reserveCapacity(sources.count)
+        var items = Items(of: sources, cuts: cuts, tags: tags, outputCount: outputs.count)
+        var places: [Location] = []
         for (number, source) in sources.enumerated() {
+            progress?.plan(number, of: sources.count)
             var output = outputs[0]
             let pieces = cuts?[number] ?? []
             do throws(StorageError) {
                 // The template's fields come from the path as the user named it; the root's name plays no part.
                 let named = try Location(root: "source", path: source.relative)
-                var places: [Location] = []
+                places.removeAll(keepingCapacity: true)
                 for next in outputs {
                     output = next
                     if pieces.isEmpty { places.append(try output.location(for: named)) }
@@ -112,15 +92,13 @@ struct SubmitPlan: Sendable {
                         places.append(try output.location(for: named, piece: pieces.field(index)))
                     }
                 }
-                var item = Item(source: source.location, destinations: places, pieces: pieces)
-                item.book = source.book
-                item.tags.set(tags.map { ($0.name, $0.value(for: named.path)) })
-                items.append(item)
+                items.append(source: number, places)
             } catch {
                 if error.code == .invalidTemplate {
                     throw UsageError("\(output.option) \(output.template.text): \(error.detail)")
                 }
                 self.misfits.add("\(source.location): \(error.detail)".printable)
+                items.skipSource()
             }
         }
         self.items = items
@@ -163,8 +141,8 @@ struct SubmitPlan: Sendable {
     }
 
     /// The jobs to submit, created lazily.
-    func requests(_ chosen: [SubmitSurvey.Chosen]) -> some Sequence<JobRequest> & Sendable {
-        chosen.lazy.map { choice in
+    func requests(_ chosen: ChosenJobs) -> RequestSequence<ChosenJobs> {
+        RequestSequence(choices: chosen) { choice in
             let item = items[choice.place]
             var recipe = recipe(item)
             for index in recipe.outputs.indices { recipe.outputs[index].onConflict = choice.policy(of: index) }
@@ -173,13 +151,13 @@ struct SubmitPlan: Sendable {
     }
 
     /// The sources of the jobs to submit, each once.
-    func sources(_ chosen: [SubmitSurvey.Chosen]) -> [Location] {
+    func sources(_ chosen: some Sequence<SubmitSurvey.Chosen>) -> [Location] {
         var known: Set<Location> = []
         return (commonSources + chosen.flatMap { items[$0.place].sources }).filter { known.insert($0).inserted }
     }
 
     /// The different needs of the jobs to submit.
-    func needs(_ chosen: [SubmitSurvey.Chosen]) -> [[String]] {
+    func needs(_ chosen: ChosenJobs) -> [[String]] {
         var (all, known): ([[String]], Set<[String]>) = ([], [])
         var kinds: Set<Int> = []
         for choice in chosen {
@@ -230,7 +208,7 @@ struct SubmitPlan: Sendable {
 
     /// Identifies the jobs to submit: equal for the same jobs and wishes as long as no more work is done. So
     /// the same work, submitted twice at the same time, is added once.
-    func key(_ chosen: [SubmitSurvey.Chosen], _ wishes: [String]) throws -> String {
+    func key(_ chosen: ChosenJobs, _ wishes: [String]) throws -> String {
         var digest = try begunDigest(wishes)
         for choice in chosen {
             digest.add(items[choice.place])
@@ -257,15 +235,18 @@ struct SubmitPlan: Sendable {
         var codecs: [String: [Codec]] = [:]
         var kinds: [Kind] = []
         var numbers: [Kind: Int] = [:]
+        var last = (number: 0, kind: Kind?.none)
         for place in items.indices {
             let item = items[place]
             let kind = Kind(item)
-            let number = numbers[kind] ?? kinds.count
+            // Most items are of the same kind as the one before them.
+            let number = kind == last.kind ? last.number : numbers[kind] ?? kinds.count
+            last = (number, kind)
             if number == kinds.count {
                 numbers[kind] = number
                 kinds.append(kind)
             }
-            items[place].kind = number
+            items.setKind(number, of: place)
             let endings = kind.endings
             let isNew = checked.insert(endings).inserted
             // The names of pieces depend on their titles, and so on the source.
@@ -330,7 +311,7 @@ struct SubmitPlan: Sendable {
                 number += 1
                 guard taken.isDisjoint(with: keys) else { continue }
                 taken.formUnion(keys)
-                items[place].destinations = numbered
+                items.setDestinations(numbered, of: place)
                 break
             }
             next[first] = number
@@ -342,7 +323,7 @@ struct SubmitPlan: Sendable {
 
     /// Lets sources keep the names under which their outputs exist. A source that was added later may come before the others,
     /// and would take the name of their output. `earlier` finds the latest job of each destination.
-    mutating func keepNumbers(_ earlier: ([String]) throws -> [EarlierJob?]) throws {
+    mutating func keepNumbers(_ earlier: ([String]) throws -> EarlierJobList) throws {
         guard !numbered.isEmpty else { return }
         let found = try earlier(numbered.joined().map { items[$0].destination.description })
         var jobs = found[...]
@@ -363,39 +344,48 @@ struct SubmitPlan: Sendable {
             var others = group.filter { !members.contains($0) }[...]
             for place in places.indices {
                 guard let member = members[place] ?? others.popFirst() else { continue }
-                items[member].destinations = places[place]
+                items.setDestinations(places[place], of: member)
             }
         }
     }
 
     private mutating func compare(_ names: inout DestinationNames) {
-        var makers: [DestinationNames.Key: (item: Int, destination: Location)] = [:]
-        makers.reserveCapacity(items.count)
-        var colliding: [DestinationNames.Key: (destinations: Set<Location>, sources: [Location])] = [:]
-        for (place, item) in items.enumerated() {
-            for destination in item.destinations {
-                let key = names.key(destination)
-                guard let first = makers[key] else {
-                    makers[key] = (place, destination)
-                    continue
-                }
-                colliding[key, default: ([first.destination], [items[first.item].source])].sources.append(item.source)
-                colliding[key]?.destinations.insert(destination)
+        // Finds the first output that has a name, by the number of the output.
+        var makers = EntryTable()
+        var colliding: [Int: (destinations: Set<Location>, sources: [Location])] = [:]
+        for number in 0..<items.destinationCount {
+            let destination = items.destination(number)
+            let key = names.key(destination)
+            let hash = key.hashValue
+            let first = makers.entry(hash: hash) { names.key(items.destination($0)) == key }
+            guard let first else {
+                makers.insert(number, hash: hash)
+                continue
             }
+            let maker = items.source(items.spot(first).place)
+            let source = items.source(items.spot(number).place)
+            colliding[first, default: ([items.destination(first)], [maker])].sources.append(source)
+            colliding[first]?.destinations.insert(destination)
         }
-        let order = colliding.sorted { makers[$0.key]!.item < makers[$1.key]!.item }
-        for (key, collision) in order {
+        for (first, collision) in colliding.sorted(by: { $0.key < $1.key }) {
             let sources = collision.sources
             let shown = sources.prefix(3).map { "\($0)" }.joined(separator: ", ") + (sources.count > 3 ? ", ..." : "")
-            let destination = makers[key]!.destination
             let why = collision.destinations.count > 1 ? ", or a name that differs in case or Unicode form only" : ""
             collisions.add(
-                "\(Figures.count(sources.count, "source")) would become \(destination)\(why): \(shown)".printable
+                "\(Figures.count(sources.count, "source")) would become \(items.destination(first))\(why): \(shown)"
+                    .printable
             )
         }
-        for source in items.flatMap(\.sources) + commonSources where makers[names.key(source)] != nil {
-            overwrites.add("\(source) is a source and would be overwritten".printable)
+        func isDestination(_ source: Location) -> Bool {
+            let key = names.key(source)
+            return makers.entry(hash: key.hashValue) { names.key(items.destination($0)) == key } != nil
         }
+        for source in items.lazy.flatMap(\.sources) where isDestination(source) { addOverwrite(of: source) }
+        for source in commonSources where isDestination(source) { addOverwrite(of: source) }
+    }
+
+    private mutating func addOverwrite(of source: Location) {
+        overwrites.add("\(source) is a source and would be overwritten".printable)
     }
 
     /// How many pieces all jobs make; `nil` if sources are not cut.

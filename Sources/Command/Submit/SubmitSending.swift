@@ -48,50 +48,62 @@ struct SubmitSending: Sendable {
     let page: SubmitPage
 
     private var invocation: Invocation { page.invocation }
-    private let reading = Latest(SubmitLook.Reading())
-    private let sending = Latest(TransferTally())
+    private let reading = Latest(SubmitProgress.Count())
+    private let compared = Latest(SubmitProgress.Count())
+    private let uploading = Latest(TransferTally())
+    private let sent = Latest(SubmitProgress.Count())
     private var look: SubmitLook {
-        SubmitLook(plan: plan, roots: roots, readsOutputs: invocation[SubmitOptions.check], reading: reading)
+        SubmitLook(
+            plan: plan,
+            roots: roots,
+            readsOutputs: invocation[SubmitOptions.check],
+            reading: reading,
+            compared: compared
+        )
     }
 
     init(plan: SubmitPlan, roots: PathRoots, page: SubmitPage) {
         (self.plan, self.roots, self.page) = (plan, roots, page)
     }
 
-    /// Runs `body` on the ledger, and shows a bar while outputs are read and files are sent.
+    /// Runs `body` on the ledger, and shows a bar while outputs are read, and files and jobs are sent.
     private func run<Value: Sendable>(
         reachTimeout: Duration? = nil,
         _ body: @escaping @Sendable (any CommandLedger) async throws -> Value
     ) throws -> Value {
         var bar: CountBar?
         let display = ProgressWriter(invocation[ProgressStyle.option], outlet: page.console.talk)
+        let progress = SubmitProgress(invocation, page.console)
         var start: ContinuousClock.Instant?
         defer {
             bar?.clear()
+            progress.clear()
             if start != nil { display.clear() }
         }
         let value = try LedgerWork.run(
             invocation,
             reachTimeout: reachTimeout,
             onTick: {
-                let sending = sending.value
-                if sending.files > 0 {
+                let (uploading, reading, sent) = (uploading.value, reading.value, sent.value)
+                if uploading.files > 0, sent.done == 0 {
                     bar?.clear()
                     let began = start ?? .now
                     start = began
-                    return display.show(TransferProgress(tally: sending, word: "sent", passed: .now - began))
+                    return display.show(TransferProgress(tally: uploading, word: "sent", passed: .now - began))
                 }
-                let reading = reading.value
-                guard reading.total > 0, invocation[ProgressStyle.option] != .none else { return }
+                guard sent.done == 0, reading.total > 0, reading.done < reading.total else {
+                    return progress.show(compared: compared.value, sent: sent)
+                }
+                guard invocation[ProgressStyle.option] != .none else { return }
                 let shown = bar ?? CountBar(of: reading.total, "output", outlet: page.console.talk)
                 bar = shown
                 shown.show(reading.done)
             },
             body
         )
-        if sending.value.files > 0 {
+        if uploading.value.files > 0 {
             let passed = start.map { ContinuousClock.now - $0 } ?? .zero
-            display.finish(TransferProgress(tally: sending.value, word: "sent", passed: passed))
+            display.finish(TransferProgress(tally: uploading.value, word: "sent", passed: passed))
         }
         return value
     }
@@ -115,6 +127,8 @@ struct SubmitSending: Sendable {
     }
 
     private func sendOnce(_ ledger: any CommandLedger) async throws -> SubmitOutcome {
+        // A submission that was a repetition is compared once more.
+        (compared.value, sent.value) = (SubmitProgress.Count(), SubmitProgress.Count())
         let survey = try await survey(ledger)
         if let refusal = page.refusal(of: survey) { throw refusal }
         guard !survey.chosen.isEmpty else {
@@ -124,7 +138,8 @@ struct SubmitSending: Sendable {
         }
         let submission = try await submission(survey, ledger)
         let uploads = try await upload(survey, submission, ledger)
-        let receipt = try await ledger.submit(submission, all: plan.requests(survey.chosen))
+        let jobs = CountedRequests(base: plan.requests(survey.chosen), count: survey.chosen.count, progress: sent)
+        let receipt = try await ledger.submit(submission, all: jobs)
         if let given = invocation[SubmitOptions.key] { try refuse(receipt, given) }
         var outcome = SubmitOutcome(survey: survey, asked: plan.items.count, receipt: receipt, key: submission.key)
         outcome.uploads = uploads
@@ -185,7 +200,7 @@ struct SubmitSending: Sendable {
         guard !files.isEmpty else { return nil }
         // Checks the jobs before the upload, which may take hours.
         _ = try await ledger.preview(submission, all: plan.requests(survey.chosen))
-        return try await run.send(files, sending)
+        return try await run.send(files, uploading)
     }
 
     /// Never fails: what the ledger does not tell at this moment, `status` tells later.
@@ -209,16 +224,16 @@ struct SubmitSending: Sendable {
     }
 
     private func survey(_ ledger: any CommandLedger) async throws -> SubmitSurvey {
-        guard !invocation[SubmitOptions.again] else { return try look.survey([]) }
+        guard !invocation[SubmitOptions.again] else { return try look.survey(EarlierJobList()) }
         let earlier = try await ledger.earlierJobs(
-            at: plan.items.map(\.destination.description),
+            at: plan.items.firstDestinations,
             // The coordinator names the digest of what it has compared.
             digests: look.readsOutputs || roots.uploads != nil
         )
         // The threads that read outputs belong to no task, so a flag passes the cancellation on.
         let stopped = Latest(false)
-        let sent = roots.uploads.map { SentBooks(plan: plan, uploads: $0) }
-        let moved = try await sent?.earlierSources(earlier, ledger) ?? [:]
+        let books = roots.uploads.map { SentBooks(plan: plan, uploads: $0) }
+        let moved = try await books?.earlierSources(earlier, ledger) ?? [:]
         let remote = try await remoteOutputs(earlier, moved)
         let survey = try await withTaskCancellationHandler {
             try look.survey(earlier, moved: moved, remote: remote) { !stopped.value }
@@ -232,7 +247,7 @@ struct SubmitSending: Sendable {
     /// What the coordinator says of the outputs of sent files that have changed since: as they were written, they may be
     /// replaced. `moved` has the earlier sources of books of which a file has changed.
     private func remoteOutputs(
-        _ earlier: [EarlierJob?],
+        _ earlier: EarlierJobList,
         _ moved: [Int: [Location]]
     ) async throws -> [Int: [SubmitSurvey.Presence]] {
         guard let uploads = roots.uploads, let coordinator = try LedgerOptions.coordinator(invocation) else {
@@ -274,7 +289,9 @@ struct SubmitSending: Sendable {
     /// What would be submitted, and the batch that the user's key already has. Throws if the ledger would refuse it. If
     /// the ledger does not answer, this prints a note and ignores earlier jobs.
     func rehearse() throws -> Rehearsal {
-        guard try LedgerOptions.mayHoldJobs(invocation) else { return Rehearsal(survey: try look.survey([])) }
+        guard try LedgerOptions.mayHoldJobs(invocation) else {
+            return Rehearsal(survey: try look.survey(EarlierJobList()))
+        }
         do {
             return try run(reachTimeout: .seconds(2)) { ledger in
                 if let key = invocation[SubmitOptions.key], let standing = try await ledger.receipt(forKey: key) {
@@ -294,7 +311,7 @@ struct SubmitSending: Sendable {
             }
         } catch let error as LedgerError where !error.isRefusal {
             page.console.warn("cannot check for earlier jobs: \(error.detail)".printable)
-            return Rehearsal(survey: try look.survey([]))
+            return Rehearsal(survey: try look.survey(EarlierJobList()))
         }
     }
 

@@ -46,8 +46,8 @@ struct SubmitSurvey: Sendable {
     let conflict: SubmitConflict
     /// What to do about outputs that have changed since they were written; `nil`: what `conflict` says.
     let onAltered: SubmitAltered?
-    private(set) var chosen: [Chosen] = []
-    /// The policy of `conflict`. Almost all jobs have it, and they share the array.
+    private(set) var chosen: ChosenJobs
+    /// The policy of `conflict`, which almost all jobs have.
     private let usualPolicies: [Recipe.ConflictPolicy]
     /// Parts of `chosen`: items without an earlier job, items whose outputs are gone, and items whose sources have
     /// changed.
@@ -79,8 +79,12 @@ struct SubmitSurvey: Sendable {
     init(_ conflict: SubmitConflict, onAltered: SubmitAltered? = nil) {
         self.conflict = conflict
         usualPolicies = [conflict.policy]
+        chosen = ChosenJobs(usualPolicies: usualPolicies)
         self.onAltered = onAltered ?? (conflict == .fail ? .skip : nil)
     }
+
+    /// Makes room for the items of a plan.
+    mutating func reserveCapacity(_ count: Int) { chosen.reserveCapacity(count) }
 
     /// The destinations that prevent the submission.
     var forbidden: (conflicts: Int, altered: Int) {

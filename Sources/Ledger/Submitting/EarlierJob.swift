@@ -82,16 +82,25 @@ extension JobLedger {
         withDigests: Bool = false,
         within limit: Duration? = nil
     ) async throws -> [EarlierJob?] {
+        Array(try await earlierJobList(at: destinations, withDigests: withDigests, within: limit))
+    }
+
+    /// The same in little memory. The destinations are read as they are sent, and again if a try fails.
+    package func earlierJobList(
+        at destinations: some RandomAccessCollection<String> & Sendable,
+        withDigests: Bool,
+        within limit: Duration? = nil
+    ) async throws -> EarlierJobList {
         try await look("find earlier jobs", within: limit ?? Self.submissionLimit) { connection in
-            var found = [EarlierJob?](repeating: nil, count: destinations.count)
+            var found = EarlierJobList(count: destinations.count)
             let size = 20_000
             // Read all pages in one snapshot. Two equal submissions that look at different times then see each
             // other wholly or not at all.
             return try connection.transaction(.snapshot) {
                 for start in stride(from: 0, to: destinations.count, by: size) {
-                    let page = Array(destinations[start..<min(start + size, destinations.count)])
+                    let page = Array(destinations.dropFirst(start).prefix(size))
                     try connection.forEachRow("select * from \(schema).find_earlier(\(page), \(withDigests))") { row in
-                        found[start + (try row[0] as Int) - 1] = try EarlierJob(found: row)
+                        found.set(try EarlierJob(found: row), at: start + (try row[0] as Int) - 1)
                     }
                 }
                 return found

@@ -61,6 +61,13 @@ public struct Location: Sendable, Hashable {
         self.path = names.joined(separator: "/")
     }
 
+    /// The location that has this description. Checks nothing, for descriptions that are kept by the million.
+    package init(ofDescription text: String) {
+        let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.startIndex
+        root = String(text[..<colon])
+        path = String(Substring(text.utf8[colon...].dropFirst()))
+    }
+
     /// Whether `path` needs no change and contains nothing that could be refused: true of almost all paths, of which there
     /// are millions. The careful checks decide about the others.
     private static func isClean(_ path: String) -> Bool {
