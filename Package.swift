@@ -230,6 +230,13 @@ let package = Package(
             path: "Tests/Programs/FuzzedTexts",
             swiftSettings: house
         ),
+        // An object store for tests, in a process of its own.
+        .target(
+            name: "ObjectStores",
+            dependencies: ["ObjectStorage", "WebClient", "TestSupport"],
+            path: "Tests/Programs/ObjectStores",
+            swiftSettings: house
+        ),
         // Counts malloc's allocations.
         .target(name: "AllocationCounter", path: "Tests/Programs/AllocationCounter"),
         // What a compromised decoder would try, in a process that is locked like a room. No product links it.
@@ -307,7 +314,7 @@ let package = Package(
         .testTarget(name: "WebClientTests", dependencies: ["WebClient", "TestSupport"], swiftSettings: house),
         .testTarget(
             name: "ObjectStorageTests",
-            dependencies: ["ObjectStorage", "WebClient", "Conversion", "Hashing", "TestSupport"],
+            dependencies: ["ObjectStorage", "WebClient", "Conversion", "Hashing", "TestSupport", "ObjectStores"],
             swiftSettings: house
         ),
         .testTarget(name: "ConversionTests", dependencies: ["Conversion", "TestSupport"], swiftSettings: house),

@@ -1,6 +1,8 @@
-@testable import ObjectStorage
+import ObjectStores
 import TestSupport
 import Testing
+
+@testable import ObjectStorage
 
 /// Lists of stores that do not come to an end.
 struct ObjectListTests {

@@ -1,5 +1,6 @@
 import Conversion
 import ObjectStorage
+import ObjectStores
 import TestSupport
 import Testing
 import WebClient

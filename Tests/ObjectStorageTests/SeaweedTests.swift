@@ -1,6 +1,7 @@
 import Foundation
 import Hashing
 import ObjectStorage
+import ObjectStores
 import TestSupport
 import Testing
 

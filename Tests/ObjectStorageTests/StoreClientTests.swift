@@ -1,5 +1,6 @@
 import Conversion
 import ObjectStorage
+import ObjectStores
 import Synchronization
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import ObjectStorage
+import ObjectStores
 import TestSupport
 import Testing
 import WebClient

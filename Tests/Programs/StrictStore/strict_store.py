@@ -21,8 +21,10 @@ differ by more than 15 minutes, and parts that are too small. `POST /_control` s
     equal_parts     whether all parts but the last must have one length
     forgets         what objects lose, a list of: meta, type
     cycle           how many pages a list has before it begins again, without an end; -1 for empty pages without an end
+    sparse      an object of many zeros: {key, size, head}, which begins with the bytes `head`, in hexadecimal digits
 
-`GET /_log` returns the requests so far, `GET /_state` the objects and uploads.
+`GET /_log` returns the requests so far, `GET /_state` the objects, the uploads, and the number of bytes of objects that
+were asked for.
 """
 
 import email.utils
@@ -49,10 +51,24 @@ class Problem(Exception):
         self.status, self.code, self.message, self.headers, self.more = status, code, message, headers or {}, more
 
 
+class Sparse:
+    """Bytes that begin with `head`, and are zeros after that."""
+
+    def __init__(self, head, size):
+        self.head, self.size = head, size
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, places):
+        first, end, _ = places.indices(self.size)
+        return self.head[first:end].ljust(end - first, b"\0")
+
+
 class Store:
     def __init__(self):
         self.lock = threading.RLock()
-        self.log, self.connections = [], 0
+        self.log, self.connections, self.asked = [], 0, 0
         self.clear()
 
     def clear(self):
@@ -99,7 +115,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def answer(self, status, body=b"", headers=None, length=None):
-        body = body if isinstance(body, bytes) else body.encode()
+        body = body if isinstance(body, (bytes, Sparse)) else body.encode()
         self.send_response_only(status)
         headers = {"Date": email.utils.formatdate(store.now(), usegmt=True), **(headers or {})}
         for name, value in headers.items():
@@ -209,6 +225,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 for name, value in json.loads(body).items():
                     if name == "clear":
                         store.clear()
+                    elif name == "sparse":
+                        store.objects[value["key"]] = {
+                            "body": Sparse(bytes.fromhex(value["head"]), value["size"]), "etag": '"sparse"',
+                            "time": time.time(), "meta": {},
+                        }
                     else:
                         setattr(store, name, value)
             return self.answer(200)
@@ -218,7 +239,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with store.lock:
                 objects = {key: len(value["body"]) for key, value in store.objects.items()}
                 uploads = {id: value["key"] for id, value in store.uploads.items()}
-            return self.answer(200, json.dumps({"objects": objects, "uploads": uploads, "connections": store.connections}))
+                counts = {"connections": store.connections, "asked": store.asked}
+            return self.answer(200, json.dumps({"objects": objects, "uploads": uploads, **counts}))
         line = f"{self.command} {target}"
         with store.lock:
             store.log.append(line)
@@ -327,6 +349,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if first >= len(body):
             raise Problem(416, "InvalidRange", "", {"Content-Range": f"bytes */{len(body)}"})
         headers["Content-Range"] = f"bytes {first}-{last}/{len(body)}"
+        with store.lock:
+            store.asked += last + 1 - first
         self.answer(206, body[first:last + 1], headers)
 
     def act_on_upload(self, key, id, body):

@@ -1,41 +1,61 @@
 import Foundation
-import ObjectStorage
+package import ObjectStorage
 import Synchronization
 import TestSupport
 import WebClient
 
 /// The object store of `Tests/Programs/StrictStore`, in a process of its own. It ends with the last reference.
-final class StrictStore: Sendable {
+package final class StrictStore: Sendable {
     private let process: ChildProcess
     private let input: OpenPipe
-    let port: Int
+    package let port: Int
 
     /// A fault at the next request whose method and target contain `match`.
-    struct Fault: Encodable {
-        var match: String
-        var `do`: String
-        var times = 1
-        var skip = 0
-        var status: Int?
-        var code: String?
-        var bytes: Int?
-        var seconds: Int?
-        var after: Int?
-        var headers: [String: String]?
-        var more: String?
+    package struct Fault: Sendable, Encodable {
+        package var match: String
+        package var `do`: String
+        package var times: Int
+        package var skip: Int
+        package var status: Int?
+        package var code: String?
+        package var bytes: Int?
+        package var seconds: Int?
+        package var after: Int?
+        package var headers: [String: String]?
+        package var more: String?
+
+        package init(
+            match: String,
+            do act: String,
+            times: Int = 1,
+            skip: Int = 0,
+            status: Int? = nil,
+            code: String? = nil,
+            bytes: Int? = nil,
+            seconds: Int? = nil,
+            after: Int? = nil,
+            headers: [String: String]? = nil,
+            more: String? = nil
+        ) {
+            (self.match, self.do, self.times, self.skip) = (match, act, times, skip)
+            (self.status, self.code, self.bytes, self.seconds) = (status, code, bytes, seconds)
+            (self.after, self.headers, self.more) = (after, headers, more)
+        }
     }
 
-    struct State: Decodable {
-        let objects: [String: Int]
+    package struct State: Decodable {
+        package let objects: [String: Int]
         /// The key of each.
-        let uploads: [String: String]
+        package let uploads: [String: String]
         /// On which there were requests to the store, so far.
-        let connections: Int
+        package let connections: Int
+        /// Bytes of objects in all ranges that were asked for, so far.
+        package let asked: Int
     }
 
-    init() throws {
+    package init() throws {
         let program = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../Programs/StrictStore/strict_store.py").standardizedFileURL.path
+            .appending(path: "../StrictStore/strict_store.py").standardizedFileURL.path
         let (input, output) = (try OpenPipe.open(), try OpenPipe.open())
         process = try ChildProcess.spawn(
             "python3",
@@ -70,27 +90,29 @@ final class StrictStore: Sendable {
     }
 
     /// Sets one of the store's properties, as JSON.
-    func set(_ name: String, json: String) throws {
+    package func set(_ name: String, json: String) throws {
         _ = try ask("POST", "/_control", Array(#"{"\#(name)": \#(json)}"#.utf8))
     }
 
-    func set(faults: Fault...) throws {
+    package func set(faults: Fault...) throws {
         try set("faults", json: String(decoding: try JSONEncoder().encode(faults), as: UTF8.self))
     }
 
     /// The methods and targets of the requests so far.
-    func requests() throws -> [String] { try JSONDecoder().decode([String].self, from: Data(try ask("GET", "/_log"))) }
+    package func requests() throws -> [String] {
+        try JSONDecoder().decode([String].self, from: Data(try ask("GET", "/_log")))
+    }
 
-    func state() throws -> State { try JSONDecoder().decode(State.self, from: Data(try ask("GET", "/_state"))) }
+    package func state() throws -> State { try JSONDecoder().decode(State.self, from: Data(try ask("GET", "/_state"))) }
 
     // MARK: - Clients
 
-    func address(prefix: String = "", options: String = "") throws -> BucketAddress {
+    package func address(prefix: String = "", options: String = "") throws -> BucketAddress {
         try BucketAddress("s3://bucket/\(prefix)?endpoint=http://127.0.0.1:\(port)\(options)")
     }
 
     /// A client that does not wait between attempts.
-    func client(
+    package func client(
         options: String = "",
         secret: String = "secret",
         attempts: Int = 4,
@@ -114,7 +136,7 @@ final class StrictStore: Sendable {
 }
 
 /// Bytes of which no two blocks are alike.
-func testBytes(_ count: Int) -> [UInt8] {
+package func testBytes(_ count: Int) -> [UInt8] {
     var state: UInt32 = 0x2545_F491
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
         for place in 0..<count {
