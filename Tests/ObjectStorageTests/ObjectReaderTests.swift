@@ -51,6 +51,19 @@ struct ObjectReaderTests {
         #expect(try read(reader, at: Int64(count) + 5, 10).isEmpty)
     }
 
+    @Test func aReaderThatForgetsReadsAgain() throws {
+        let bytes = testBytes(5_000_000)
+        let (store, client) = try stocked(bytes)
+        let reader = try ObjectReader.open("a", in: client)
+        for _ in 0..<2 {
+            #expect(try readAll(reader) == bytes)
+            reader.forget()
+        }
+        let first = try store.requests().count
+        #expect(try read(reader, at: 0, 10) == Array(bytes.prefix(10)))
+        #expect(try store.requests().count == first + 1)
+    }
+
     @Test func emptyObjectHasNoBytes() throws {
         let (_, client) = try stocked([])
         let reader = try ObjectReader.open("a", in: client)

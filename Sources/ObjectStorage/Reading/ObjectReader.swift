@@ -96,6 +96,14 @@ package final class ObjectReader: Sendable {
         return ObjectReader(client, key, facts, first: fetch.bytes, stop)
     }
 
+    /// Gives up the bytes in memory. A later call reads them again.
+    package func forget() {
+        state.withLock { state in
+            state.ahead?.stop.stop()
+            (state.ahead, state.blocks, state.length) = (nil, [], Self.shortest)
+        }
+    }
+
     /// Ends the call that reads, and all later ones.
     package func cancel() {
         stop.stop()
