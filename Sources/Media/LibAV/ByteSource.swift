@@ -11,10 +11,12 @@ protocol PassingBytes: AnyObject {
 /// Gives libav the bytes of one open descriptor. A demuxer has no other input.
 ///
 /// The caller owns the descriptor and keeps it open for as long as the source lives. A regular file is read with
-/// `pread` at offsets that the source tracks, so its file position does not change. Anything else is read in order;
-/// raising `stop` ends a wait for data.
+/// `pread` at offsets that the source tracks, so its file position does not change. A descriptor that stands for a
+/// window is read like a regular file. Anything else is read in order; raising `stop` ends a wait for data.
 final class ByteSource {
     let descriptor: Int32
+    /// What the descriptor stands for, if it is not the source itself.
+    private let remote: (any SourceWindow)?
     let isSeekable: Bool
     let stop: StopSignal
     /// Where the source begins in a regular file. All other offsets count from there.
@@ -78,17 +80,13 @@ final class ByteSource {
 
     /// `start` is where the source begins in a regular file.
     init(descriptor: Int32, stop: StopSignal, from start: Int64 = 0) throws {
-        var status = stat()
-        guard sluice_fstat(descriptor, &status) == 0 else {
-            throw MediaError(.sourceIO, at: .open, "the source's descriptor is not usable: \(systemText(errno))")
-        }
-        let kind = status.st_mode & S_IFMT
-        guard kind != S_IFDIR else { throw MediaError(.sourceIO, at: .open, "the source is a folder") }
+        remote = SourceWindows.of(descriptor)
+        let size = try remote?.byteCount ?? Self.size(of: descriptor)
         self.descriptor = descriptor
         self.stop = stop
-        isSeekable = kind == S_IFREG
+        isSeekable = size != nil
         self.start = start
-        size = kind == S_IFREG ? max(0, Int64(status.st_size) - start) : nil
+        self.size = size.map { max(0, $0 - start) }
 
         let buffer = av_malloc(Self.bufferBytes)
         guard let buffer else { throw MediaError(.outOfMemory, at: .open, "no memory for the source's buffer") }
@@ -111,7 +109,18 @@ final class ByteSource {
             throw MediaError(.outOfMemory, at: .open, "no memory for the source's buffer")
         }
         context.pointee.seekable = isSeekable ? AVIO_SEEKABLE_NORMAL : 0
-        if isSeekable { posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
+        if isSeekable, remote == nil { posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
+    }
+
+    /// The size of a regular file; `nil` for a pipe.
+    private static func size(of descriptor: Int32) throws -> Int64? {
+        var status = stat()
+        guard sluice_fstat(descriptor, &status) == 0 else {
+            throw MediaError(.sourceIO, at: .open, "the source's descriptor is not usable: \(systemText(errno))")
+        }
+        let kind = status.st_mode & S_IFMT
+        guard kind != S_IFDIR else { throw MediaError(.sourceIO, at: .open, "the source is a folder") }
+        return kind == S_IFREG ? Int64(status.st_size) : nil
     }
 
     /// The part of the source from `place` on, as a source. It reads the bytes of a pipe behind `place` that were read
@@ -169,13 +178,34 @@ final class ByteSource {
     /// Returns zero at the end, and a negative error.
     private func readFile(into bytes: UnsafeMutablePointer<UInt8>, upTo count: Int) -> Int {
         while !stop.isStopped {
-            let got = pread(descriptor, bytes, count, off_t(fileOffset(offset)))
+            let got = fileBytes(at: fileOffset(offset), into: .init(start: bytes, count: count))
             if got >= 0 { return got }
-            if errno == EINTR || errno == EAGAIN { continue }
-            if failure == nil { failure = errno }
-            return -Int(errno)
+            if [Int(EINTR), Int(EAGAIN)].contains(-got) { continue }
+            if failure == nil { failure = Int32(-got) }
+            return got
         }
         return Int(SLUICE_AVERROR_EXIT)
+    }
+
+    /// Reads the file at an offset, or the window that the descriptor stands for. Returns zero at the end, and a negative
+    /// errno.
+    private func fileBytes(at place: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        if let remote { return remote.read(at: place, into: buffer, stop: stop) }
+        let got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(place))
+        return got < 0 ? -Int(errno) : got
+    }
+
+    /// The same, until `buffer` is full or the file ends: a window gives what it has.
+    private func allFileBytes(at place: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        var count = fileBytes(at: place, into: buffer)
+        guard remote != nil, count > 0 else { return count }
+        while count < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+            let more = fileBytes(at: place.addingSaturated(Int64(count)), into: rest)
+            guard more > 0 else { return more < 0 ? more : count }
+            count += more
+        }
+        return count
     }
 
     // MARK: Pipes
@@ -346,8 +376,8 @@ final class ByteSource {
             if !readAhead(to: place.addingSaturated(Int64(buffer.count))), pipeHasEnded { progress.isExhausted = true }
             return pipe.copy(place, into: buffer)
         }
-        let got = pread(descriptor, buffer.baseAddress, buffer.count, off_t(fileOffset(place)))
-        if got < 0, failure == nil { failure = errno }
+        let got = allFileBytes(at: fileOffset(place), into: buffer)
+        if got < 0, failure == nil { failure = Int32(-got) }
         return max(0, got)
     }
 
@@ -367,7 +397,7 @@ final class ByteSource {
     func bytes(at place: Int64, count: Int) -> [UInt8]? {
         guard place >= 0, count > 0 else { return nil }
         if isSeekable, let window, count <= window.reach {
-            return window.bytes(at: fileOffset(place), count: count, of: descriptor)
+            return window.bytes(at: fileOffset(place), count: count, allFileBytes)
         }
         let end = place.addingSaturated(Int64(count))
         if !isSeekable, end <= Int64(PipeBuffer.headLimit) || place <= pipe.end && count <= PipeBuffer.headLimit {
@@ -376,7 +406,7 @@ final class ByteSource {
         var bytes = [UInt8](repeating: 0, count: count)
         let got =
             isSeekable
-            ? pread(descriptor, &bytes, count, off_t(fileOffset(place)))
+            ? bytes.withUnsafeMutableBytes { allFileBytes(at: fileOffset(place), into: $0) }
             : bytes.withUnsafeMutableBytes { pipe.copy(place, into: $0) }
         guard got > 0 else { return nil }
         return Array(bytes.prefix(got))

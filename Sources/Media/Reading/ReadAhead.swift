@@ -1,5 +1,3 @@
-import Glibc
-
 /// A read-ahead buffer for many small consecutive reads of a file.
 final class ReadAhead {
     /// The largest read that uses the buffer; larger ones bypass it.
@@ -8,11 +6,17 @@ final class ReadAhead {
     private var start: Int64 = 0
     private var count = 0
 
+    /// `read` fills a buffer from a place of the file on, and returns the number of bytes; negative on failure.
+    ///
     /// Returns fewer bytes at the end of the file; `nil` past it.
-    func bytes(at place: Int64, count wanted: Int, of descriptor: Int32) -> [UInt8]? {
+    func bytes(
+        at place: Int64,
+        count wanted: Int,
+        _ read: (_ place: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int
+    ) -> [UInt8]? {
         if place < start || place > start.addingSaturated(Int64(count - wanted)) {
             start = place
-            count = max(0, pread(descriptor, &buffer, buffer.count, off_t(place)))
+            count = max(0, buffer.withUnsafeMutableBytes { read(place, $0) })
         }
         let offset = Int(place - start)
         guard offset < count else { return nil }
