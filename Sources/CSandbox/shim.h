@@ -49,6 +49,9 @@ static inline long sluice_clear_groups(void) { return syscall(SYS_setgroups, 0, 
 static const uint32_t SLUICE_REFUSE_ACCESS = SCMP_ACT_ERRNO(EACCES);
 
 static inline int sluice_memory_file(void) { return (int)syscall(SYS_memfd_create, "sound", 1U /* MFD_CLOEXEC */); }
+static inline int sluice_sealable_memory_file(void) {
+    return (int)syscall(SYS_memfd_create, "source", 3U /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
+}
 
 // Like fork(), but the new process becomes a child of the caller's parent. PR_GET_TID_ADDRESS returns where glibc
 // stores the thread id, which fork() corrects in the child. On a kernel built without it, the child keeps the

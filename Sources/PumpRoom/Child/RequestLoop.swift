@@ -40,6 +40,7 @@ final class RequestLoop: Sendable {
     /// That of the last `convert`. Only the listening thread uses it.
     private let recipe = Mutex<Recipe?>(nil)
     private let state = Mutex(State())
+    private let fetched = FetchedSources()
     /// Signalled for each received job.
     private let received = DispatchSemaphore(value: 0)
     /// Signalled once the process is locked.
@@ -124,6 +125,7 @@ final class RequestLoop: Sendable {
             }
         }
         let result = Result { () throws(Failure) in try body(report, coder) }
+        fetched.close(job)
         // The worker may close and publish as soon as it receives the reply, so the room
         // releases the descriptors before.
         state.withLock { ($0.current, $0.lastReport, $0.unsaid) = (nil, nil, nil) }
@@ -200,7 +202,7 @@ final class RequestLoop: Sendable {
         _exit(0)
     }
 
-    private enum Received { case request, stop }
+    private enum Received { case request, stop, note }
 
     /// Waits for one message. A separate function, so that no descriptor stays alive in a local variable.
     @inline(never)
@@ -274,8 +276,11 @@ final class RequestLoop: Sendable {
         case .stop(let job):
             stop(job, coder)
             return .stop
+        case .windows(let job, let facts): fetched.announce(job, facts)
+        case .filled(let job, let number, let count): fetched.take(job, number, count)
         case .settle: RoomProcess.giveUp("a second settle request")
         }
+        return .note
     }
 
     private func conversion(
@@ -312,6 +317,11 @@ final class RequestLoop: Sendable {
     }
 
     private func take(_ job: ReceivedJob) -> Received {
+        let id = job.id
+        let hasAll = fetched.open(id, job.descriptors.map(\.number)) { [self] question in
+            say(.wants(job: id, question), WireCoder())
+        }
+        guard hasAll else { RoomProcess.giveUp("a request lacks the descriptor of a source") }
         state.withLock { $0.waiting.append(job) }
         return .request
     }
@@ -319,6 +329,7 @@ final class RequestLoop: Sendable {
     private func stop(_ job: Int64, _ coder: WireCoder) {
         let hadNotBegun = state.withLock { state in
             if let place = state.waiting.firstIndex(where: { $0.id == job }) {
+                fetched.close(job)
                 state.waiting.remove(at: place)
                 return true
             }

@@ -26,6 +26,8 @@ struct JobWatch {
     private var measured: Int64 = 0
     /// Whether the caller already has the outcome, although the room has not finished with the job.
     var isAbandoned = false
+    /// What the room has asked of the sources that are fetched for it.
+    var windows: WindowAccount
     /// Gives the caller the answer, which is held back until the room is gone.
     var answer: (@Sendable () -> Void)?
     private(set) var stop: Stop?
@@ -33,9 +35,13 @@ struct JobWatch {
     private(set) var elapsed = Duration.zero
     private(set) var quiet = Duration.zero
     private(set) var sinceStop = Duration.zero
+    /// Time for which the room has waited for bytes of a source.
+    private var fetching = Duration.zero
     private var progressCount = 0
 
-    init(_ job: RoomJob, bounds: JobBounds = JobBounds()) { (self.job, self.bounds) = (job, bounds) }
+    init(_ job: RoomJob, bounds: JobBounds = JobBounds()) {
+        (self.job, self.bounds, windows) = (job, bounds, job.windowAccount)
+    }
 
     var id: Int64 { job.id }
     var hasBegun: Bool { spentAtBegin != nil }
@@ -72,7 +78,8 @@ struct JobWatch {
 
     mutating func pass(_ time: Duration) {
         elapsed += time
-        quiet += time
+        // A job is not to blame for a source that is slow to come. Fetching has limits of its own.
+        if windows.isOpen { fetching += time } else { quiet += time }
         if stop != nil { sinceStop += time }
     }
 
@@ -124,10 +131,9 @@ extension JobWatch {
         if let limit = [own, configuration.wallLimit].compactMap({ $0 }).min(), elapsed > limit {
             return .deadline(limit)
         }
-        guard let speed = configuration.minimumSpeed, elapsed > configuration.speedGrace + .seconds(worth / speed)
-        else {
-            return nil
-        }
+        guard let speed = configuration.minimumSpeed,
+            elapsed - fetching > configuration.speedGrace + .seconds(worth / speed)
+        else { return nil }
         return .slow(time: elapsed)
     }
 

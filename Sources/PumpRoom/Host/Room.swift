@@ -131,6 +131,7 @@ final class Room {
         hasLastJob = job.endsRoom
         let limits = configuration.limits(for: job.limits)
         inFlight.append(JobWatch(job, bounds: job.bounds(limits)))
+        if let announcement = job.announcement { enqueue(announcement, about: job.id) }
         outbox.append(Message(job: job.id, bytes: bytes, descriptors: job.descriptors, recipe: request.newRecipe))
         flush()
     }
@@ -138,11 +139,18 @@ final class Room {
     /// Asks the room to end a job.
     func stop(at place: Int, _ reason: JobWatch.Stop) {
         inFlight[place].stop(reason)
-        let job = inFlight[place].id
-        // The request holds one whole number, which JSON can always write.
-        guard let bytes = try? coder.bytes(RoomRequest.stop(job: job)) else { return }
-        outbox.append(Message(job: job, bytes: bytes))
+        send(.stop(job: inFlight[place].id), about: inFlight[place].id)
+    }
+
+    /// Sends a message about a job that it has been sent.
+    func send(_ request: RoomRequest, about job: Int64) {
+        enqueue(request, about: job)
         flush()
+    }
+
+    private func enqueue(_ request: RoomRequest, about job: Int64) {
+        // Such requests hold whole numbers, which JSON can always write.
+        if let bytes = try? coder.bytes(request) { outbox.append(Message(job: job, bytes: bytes)) }
     }
 
     /// Cancels `job` for its caller. Returns false if the room does not have it.
@@ -153,9 +161,9 @@ final class Room {
             return true
         }
         let sent = inFlight[place]
-        if let unsent = outbox.firstIndex(where: { $0.job == job }) {
+        if outbox.contains(where: { $0.job == job && !$0.descriptors.isEmpty }) {
             // Not sent yet: remove it, because its descriptors must not be used after the caller has its answer.
-            outbox.remove(at: unsent)
+            outbox.removeAll { $0.job == job }
             inFlight.remove(at: place)
         } else {
             inFlight[place].isAbandoned = true
@@ -344,6 +352,7 @@ final class Room {
                 return "impossible progress of job \(job)"
             }
             if !inFlight[place].isAbandoned { inFlight[place].job.report(progress) }
+        case .wants(let job, let question): return fetch(question, for: job)
         case .wrote(let job, let report):
             guard let place = begun(job), inFlight[place].reports.count + 1 < inFlight[place].job.outputCount,
                 report.isCredible(within: inFlight[place].bounds), inFlight[place].hasAskedFor(report)

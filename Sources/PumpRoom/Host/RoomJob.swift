@@ -32,6 +32,10 @@ struct RoomJob: Sendable {
     let began: @Sendable () -> Void
     let report: @Sendable (ConversionProgress) -> Void
     let ticket: RoomTicket
+    /// The sources that are fetched for the room, by their places.
+    let windows: [Int: RoomWindow]
+    /// Takes the answer to a question of the room for bytes of such a source, from any thread.
+    var deliver: @Sendable (_ question: Int64, _ count: Int?) -> Void = { _, _ in }
     /// How many rooms had this job and ended before they began it.
     var moves = 0
 
@@ -49,6 +53,7 @@ struct RoomJob: Sendable {
         sourceBytes = work.sourceBytes
         endsRoom = work.endsRoom
         party = work.party
+        windows = work.windows
         self.began = began
         self.report = report
         self.ticket = ticket
@@ -128,10 +133,13 @@ extension RoomJob {
     /// How often it reads its sources before it writes anything: to find silence, to measure, to describe in tags.
     var earlyPasses: Int { recipe?.earlyPasses ?? 0 }
 
+    /// The pieces of its timeline. Several may read the same source.
+    var pieceCount: Int { recipe?.timeline?.tracks.reduce(0) { $0 + $1.pieces.count } ?? 0 }
+
     /// The highest figures that it can report, within the limits that the room was given.
     func bounds(_ limits: Recipe.Limits) -> JobBounds {
         guard recipe?.timeline == nil else { return JobBounds(limits, source: nil) }
-        return JobBounds(limits, source: sources[0], byteCount: sourceBytes)
+        return JobBounds(limits, source: sources[0], byteCount: sourceBytes ?? windows[0]?.byteCount)
     }
 
     /// The message to the room, without paths. `last` is the recipe of the last conversion that the room was sent.

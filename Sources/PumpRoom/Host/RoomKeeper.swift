@@ -10,6 +10,8 @@ final class RoomKeeper: Sendable {
     enum Order: Sendable {
         case run(RoomJob)
         case cancel(Int64)
+        /// The answer to a room's question for bytes of a source: how many there are, or `nil` if they cannot be had.
+        case filled(job: Int64, number: Int64, count: Int?)
         /// Kills the room with this process id, if the slot still has it.
         case distrust(Int32, why: String)
         case close(@Sendable () -> Void)

@@ -46,7 +46,7 @@ public final class RoomSlot: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let finish: RoomJob.Finish<Answer> = { continuation.resume(returning: $0) }
-                let job = RoomJob(
+                var job = RoomJob(
                     id: id,
                     work: work,
                     began: began,
@@ -54,6 +54,7 @@ public final class RoomSlot: Sendable {
                     finish: finish,
                     ticket: ticket
                 )
+                job.deliver = { [keeper] number, count in keeper.post(.filled(job: id, number: number, count: count)) }
                 if !keeper.post(.run(job)) { job.handBack() }
             }
         } onCancel: {

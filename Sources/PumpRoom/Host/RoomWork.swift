@@ -15,6 +15,8 @@ public struct RoomWork<Answer: Sendable & Hashable>: Sendable {
     /// Whether the room must end before the outcome of a conversion is returned. On file systems that do not report
     /// writers, only this ensures that no process can still write to the destination.
     public var endsRoom = false
+    /// The sources that are fetched for the room, by their places. Their descriptors are those of the windows.
+    public var windows: [Int: RoomWindow] = [:]
     /// For whom the room works. A room that has worked for one party never works for another.
     public var party: String?
 

@@ -85,6 +85,7 @@ final class SlotLoop {
             } else {
                 _ = current?.cancel(id)
             }
+        case .filled(let job, let number, let count): for room in rooms { room.answer(number, of: job, count) }
         case .distrust(let process, let why):
             for room in rooms where room.child.id == process { room.distrust(because: why) }
         case .close(let closed):

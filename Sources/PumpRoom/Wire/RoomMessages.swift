@@ -13,6 +13,10 @@ enum RoomRequest: Codable {
     /// Measures what a conversion of the recipe would encode, for its album. There are no destinations.
     case measure(job: Int64, recipe: Recipe)
     case probe(job: Int64, ProbeOptions)
+    /// Sent right before the job: the slot fetches these of its sources, and their descriptors are shared memory.
+    case windows(job: Int64, [WindowFacts])
+    /// The answer to `wants` with that number: the memory begins with so many bytes. `nil` if they cannot be had.
+    case filled(job: Int64, number: Int64, count: Int?)
     /// Ends the job: at once if it has not begun, within 50 ms if it has. Ignored if the job has already ended.
     case stop(job: Int64)
 }
@@ -22,14 +26,16 @@ extension RoomRequest {
     var newRecipe: Recipe? { if case .convert(_, let recipe, _, _) = self { recipe } else { nil } }
 }
 
-/// A message from a room to its slot. For one job: at most one `begun`, then `progress`, then `wrote` for each output but
-/// the last or `pointed` for some of the points, then one of the last four.
+/// A message from a room to its slot. For one job: at most one `begun`, then `progress` and `wants`, then `wrote` for each
+/// output but the last or `pointed` for some of the points, then one of the last four.
 enum RoomReply: Codable {
     /// Sent once, when the room is locked and can take its first job.
     case hello(version: Int, level: RoomLevel)
     /// Sent before the room touches the job's descriptors. `spent` is what the room has used so far.
     case begun(job: Int64, spent: WireCost)
     case progress(job: Int64, ConversionProgress)
+    /// Asks for bytes of a source that the slot fetches. The room asks again only after the answer.
+    case wants(job: Int64, WindowQuestion)
     /// The report on the next of several outputs; sent when all of them are done.
     case wrote(job: Int64, ConversionReport)
     /// Some of the points of a description, in order; sent before it, because one message cannot hold all.
@@ -44,7 +50,7 @@ enum RoomReply: Codable {
 
 /// The version of these messages. Both ends are one binary; a different number means that the
 /// binary was replaced in between.
-let wireVersion = 11
+let wireVersion = 12
 
 /// What work took, in whole numbers, so that a compromised room cannot cause an unnoticed overflow.
 struct WireCost: Codable, Hashable {

@@ -15,6 +15,7 @@ package enum WireReading {
         case .begun(_, let spent): return spent.isCredible ? try written(reply) : nil
         case .progress(_, let progress):
             return progress.isCredible(after: nil, within: bounds) ? try written(reply) : nil
+        case .wants(_, let question): return question.isCredible ? try written(reply) : nil
         case .wrote(let job, let report):
             guard report.isCredible(within: bounds) else { return nil }
             return try written(RoomReply.wrote(job: job, report.bounded))
@@ -43,7 +44,7 @@ package enum WireReading {
         case .convert(let job, let recipe, let streams, let album):
             request = .convert(job: job, recipe: recipe.withoutPlaces, streams: streams, album: album)
         case .measure(let job, let recipe): request = .measure(job: job, recipe: recipe.withoutPlaces)
-        case .settle, .again, .probe, .stop: break
+        case .settle, .again, .probe, .windows, .filled, .stop: break
         }
         // A recipe can hold a number that JSON can read but not write.
         return try? written(request)
@@ -62,6 +63,7 @@ package enum WireReading {
             .hello(version: wireVersion, level: level), .begun(job: 1, spent: spent),
             .progress(job: 1, progress), .wrote(job: 1, report), .converted(job: 1, report, spent),
             .measured(job: 1, Self.measure, spent), .pointed(job: 1, Self.points),
+            .wants(job: 1, WindowQuestion(number: 3, source: 0, offset: 1 << 30, count: 65_536)),
             .described(job: 1, description, spent),
             .failed(job: 1, failure, spent),
         ]
@@ -91,6 +93,8 @@ package enum WireReading {
             .again(job: 5, streams: false, album: nil),
             .again(job: 6, streams: true, album: AlbumLoudness(measure: measure.album)),
             .measure(job: 4, recipe: recipe), .probe(job: 2, probe), .stop(job: 3),
+            .windows(job: 1, [WindowFacts(source: 0, byteCount: 1 << 31)]),
+            .filled(job: 1, number: 3, count: 65_536), .filled(job: 1, number: 4, count: nil),
         ]
         return try requests.map(written)
     }
