@@ -2,7 +2,7 @@ public import Conversion
 
 /// The files of a conversion, opened for reading, in the order of its recipe. They are closed when the value is dropped.
 public final class SourceFiles: Sendable {
-    private let files: [File]
+    private let entries: [Entry]
 
     private final class File: Sendable {
         let file: SourceFile
@@ -10,34 +10,76 @@ public final class SourceFiles: Sendable {
         init(_ file: consuming SourceFile) { self.file = file }
     }
 
-    private init(_ files: [File]) { self.files = files }
+    private enum Entry: Sendable {
+        case file(File)
+        case remote(any RemoteSource)
+    }
+
+    private init(_ entries: [Entry]) { self.entries = entries }
 
     /// Opens each of `places` with `open`.
     public static func opening<Place>(
         _ places: [Place],
         _ open: (Place) throws(StorageError) -> SourceFile
     ) throws(StorageError) -> SourceFiles {
-        var files: [File] = []
-        for place in places { files.append(File(try open(place))) }
-        return SourceFiles(files)
+        try opening(places, remote: { _ in nil }, open)
+    }
+
+    /// The same where some of the places are no files of this machine. `remote` opens these, and returns `nil` for files.
+    public static func opening<Place>(
+        _ places: [Place],
+        remote: (Place) throws(StorageError) -> (any RemoteSource)?,
+        _ open: (Place) throws(StorageError) -> SourceFile
+    ) throws(StorageError) -> SourceFiles {
+        var entries: [Entry] = []
+        for place in places {
+            if let source = try remote(place) {
+                entries.append(.remote(source))
+            } else {
+                entries.append(.file(File(try open(place))))
+            }
+        }
+        return SourceFiles(entries)
+    }
+
+    private var files: [File] { entries.compactMap { if case .file(let file) = $0 { file } else { nil } } }
+
+    /// Those that are no files, by their places.
+    public var remotes: [Int: any RemoteSource] {
+        let found = entries.enumerated().compactMap { place, entry in
+            if case .remote(let source) = entry { (place, source) } else { nil }
+        }
+        return Dictionary(uniqueKeysWithValues: found)
     }
 
     /// Callers may use them but must not close them.
-    public var descriptors: [Int32] { files.map { $0.file.descriptor } }
+    public var descriptors: [Int32] { values({ $0.file.descriptor }, { $0.descriptor }) }
+    /// Those of the files.
     public var identities: [FileIdentity] { files.map { $0.file.identity } }
     /// Those of the regular files.
     public var permissions: [FilePermissions] { files.compactMap { $0.file.permissions } }
     /// The size of each; meaningless for pipes and devices.
-    public var byteCounts: [Int64] { files.map { $0.file.byteCount } }
+    public var byteCounts: [Int64] { values({ $0.file.byteCount }, { $0.byteCount }) }
     /// When the contents of each last changed, in nanoseconds since 1970.
-    public var modificationTimes: [Int64] { files.map { $0.file.modifiedAt } }
+    public var modificationTimes: [Int64] { values({ $0.file.modifiedAt }, { $0.modifiedAt }) }
     /// Whether each still has the size and the modification time that it had when it was opened; pipes and devices have
     /// none. Blocks.
     public var areUnchanged: Bool {
-        files.allSatisfy { file in
-            guard file.file.kind == .file else { return true }
-            guard let now = FileFacts.of(file.file.descriptor) else { return false }
-            return now.byteCount == file.file.byteCount && now.modifiedAt == file.file.modifiedAt
+        values({ Self.isUnchanged($0) }, { $0.isUnchanged }).allSatisfy(\.self)
+    }
+
+    private static func isUnchanged(_ file: File) -> Bool {
+        guard file.file.kind == .file else { return true }
+        guard let now = FileFacts.of(file.file.descriptor) else { return false }
+        return now.byteCount == file.file.byteCount && now.modifiedAt == file.file.modifiedAt
+    }
+
+    private func values<Value>(_ ofFile: (File) -> Value, _ ofRemote: (any RemoteSource) -> Value) -> [Value] {
+        entries.map { entry in
+            switch entry {
+            case .file(let file): ofFile(file)
+            case .remote(let source): ofRemote(source)
+            }
         }
     }
 }
