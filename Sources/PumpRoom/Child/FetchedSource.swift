@@ -15,6 +15,8 @@ final class FetchedSource: SourceWindow {
         var answer: Int??
         /// What of the source the memory holds.
         var held: Range<Int64> = 0..<0
+        /// Whether a stop has ended a wait for bytes.
+        var isGivenUp = false
     }
 
     let byteCount: Int64
@@ -45,7 +47,7 @@ final class FetchedSource: SourceWindow {
     /// Has the memory filled from `offset` on. Returns zero, or why it is not.
     private func fetch(_ offset: Int64, _ stop: StopSignal) -> Int32 {
         // The slot takes a second question while one is open for a lie.
-        guard !stop.isStopped else { return EINTR }
+        guard !stop.isStopped else { return giveUp() }
         let question = WindowQuestion(
             number: Self.numbers.add(1, ordering: .relaxed).newValue,
             source: place,
@@ -65,8 +67,16 @@ final class FetchedSource: SourceWindow {
             guard case .some(let count) = answer else { continue }
             return count == nil ? EIO : state.withLock { $0.held.isEmpty } ? EPROTO : 0
         }
+        return giveUp()
+    }
+
+    private func giveUp() -> Int32 {
+        state.withLock { $0.isGivenUp = true }
         return EINTR
     }
+
+    /// Whether bytes are missing because of a stop. What a reader makes of the others says nothing about the source.
+    var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
 
     /// Takes the slot's answer to the question `number`: the number of bytes, or `nil` if they cannot be had. Ignores answers
     /// to other questions.
@@ -112,9 +122,13 @@ final class FetchedSources: Sendable {
     }
 
     /// Forgets the sources of a job. Call it before its descriptors are closed, because their numbers are given out again.
-    func close(_ job: Int64) {
+    /// Returns whether bytes of one are missing because of a stop.
+    @discardableResult
+    func close(_ job: Int64) -> Bool {
         state.withLock { state in
-            for window in state.open.removeValue(forKey: job) ?? [] { SourceWindows.set(nil, for: window.memory) }
+            let windows = state.open.removeValue(forKey: job) ?? []
+            for window in windows { SourceWindows.set(nil, for: window.memory) }
+            return windows.contains { $0.source.isGivenUp }
         }
     }
 

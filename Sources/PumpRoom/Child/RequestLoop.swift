@@ -124,8 +124,10 @@ final class RequestLoop: Sendable {
                 self.sayWhatIsDue(&state, coder)
             }
         }
-        let result = Result { () throws(Failure) in try body(report, coder) }
-        fetched.close(job)
+        var result = Result { () throws(Failure) in try body(report, coder) }
+        if fetched.close(job), case .failure = result {
+            result = .failure(Failure(.cancelled, at: .open, "cancelled while a source was fetched"))
+        }
         // The worker may close and publish as soon as it receives the reply, so the room
         // releases the descriptors before.
         state.withLock { ($0.current, $0.lastReport, $0.unsaid) = (nil, nil, nil) }

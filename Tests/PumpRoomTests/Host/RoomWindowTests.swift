@@ -122,10 +122,12 @@ import Testing
         await slot.close()
     }
 
-    @Test func aStopDoesNotWaitForBytes() async throws {
+    /// While the source is opened, and while it is converted.
+    @Test(arguments: [1, 4])
+    func aStopDoesNotWaitForBytes(question: Int) async throws {
         let (reached, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let stock = Stock(try clip(seconds: 20)) { number in
-            guard number == 4 else { return false }
+            guard number == question else { return false }
             reached.signal()
             gate.wait()
             return false
