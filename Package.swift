@@ -135,7 +135,10 @@ let package = Package(
         .target(name: "WorkerRules", dependencies: ["Ledger", "Conversion"], swiftSettings: shipped + optimised),
         .target(
             name: "Worker",
-            dependencies: ["WorkerRules", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
+            dependencies: [
+                "WorkerRules", "Publishing", "PumpRoom", "Storage", "ObjectStorage", "Ledger", "Conversion",
+                "System",
+            ],
             swiftSettings: shipped
         ),
         .target(
@@ -352,8 +355,8 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "Worker", "WorkerRules", "Coordinator", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion",
-                "TestSupport", "FuzzedTexts", "sluice", "poisoned-sluice",
+                "Worker", "WorkerRules", "Coordinator", "Publishing", "PumpRoom", "Storage", "ObjectStorage", "Ledger",
+                "Conversion", "TestSupport", "ObjectStores", "FuzzedTexts", "sluice", "poisoned-sluice",
             ],
             swiftSettings: house
         ),

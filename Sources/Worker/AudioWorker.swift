@@ -82,7 +82,7 @@ public final class AudioWorker: Sendable {
         let abilities = dispatcher.read { $0.abilities }
         let entry = try await calls.ledger.register(configuration.registration(abilities))
         onEvent(.started(worker: entry.worker, lease: entry.leaseLength))
-        onEvent(.takes(roots: configuration.roots, queues: configuration.queues))
+        onEvent(.takes(roots: configuration.placesOfRoots, queues: configuration.queues))
         dispatcher.report(.registered(entry, abilities: abilities))
 
         // The worker reports incomplete locks as an event instead.

@@ -1,6 +1,7 @@
 public import Conversion
 import FoundationEssentials
 import Glibc
+import ObjectStorage
 public import PumpRoom
 public import Storage
 import WorkerRules
@@ -17,6 +18,8 @@ public struct WorkerConfiguration: Sendable, Hashable {
     public var queues: [String] = []
     /// The folders in which the worker reads sources and publishes outputs.
     public var roots: [RootPlace] = []
+    /// The buckets in which the worker reads sources.
+    package var buckets: [BucketRoot] = []
     /// Codecs to leave to other workers, in addition to those that the libraries here cannot write.
     public var codecsToLeave: Set<Codec> = []
     /// Settings of the rooms in which conversions run.
@@ -74,7 +77,8 @@ public struct WorkerConfiguration: Sendable, Hashable {
         try require((1...200).contains(name.utf8.count), "name must have 1 to 200 bytes, not \(name.utf8.count)")
         try require((1...1_024).contains(slots), "slots must be 1 to 1024, not \(slots)")
         try require(!queues.contains(""), "queues must not contain an empty name")
-        try require(Set(roots.map(\.name)).count == roots.count, "the names of roots must be unique")
+        let names = namesOfRoots
+        try require(Set(names).count == names.count, "the names of roots must be unique")
         do throws(RoomConfigurationError) {
             try room.validate()
         } catch {
@@ -97,6 +101,16 @@ public struct WorkerConfiguration: Sendable, Hashable {
         try require(longestPause >= firstPause, "longestPause must be at least firstPause, which is \(firstPause)")
     }
 
+    /// Of the folders and of the buckets.
+    private var namesOfRoots: [String] { roots.map(\.name) + buckets.map(\.name) }
+
+    /// All roots, for people.
+    var placesOfRoots: [RootPlace] {
+        var rules = RootRules()
+        rules.mayWrite = false
+        return roots + buckets.map { RootPlace(name: $0.name, path: $0.address.text, rules: rules) }
+    }
+
     /// The codecs that this worker writes.
     var codecs: Set<Codec> { Set(RoomLibraries.writableCodecs).subtracting(codecsToLeave) }
 
@@ -114,7 +128,7 @@ public struct WorkerConfiguration: Sendable, Hashable {
             outageLimit: outageLimit,
             firstPause: firstPause,
             longestPause: longestPause,
-            roots: roots.map(\.name),
+            roots: namesOfRoots,
             codecs: codecs,
             formats: room.formats ?? .all,
             libav: RoomLibraries.codecMajor,

@@ -15,7 +15,9 @@ enum HousePlan {
         "PumpRoom": ["Media", "Conversion", "System"],
         "Publishing": ["Storage", "Ledger", "Conversion", "System"],
         "WorkerRules": ["Ledger", "Conversion"],
-        "Worker": ["WorkerRules", "Publishing", "PumpRoom", "Storage", "Ledger", "Conversion", "System"],
+        "Worker": [
+            "WorkerRules", "Publishing", "PumpRoom", "Storage", "ObjectStorage", "Ledger", "Conversion", "System",
+        ],
         "Coordinator": ["Publishing", "WebClient", "Ledger", "Storage", "Conversion", "System"],
         "LocalCluster": ["Storage", "Ledger", "Hashing", "Conversion", "System"],
         "Console": ["Conversion", "System"],

@@ -42,6 +42,9 @@ import Testing
             let told = meter.rounded(for: 1)
             _ = try JSON(WorkerStatus(paces: told.map { [$0] }))
             believed.progress.append(progress)
+        case .wants(_, let question):
+            var account = WindowAccount(sizes: [0: 64_000])
+            believed.count(account.take(question) == nil ? "wants" : "lie")
         case .wrote(_, let report):
             guard report.isCredible(within: bounds) else { return believed.count("lie") }
             believed.count("wrote")
@@ -84,7 +87,10 @@ import Testing
         var believed = Believed()
         for _ in 0..<Self.count { try hear(generator.next(), coder, bounds, &believed) }
         // There were many of each kind, both accepted and rejected.
-        for what in ["unreadable", "lie", "begun", "progress", "wrote", "converted", "pointed", "described", "failed"] {
+        let kinds = [
+            "unreadable", "lie", "begun", "progress", "wants", "wrote", "converted", "pointed", "described", "failed",
+        ]
+        for what in kinds {
             #expect(believed.counts[what, default: 0] > 1_000, "\(believed.counts)")
         }
         try await tell(believed)

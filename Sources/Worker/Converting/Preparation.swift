@@ -21,12 +21,20 @@ enum Preparation: Sendable {
     static func of(
         _ claim: Claim,
         in roots: StorageRoots,
+        _ buckets: BucketRoots,
         codecs: Set<Codec>,
         _ disks: DiskKeeper,
         _ mounts: MountKeeper,
         _ calls: FileCalls
     ) -> Preparation {
-        var opening = JobOpening(claim: claim, roots: roots, codecs: codecs, disks: disks, mounts: mounts)
+        var opening = JobOpening(
+            claim: claim,
+            roots: roots,
+            buckets: buckets,
+            codecs: codecs,
+            disks: disks,
+            mounts: mounts
+        )
         do throws(StorageError) {
             return try opening.prepare(calls)
         } catch {
@@ -39,6 +47,7 @@ enum Preparation: Sendable {
 private struct JobOpening {
     let claim: Claim
     let roots: StorageRoots
+    let buckets: BucketRoots
     let codecs: Set<Codec>
     let disks: DiskKeeper
     let mounts: MountKeeper
@@ -49,9 +58,17 @@ private struct JobOpening {
     /// The roots that were found to be there.
     private var checked: Set<String> = []
 
-    init(claim: Claim, roots: StorageRoots, codecs: Set<Codec>, disks: DiskKeeper, mounts: MountKeeper) {
+    init(
+        claim: Claim,
+        roots: StorageRoots,
+        buckets: BucketRoots,
+        codecs: Set<Codec>,
+        disks: DiskKeeper,
+        mounts: MountKeeper
+    ) {
         self.claim = claim
         self.roots = roots
+        self.buckets = buckets
         self.codecs = codecs
         self.disks = disks
         self.mounts = mounts
@@ -60,11 +77,13 @@ private struct JobOpening {
     mutating func prepare(_ calls: FileCalls) throws(StorageError) -> Preparation {
         let mountChanges = mounts.watch.refresh()
         let (from, to) = try places()
+        try refuseOutputsInBuckets(to)
         if let need = missingAbility(for: from + to) { return .unable(need: need) }
         // A file opened below an unmounted folder would be hidden as soon as the file system is mounted again.
         try checkRoots(of: from)
         if let lost = mounts.knownLost(for: claim, in: roots) { return .fileSystemMissing(lost) }
-        let files = try openSources(at: from)
+        let objects = ObjectReading()
+        let files = try openSources(at: from, objects)
         isWriting = true
         if let full = try prepareDestinations(to) { return .fileSystemFull(full) }
         let work = Self.work(of: claim.recipe, files)
@@ -82,6 +101,7 @@ private struct JobOpening {
                 outputs,
                 as: plan,
                 sourceRoots: from.map(\.root),
+                objects: objects,
                 madeOf: work,
                 mountChanges: mountChanges,
                 files: calls
@@ -104,10 +124,19 @@ private struct JobOpening {
         return (from, to)
     }
 
+    private mutating func refuseOutputsInBuckets(_ locations: [Location]) throws(StorageError) {
+        for location in locations {
+            guard let refusal = buckets.refusal(ofOutputAt: location) else { continue }
+            (root, isWriting) = (location.root, true)
+            throw refusal
+        }
+    }
+
     /// A root or a codec that the job needs and this worker lacks; `nil` if there is none.
     private func missingAbility(for locations: [Location]) -> String? {
         // `try?`: only whether the worker has the root matters here.
-        for location in locations where (try? roots.root(of: location)) == nil {
+        for location in locations
+        where buckets.usable[location.root] == nil && (try? roots.root(of: location)) == nil {
             return AbilityWord.root(location.root)
         }
         for output in claim.recipe.outputs {
@@ -120,6 +149,8 @@ private struct JobOpening {
     private mutating func checkRoots(of locations: [Location]) throws(StorageError) {
         for location in locations where checked.insert(location.root).inserted {
             root = location.root
+            // Opening an object shows whether the store answers.
+            if buckets.usable[location.root] != nil { continue }
             try roots.root(of: location).check()
         }
     }
@@ -141,10 +172,20 @@ private struct JobOpening {
 
     // MARK: - Opening
 
-    private mutating func openSources(at locations: [Location]) throws(StorageError) -> SourceFiles {
-        try SourceFiles.opening(locations) { location throws(StorageError) in
-            root = location.root
-            return try roots.root(of: location).openSource(location)
+    private mutating func openSources(
+        at locations: [Location],
+        _ objects: ObjectReading
+    ) throws(StorageError) -> SourceFiles {
+        var place: String?
+        defer { root = place ?? root }
+        let (roots, buckets) = (roots, buckets)
+        return try SourceFiles.opening(locations) { location throws(StorageError) in
+            place = location.root
+            return try buckets.usable[location.root].map { bucket throws(StorageError) in
+                try ObjectSource(location, in: bucket, for: objects)
+            }
+        } _: { location throws(StorageError) in
+            try roots.root(of: location).openSource(location)
         }
     }
 
@@ -184,6 +225,7 @@ private struct JobOpening {
         // A recipe that cannot be encoded as JSON gets a random number, so that no existing file matches it.
         running.add((try? recipe.json()) ?? "\(UInt64.random(in: .min ... .max))")
         for (size, time) in zip(sources.byteCounts, sources.modificationTimes) { running.add("\(size) \(time)") }
+        for (_, source) in sources.remotes.sorted(by: { $0.key < $1.key }) { running.add(source.version) }
         return running.finish().sha256.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 

@@ -39,6 +39,8 @@ final class PreparedJob: Sendable {
     /// Whether the outputs' file systems show if a room can still write to the files.
     let canBeSealed: Bool
     let sourceRoots: [String]
+    /// What became of reading the sources that are objects.
+    let objects: ObjectReading
     /// A hash of the recipe and the sources, for the marks on the output files.
     let work: UInt64
     /// The mount table's change counter before the files were opened.
@@ -57,6 +59,7 @@ final class PreparedJob: Sendable {
         _ outputs: consuming sending OutputSet,
         as plan: [PlannedOutput],
         sourceRoots: [String],
+        objects: ObjectReading,
         madeOf work: UInt64,
         mountChanges: Int,
         files: FileCalls
@@ -71,6 +74,7 @@ final class PreparedJob: Sendable {
         (destinations, canBeSealed) = (outputs.descriptors, outputs.canBeSealed)
         self.plan = plan
         self.sourceRoots = sourceRoots
+        self.objects = objects
         self.work = work
         self.mountChanges = mountChanges
         self.files = files
@@ -80,6 +84,9 @@ final class PreparedJob: Sendable {
     }
 
     deinit { discard() }
+
+    /// The sources that the room reads through windows, by their places.
+    var windows: [Int: RoomWindow] { open.remotes.compactMapValues { ($0 as? ObjectSource)?.window } }
 
     /// Where the outputs that are written will be.
     var locations: [Location] {
@@ -212,6 +219,9 @@ final class OpenFiles: Sendable {
 
     /// Whether the sources are open, and each has the size and the time that it had when it was opened.
     var areSourcesUnchanged: Bool { sources.withLock { $0?.areUnchanged ?? false } }
+
+    /// The sources that are no files, by their places; none once they are closed.
+    var remotes: [Int: any RemoteSource] { sources.withLock { $0?.remotes ?? [:] } }
 
     func closeSources() { sources.withLock { $0 = nil } }
 

@@ -32,7 +32,7 @@ extension SlotPipeline {
         let recipe = job.claim.recipe
         var work = RoomWork(measuring: recipe, from: prepared.sources)
         work.sourceBytes = recipe.timeline == nil ? prepared.sourceBytes : nil
-        let outcome = await inRoom(job, work)
+        let outcome = await inRoom(job, prepared, work)
         let (ledger, fence) = (services.ledger, job.fence)
         let isWorthIt = { services.dispatcher.stopReason(of: fence) == nil }
         guard isWorthIt() else {
@@ -43,7 +43,7 @@ extension SlotPipeline {
         case .done(let track, _):
             let isUnchanged = await areSourcesUnchanged(prepared)
             guard isUnchanged != false else {
-                return await diagnosed(AttemptFailure(job.fence, .sourceChanged(), facts: facts()), job, prepared)
+                return await diagnosed(AttemptFailure(job.fence, prepared.change(), facts: facts()), job, prepared)
             }
             prepared.discard()
             guard isUnchanged != nil else { return .handedBack(services.storage.givenUp(prepared.roots)) }

@@ -28,7 +28,7 @@ extension SlotPipeline {
             )
         )
         work.sourceBytes = prepared.sourceBytes
-        let outcome = await inRoom(job, work)
+        let outcome = await inRoom(job, prepared, work)
         guard services.dispatcher.stopReason(of: job.fence) == nil else {
             prepared.discard()
             return .stopped
@@ -102,7 +102,7 @@ extension SlotPipeline {
         let isUnchanged = await areSourcesUnchanged(prepared)
         prepared.discard()
         guard let isUnchanged else { return .handedBack(services.storage.givenUp(prepared.roots)) }
-        guard isUnchanged else { return .unrecorded(.sourceChanged()) }
+        guard isUnchanged else { return .unrecorded(prepared.change()) }
         let (ledger, dispatcher, fence, stamp) = (services.ledger, services.dispatcher, job.fence, prepared.stamp)
         let answer = await services.calls.ask(while: { dispatcher.stopReason(of: fence) == nil }) {
             try await RecordedScan(ledger.recordScan(sound, of: stamp, fence))

@@ -25,9 +25,10 @@ struct SlotPipeline: Sendable {
     private func work(on job: HeldJob) async -> PipelineResult {
         let (claim, storage, codecs) = (job.claim, services.storage, services.codecs)
         let (roots, disks, mounts) = (storage.roots.usable, storage.disks, storage.mounts)
+        let buckets = storage.roots.buckets
         let files = storage.files
         let preparation = await files.run(in: claim.roots) {
-            Preparation.of(claim, in: roots, codecs: codecs, disks, mounts, files)
+            Preparation.of(claim, in: roots, buckets, codecs: codecs, disks, mounts, files)
         }
         switch preparation {
         case nil: return .handedBack(storage.givenUp(claim.roots))
@@ -77,7 +78,7 @@ struct SlotPipeline: Sendable {
             }
             guard let problem = objection(to: reports, sealed.map { $0.evidence }, job.claim, prepared) else {
                 guard isUnchanged else {
-                    return await diagnosed(AttemptFailure(job.fence, .sourceChanged(), facts: facts), job, prepared)
+                    return await diagnosed(AttemptFailure(job.fence, prepared.change(), facts: facts), job, prepared)
                 }
                 // `try?`: sealing has succeeded, else there would be an objection.
                 let fingerprints = (try? sealed.get())?.fingerprints
@@ -112,7 +113,7 @@ struct SlotPipeline: Sendable {
         case .failed(var failed):
             failed.failure = failed.failure.naming(prepared.locations.map(\.description))
             if failed.failure.isOfTheFile, !failed.isRoomDeath, await areSourcesUnchanged(prepared) == false {
-                failed.failure = .sourceChanged(failed.failure)
+                failed.failure = prepared.change(failed.failure)
             }
             return await diagnosed(report(of: failed, job), job, prepared)
         }
@@ -138,12 +139,17 @@ struct SlotPipeline: Sendable {
         // A timeline may repeat a small source for hours.
         work.sourceBytes = job.claim.recipe.timeline == nil ? prepared.sourceBytes : nil
         work.endsRoom = !prepared.canBeSealed
-        return await inRoom(job, work)
+        return await inRoom(job, prepared, work)
     }
 
     /// Has the room work on a job, so that the worker can cancel it and sees its progress.
-    func inRoom<Answer>(_ job: HeldJob, _ work: RoomWork<Answer>) async -> RoomOutcome<Answer> {
+    func inRoom<Answer>(
+        _ job: HeldJob,
+        _ prepared: PreparedJob,
+        _ work: RoomWork<Answer>
+    ) async -> RoomOutcome<Answer> {
         var work = work
+        work.windows = prepared.windows
         work.party = job.claim.tenant
         let (dispatcher, fence) = (services.dispatcher, job.fence)
         let conversion = Task { [room, work] in
@@ -156,7 +162,7 @@ struct SlotPipeline: Sendable {
         services.conversions.begin(fence) { conversion.cancel() }
         dispatcher.report(.cancellable(fence))
         defer { services.conversions.end(fence) }
-        return await conversion.value
+        return prepared.judged(await conversion.value)
     }
 
     /// Removes the output and finds out whether the storage is to blame.
@@ -166,7 +172,9 @@ struct SlotPipeline: Sendable {
             prepared.discard()
             return .handedBack(HandBack(.unable, need: AbilityWord.format(format)))
         }
-        let roots = prepared.sourceRoots + prepared.locations.map(\.root)
+        // First the root where bytes of a source were missing.
+        let missing = [prepared.objects.root].compactMap(\.self)
+        let roots = missing + prepared.sourceRoots + prepared.locations.map(\.root)
         return PipelineResult(await services.storage.diagnose(report, job.claim, roots) { prepared.discardNow() })
     }
 

@@ -118,9 +118,10 @@ final class StorageHealth: Sendable {
 
     /// Begins no file calls to the roots that have not answered since the worker's start.
     func leaveSilentRoots() {
-        for (root, absence) in roots.absences where absence.isSilent {
-            onEvent(.rootLost(root, because: absence.reason, wait: .zero))
-            files.silence(root)
+        for (root, absence) in roots.absences {
+            let wait = absence.isSilent ? Duration.zero : max(.zero, absence.due - .now)
+            onEvent(.rootLost(root, because: absence.reason, wait: wait))
+            if absence.isSilent { files.silence(root) }
         }
     }
 

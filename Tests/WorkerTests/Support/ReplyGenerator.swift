@@ -103,6 +103,7 @@ struct ReplyGenerator {
             .failed(job: 1, RoomFigures.failure, spent), .described(job: 1, try RoomFigures.description(), spent),
             .begun(job: 1, spent: spent), .wrote(job: 1, try RoomFigures.report()),
             .pointed(job: 1, [SourcePoint(.clipping, at: 120, frames: 3, channels: [1, 2], text: "t", value: 6)]),
+            .wants(job: 1, WindowQuestion(number: 3, source: 0, offset: 4_096, count: 8_192)),
         ]
         let coder = WireCoder()
         kinds = try replies.map { Tree(try JSONSerialization.jsonObject(with: Data(coder.bytes($0)))) }
@@ -111,7 +112,7 @@ struct ReplyGenerator {
     /// The next message. About a third of them are unchanged.
     mutating func next() -> [UInt8] {
         // Reports and failures are more frequent, because the ledger stores them.
-        var tree = kinds[[0, 1, 1, 2, 2, 3, 4, 5, 6][generator.whole(in: 0..<9)]]
+        var tree = kinds[[0, 1, 1, 2, 2, 3, 4, 5, 6, 7][generator.whole(in: 0..<10)]]
         for _ in 0..<generator.whole(in: 0..<3) { tree.twist(&generator) }
         var text = ""
         tree.write(into: &text)
