@@ -6,7 +6,7 @@ import Storage
 import System
 import Worker
 
-/// Examines roots that are buckets. Jobs cannot use them yet.
+/// Examines roots that are buckets. Workers read sources there.
 struct BucketExamination: Sendable {
     let environment: [String: String]
     /// The folder of the user as which this process examines; `nil` for that of the environment.
@@ -33,8 +33,8 @@ struct BucketExamination: Sendable {
         let subject = "root \(root.name)".printable
         let unused = Finding.warn(
             subject,
-            "jobs cannot use buckets yet",
-            "start workers with a folder; this examination shows what the bucket permits"
+            "jobs read from buckets and cannot write to them yet",
+            "give workers a folder for outputs, too; with :ro, doctor only reads from the bucket"
         )
         do {
             let address = try BucketAddress(root.path)
@@ -47,7 +47,8 @@ struct BucketExamination: Sendable {
             )
             let report = StoreExamination(client, mayWrite: root.rules.mayWrite).run()
             let verdict = report.verdict.map { [Self.finding(subject, $0)] } ?? []
-            return report.lines.map { Self.finding(subject, $0) } + verdict + [unused]
+            return report.lines.map { Self.finding(subject, $0) } + verdict
+                + (root.rules.mayWrite ? [unused] : [])
         } catch let error as AddressError {
             return [.fail(subject, error.why.printable, (error.hint ?? "correct the address").printable)]
         } catch let error as CredentialError {

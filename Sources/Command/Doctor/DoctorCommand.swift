@@ -25,7 +25,7 @@ enum DoctorCommand {
             "It examines what the services of this machine use: it reads the same --config file, and looks at the roots as "
                 + "the user of the services. What the superuser may read and write says nothing about that user.",
             "A root may be a bucket, s3://BUCKET/PREFIX?region=REGION: doctor writes and removes objects there, and says which "
-                + "permissions are missing and whether the store keeps two writers apart. Jobs cannot use buckets yet.",
+                + "permissions are missing and whether the store keeps two writers apart. Workers read sources from buckets.",
         ],
         options: [ServiceOptions.root.form, ServiceFile.option.form, user.form] + LedgerOptions.databaseForms
             + [json.form],

@@ -302,15 +302,19 @@ enum LedgerOptions {
     /// The context in use; `nil` if the ledger was selected in another way.
     static func contextInUse(_ invocation: Invocation) throws -> LedgerContext? { try place(invocation).contextInUse }
 
-    /// The roots that `--root` names, or else those of the context. Refuses buckets unless they may be there.
+    /// The roots that `--root` names, or else those of the context. Unless buckets may be there, it refuses them, and leaves
+    /// out those of a settings file.
     static func roots(
         _ invocation: Invocation,
         mayBeBuckets: Bool = false
     ) throws -> [WorkerConfiguration.RootPlace] {
         let roots = try placesOfRoots(invocation)
-        if !mayBeBuckets, let bucket = roots.first(where: \.isBucket) {
+        guard !mayBeBuckets else { return roots }
+        // The settings file of a machine is that of its worker, too.
+        if case .file? = invocation.origin(of: ServiceOptions.root.form) { return roots.filter { !$0.isBucket } }
+        if let bucket = roots.first(where: \.isBucket) {
             throw UsageError(
-                "--root \(bucket.name)=\(bucket.path): jobs cannot use buckets yet".printable,
+                "--root \(bucket.name)=\(bucket.path): only workers read from buckets".printable,
                 hint: "sluice doctor --root \(bucket.name)=\(bucket.path) examines the bucket".printable
             )
         }
@@ -373,7 +377,8 @@ enum LedgerOptions {
         for word in try clusterRoots(invocation) ?? [] {
             places.append(try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word))
         }
-        return places.map { "\($0.name)=\($0.path)" }
+        // A bucket is no folder of this machine.
+        return places.filter { !$0.isBucket }.map { "\($0.name)=\($0.path)" }
     }
 }
 

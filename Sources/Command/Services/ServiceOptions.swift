@@ -25,7 +25,7 @@ enum ServiceOptions {
             }
         }
         if let bucket = places.first(where: \.isBucket) {
-            throw UsageError("--root \(bucket.name)=\(bucket.path): jobs cannot use buckets yet".printable)
+            throw UsageError("--root \(bucket.name)=\(bucket.path): only workers read from buckets".printable)
         }
         // Checks the names, each of which may occur only once.
         let paths = try PathRoots(words: places.map { "\($0.name)=\($0.path)" }, environment: invocation.environment)

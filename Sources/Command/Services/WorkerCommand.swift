@@ -162,6 +162,7 @@ enum WorkerCommand {
             "RULES of a root, separated by commas: ro (never write), wo (never read), create (never replace "
                 + "files), ext=flac+mp3 (extensions that outputs may have), mode=640 (permissions of outputs; by "
                 + "default those of their folder, and at most those of the source), group=audio (their group).",
+            "A root may be a bucket, s3://BUCKET/PREFIX?region=REGION: jobs read sources there. Outputs need a folder.",
             "Settings that neither the command line nor the environment gives come from the file of --config, by "
                 + "default /etc/sluice/sluice.conf if it exists. A line of it is the name of an option and its "
                 + "value, such as: slots = 8",
@@ -220,7 +221,12 @@ enum WorkerCommand {
         configuration.build = Version.number
         configuration.slots = invocation[slots] ?? configuration.slots
         configuration.queues = invocation.all(queue)
-        configuration.roots = try LedgerOptions.roots(invocation)
+        let places = try LedgerOptions.roots(invocation, mayBeBuckets: true)
+        configuration.roots = places.filter { !$0.isBucket }
+        configuration.buckets = try BucketPlaces.roots(
+            places.filter(\.isBucket),
+            environment: invocation.environment
+        )
         configuration.name = invocation[name] ?? configuration.name
         configuration.gracePeriod = invocation[grace]
         configuration.outageLimit = invocation[outageLimit]

@@ -2,14 +2,27 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Roots that are buckets, which only `sluice doctor` takes.
+/// Roots that are buckets, which `sluice doctor` and workers take.
 struct BucketRootTests {
-    @Test(arguments: ["worker", "coordinator"])
-    func servicesRefuseBuckets(command: String) throws {
-        let run = try LedgerBench().run(command, "--root", "archive=s3://bucket/p")
+    @Test func coordinatorsRefuseBuckets() throws {
+        let run = try LedgerBench().run("coordinator", "--root", "archive=s3://bucket/p")
         #expect(run.status == .exited(2))
-        #expect(run.errorText.contains("--root archive=s3://bucket/p: jobs cannot use buckets yet"), "\(run.errorText)")
+        #expect(
+            run.errorText.contains("--root archive=s3://bucket/p: only workers read from buckets"),
+            "\(run.errorText)"
+        )
         #expect(run.errorText.contains("sluice doctor --root archive=s3://bucket/p examines the bucket"))
+    }
+
+    @Test(arguments: [
+        ("s3://Bucket", "--root archive: the name of the bucket must consist of lower-case letters"),
+        ("s3://bucket/a?colour=red", "--root archive: colour is no option of a bucket"),
+        ("s3://bucket/a:wo", "--root archive: workers only read from buckets"),
+    ])
+    func workersRefuseWhatIsNoBucketToReadFrom(path: String, problem: String) throws {
+        let run = try LedgerBench().run("worker", "--root", "archive=\(path)")
+        #expect(run.status == .exited(2))
+        #expect(run.errorText.contains(problem), "\(run.errorText)")
     }
 
     /// While it has credentials, neither it nor the programs that it starts leave a core dump, where the machine permits one.
