@@ -14,6 +14,8 @@ else
 strict_folder := .build/strict
 endif
 docs_folder := .build/docs
+# What users install. SwiftPM builds one product at a time.
+programs := sluice sluice-room
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check test test-postgres test-trixie test-upgrade faults drill fuzz fuzz-api fuzz-files build shipped install deb tarball image test-packages test-reproducible test-image release lint format docs pictures bench bench-scale bench-fleet
@@ -52,7 +54,7 @@ test-trixie: ## build and test in a new Debian 13, with libav 7.1; ARGS="ledger 
 
 test-upgrade: ## build the last release, and run it beside this build on one ledger
 	@scripts/prepare build test python
-	scripts/build --product sluice
+	for program in $(programs); do scripts/build --product $$program || exit; done
 	@scripts/test-upgrade
 
 faults: ## run the fault tests with five times as many faults as make test: 15 minutes
@@ -63,7 +65,7 @@ faults: ## run the fault tests with five times as many faults as make test: 15 m
 
 drill: ## let 200 faults happen to a cluster of many machines: 20 minutes, as root; ARGS="--seed 7 --faults 20" repeats others
 	@scripts/prepare build drill
-	scripts/build -c release --product sluice
+	for program in $(programs); do scripts/build -c release --product $$program || exit; done
 	SLUICE_TEST_PROGRAMS=.build/release python3 -B Tests/Drill/drill.py $(ARGS)
 
 fuzz: ## fuzz the text parsers and the pump room, guided by coverage; ARGS=600 runs each for ten minutes instead of one
@@ -80,16 +82,18 @@ fuzz-files: ## convert 10,000 corrupt files in sandboxed rooms
 	scripts/build --build-tests
 	SLUICE_FUZZ_FILES=10000 swift test --skip-build --disable-xctest --filter '^PumpRoomTests\.CorruptionTests'
 
-build: ## build the command for release
+build: ## build the command and the program of its rooms for release
 	@scripts/prepare build
-	scripts/build -c release --product sluice --static-swift-stdlib -Xlinker -z -Xlinker now
+	for program in $(programs); do \
+		scripts/build -c release --product $$program --static-swift-stdlib -Xlinker -z -Xlinker now || exit; done
 
-shipped: ## build the command for packages, with the same bytes in every folder
+shipped: ## build the same for packages, with the same bytes in every folder
 	@scripts/prepare build
-	SLUICE_COMMIT=$$(scripts/commit) scripts/build --fixed-path -c release --product sluice --static-swift-stdlib -Xlinker -z -Xlinker now \
-		--scratch-path .build/shipped
+	for program in $(programs); do \
+		SLUICE_COMMIT=$$(scripts/commit) scripts/build --fixed-path -c release --product $$program --static-swift-stdlib -Xlinker -z -Xlinker now \
+			--scratch-path .build/shipped || exit; done
 
-install: build ## install the command, its manual pages and completions under PREFIX
+install: build ## install the programs, the manual pages and completions under PREFIX
 	scripts/install .build/release/sluice $(DESTDIR)$(PREFIX)
 
 deb: shipped ## make the Debian packages in .build/packages
@@ -147,9 +151,8 @@ bench: ## run the benchmarks, with a release build
 	@scripts/prepare build bench
 	@$(MAKE) --silent -C Benches/floor
 	scripts/build -c release --product bench-ours --static-swift-stdlib
-	scripts/build -c release --product sluice --static-swift-stdlib
-	scripts/build -c release --product poisoned-sluice --static-swift-stdlib
-	scripts/build -c release --product test-program --static-swift-stdlib
+	for program in $(programs) poisoned-sluice poisoned-sluice-room test-program; do \
+		scripts/build -c release --product $$program --static-swift-stdlib || exit; done
 	scripts/build -c release --product bench
 	.build/release/bench $(ARGS)
 

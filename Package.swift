@@ -34,7 +34,7 @@ let commit = Context.environment["SLUICE_COMMIT"] ?? ""
 // The path of this folder in debug information.
 let pathMap = "\(Context.packageDirectory)=."
 
-// For what the command consists of. C that is compiled with it, which is the inline functions of the C modules, checks its
+// For what the two programs consist of. C that is compiled with it, which is the inline functions of the C modules, checks its
 // stack like Debian's own packages. A release does not say where it was built, so that two builds of one commit are the same
 // bytes; the cache of C modules, to which debug information would refer, has that folder in its names, and so have the hashes by
 // which the compiler finds what it need not compile again.
@@ -62,6 +62,7 @@ let package = Package(
     name: "sluice",
     products: [
         .executable(name: "sluice", targets: ["sluice"]),
+        .executable(name: "sluice-room", targets: ["sluice-room"]),
         .library(name: "Media", targets: ["Media", "Conversion"]),
         .library(name: "warm-start", type: .dynamic, targets: ["WarmStart"]),
     ],
@@ -124,7 +125,13 @@ let package = Package(
             dependencies: ["WebClient", "Conversion", "Hashing", "System"],
             swiftSettings: shipped
         ),
-        .target(name: "PumpRoom", dependencies: ["Media", "Conversion", "System", "CSandbox"], swiftSettings: shipped),
+        // Starts rooms, which are processes of `sluice-room`: the command and its modules do not link libav.
+        .target(name: "PumpRoom", dependencies: ["Conversion", "System", "CSandbox"], swiftSettings: shipped),
+        .target(
+            name: "RoomProgram",
+            dependencies: ["PumpRoom", "Media", "Conversion", "System"],
+            swiftSettings: shipped
+        ),
         .target(
             name: "Publishing",
             dependencies: ["Storage", "Ledger", "Conversion", "System"],
@@ -181,6 +188,7 @@ let package = Package(
             swiftSettings: shipped
         ),
         .executableTarget(name: "sluice", dependencies: ["Command"], swiftSettings: shipped),
+        .executableTarget(name: "sluice-room", dependencies: ["RoomProgram"], swiftSettings: shipped),
 
         // Embeds the files of `migrations` as Swift source; a build regenerates it when one of them has changed.
         .executableTarget(name: "embed-migrations", path: "Plugins/embed-migrations", swiftSettings: tool),
@@ -200,14 +208,16 @@ let package = Package(
         .target(name: "WarmStart", path: "Tests/Programs/WarmStart", cSettings: hardenedC),
         .executableTarget(
             name: "demo",
-            dependencies: ["Media", "Conversion", "TestSupport", "sluice"],
+            dependencies: ["Media", "Conversion", "TestSupport", "sluice", "sluice-room"],
             path: "Demo",
             swiftSettings: house + optimised
         ),
         // What tests do in separate processes, which they kill, lock or measure, or which a trap may end.
         .executableTarget(
             name: "test-program",
-            dependencies: ["Command", "PumpRoom", "Conversion", "FuzzedTexts", "HostileActions", "TestSupport"],
+            dependencies: [
+                "Command", "RoomProgram", "PumpRoom", "Conversion", "FuzzedTexts", "HostileActions", "TestSupport",
+            ],
             path: "Tests/Programs/TestProgram",
             swiftSettings: house
         ),
@@ -244,12 +254,19 @@ let package = Package(
         .target(name: "AllocationCounter", path: "Tests/Programs/AllocationCounter"),
         // What a compromised decoder would try, in a process that is locked like a room. No product links it.
         .target(name: "HostileActions", path: "Tests/Programs/HostileActions", cSettings: hardenedC),
-        // The command with breakable rooms: a marker in a file's samples has the effect of a fault in a decoder.
+        // The command with breakable rooms, whose program is `poisoned-sluice-room`: a marker in a file's samples has the
+        // effect of a fault in a decoder.
         .target(name: "PoisonedReads", path: "Tests/Programs/PoisonedReads"),
         .executableTarget(
             name: "poisoned-sluice",
-            dependencies: ["Command", "PoisonedReads"],
+            dependencies: ["Command"],
             path: "Tests/Programs/PoisonedSluice",
+            swiftSettings: house
+        ),
+        .executableTarget(
+            name: "poisoned-sluice-room",
+            dependencies: ["RoomProgram", "PoisonedReads"],
+            path: "Tests/Programs/PoisonedRoom",
             swiftSettings: house
         ),
         // Names that the bench shares with the program that it measures.
@@ -271,8 +288,8 @@ let package = Package(
         .testTarget(
             name: "PumpRoomTests",
             dependencies: [
-                "PumpRoom", "Storage", "Ledger", "Media", "Conversion", "System", "TestSupport", "sluice",
-                "test-program",
+                "RoomProgram", "PumpRoom", "Storage", "Ledger", "Media", "Conversion", "System", "TestSupport",
+                "sluice", "sluice-room", "test-program",
             ],
             swiftSettings: house
         ),
@@ -303,7 +320,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LocalClusterTests",
-            dependencies: ["LocalCluster", "TestSupport", "sluice"],
+            dependencies: ["LocalCluster", "TestSupport", "sluice", "sluice-room"],
             swiftSettings: house
         ),
         .testTarget(
@@ -347,7 +364,7 @@ let package = Package(
             dependencies: [
                 "Command", "LedgerClient", "API", "Console", "LocalCluster", "Ledger", "PumpRoom", "Storage",
                 "Conversion",
-                "TestSupport", "FuzzedTexts", "sluice", "test-program",
+                "TestSupport", "FuzzedTexts", "sluice", "sluice-room", "test-program",
             ],
             exclude: ["Golden"],
             swiftSettings: house
@@ -356,7 +373,8 @@ let package = Package(
             name: "WorkerTests",
             dependencies: [
                 "Worker", "WorkerRules", "Coordinator", "Publishing", "PumpRoom", "Storage", "ObjectStorage", "Ledger",
-                "Conversion", "TestSupport", "ObjectStores", "FuzzedTexts", "sluice", "poisoned-sluice",
+                "Conversion", "TestSupport", "ObjectStores", "FuzzedTexts", "sluice", "sluice-room", "poisoned-sluice",
+                "poisoned-sluice-room",
             ],
             swiftSettings: house
         ),
@@ -364,7 +382,7 @@ let package = Package(
         // need the cores.
         .testTarget(
             name: "FaultTests",
-            dependencies: ["Ledger", "Conversion", "TestSupport", "sluice"],
+            dependencies: ["Ledger", "Conversion", "TestSupport", "sluice", "sluice-room"],
             swiftSettings: house
         ),
         .testTarget(
@@ -383,7 +401,9 @@ if isFuzzed {
         .target(name: "FuzzSignals", path: "Tests/Programs/FuzzSignals", cSettings: [.unsafeFlags(["-fno-builtin"])]),
         .executableTarget(
             name: "fuzz-rooms",
-            dependencies: ["FuzzSignals", "FuzzedTexts", "PumpRoom", "Media", "Conversion", "TestSupport"],
+            dependencies: [
+                "FuzzSignals", "FuzzedTexts", "RoomProgram", "PumpRoom", "Media", "Conversion", "TestSupport",
+            ],
             path: "Tests/Programs/FuzzRooms",
             swiftSettings: house,
             linkerSettings: [.unsafeFlags([runtime, "-lstdc++"])]

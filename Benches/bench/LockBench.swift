@@ -42,7 +42,7 @@ enum LockBench {
                     runs[mode.hasSuffix("unlocked") ? "unlocked" : "locked", default: []].append(
                         try MeasuredProgram.run(
                             bench.built("test-program"),
-                            ["slot", mode, bench.sluice, work.source, work.output, "\(work.count)"],
+                            ["slot", mode, bench.built("sluice-room"), work.source, work.output, "\(work.count)"],
                             core: nil
                         )
                     )
@@ -104,7 +104,7 @@ enum LockBench {
         try WAVFile.write(Signal.speechLike(seed: 1, rate: 8_000, seconds: 1).pcm(.s16), to: clip)
         let run = try MeasuredProgram.run(
             bench.built("test-program"),
-            ["slot", mode, bench.sluice, clip, "\(folder)/out.wav", "\(rooms)"],
+            ["slot", mode, bench.built("sluice-room"), clip, "\(folder)/out.wav", "\(rooms)"],
             core: nil
         )
         return try String(decoding: run.output, as: UTF8.self).split(separator: "\n").map { line in

@@ -37,7 +37,7 @@ enum Catalogue {
         CompletionCommand.value,
     ]
     private static let hidden: [Subcommand] = [
-        UpCommand.supervising, CompletionCommand.answering { root }, PumpRoomCommand.value,
+        UpCommand.supervising, CompletionCommand.answering { root },
     ]
 
     static let root: Subcommand = Subcommand(

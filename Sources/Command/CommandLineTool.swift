@@ -1,8 +1,10 @@
 import Console
+import Conversion
 import Glibc
 import Ledger
 import LedgerClient
 import LocalCluster
+import PumpRoom
 
 /// The command `sluice`, from its command-line words to its exit code.
 public enum CommandLineTool {
@@ -62,6 +64,10 @@ public enum CommandLineTool {
         } catch let error as SpoolError {
             console.complain(error.message, hint: error.hint)
             return .failure
+        } catch let error as RoomProgramError {
+            let code = "code \(FailureCode.roomStart.rawValue)"
+            console.complain(error.message.printable, details: [code], hint: error.hint)
+            return ExitCode(.roomStart)
         } catch let stop as StoppedBySignal {
             return stop.exitCode
         } catch let error as ClusterError {

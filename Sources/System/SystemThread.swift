@@ -21,6 +21,9 @@ package struct SystemThread: Sendable {
     /// Sends a signal to the thread.
     package func signal(_ number: Int32) { pthread_kill(handle, number) }
 
+    /// Names the calling thread. Lists of processes show the name of the first one.
+    package static func nameCurrent(_ name: String) { _ = sluice_name_thread(name) }
+
     /// Carries the closure into the new thread.
     private final class Body: Sendable {
         let run: @Sendable () -> Void

@@ -18,8 +18,9 @@ public final class AudioWorker: Sendable {
     private let onEvent: @Sendable (WorkerEvent) -> Void
     private let pulse: @Sendable (WorkerLoad) -> Void
 
-    /// Opens nothing yet. Throws if the configuration is invalid. `onEvent` is called from any thread, and must not block.
-    /// `pulse` is called at regular times for as long as the worker makes progress.
+    /// Opens nothing yet. Throws if the configuration is invalid, or the program of the rooms cannot be used. `onEvent` is
+    /// called from any thread, and must not block. `pulse` is called at regular times for as long as the worker makes
+    /// progress.
     public init(
         _ configuration: WorkerConfiguration,
         ledger: LedgerConfiguration,
@@ -27,6 +28,10 @@ public final class AudioWorker: Sendable {
         pulse: @escaping @Sendable (WorkerLoad) -> Void = { _ in }
     ) throws {
         try configuration.validate()
+        var configuration = configuration
+        if configuration.libraries == nil {
+            configuration.libraries = try RoomLibraries.asking(configuration.room.executable)
+        }
         var ledger = ledger
         // Three connections in all: one to work, one for heartbeats, one to listen. A fleet must not need many.
         ledger.connectionLimit = 1

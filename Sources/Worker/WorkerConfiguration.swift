@@ -24,6 +24,8 @@ public struct WorkerConfiguration: Sendable, Hashable {
     public var codecsToLeave: Set<Codec> = []
     /// Settings of the rooms in which conversions run.
     public var room = RoomConfiguration()
+    /// The libraries of its rooms; with `nil`, the worker asks the program of the rooms.
+    public var libraries: RoomLibraries?
     /// How often to report that the worker makes progress.
     public var pulseInterval: Duration = .seconds(5)
     /// How long running jobs may go on after a stop.
@@ -112,7 +114,7 @@ public struct WorkerConfiguration: Sendable, Hashable {
     }
 
     /// The codecs that this worker writes.
-    var codecs: Set<Codec> { Set(RoomLibraries.writableCodecs).subtracting(codecsToLeave) }
+    var codecs: Set<Codec> { Set(libraries?.writableCodecs ?? []).subtracting(codecsToLeave) }
 
     /// Jobs that one slot works on at once while jobs are short: one converts, the others are being prepared.
     static let pipelinesPerSlot = 3
@@ -131,7 +133,7 @@ public struct WorkerConfiguration: Sendable, Hashable {
             roots: namesOfRoots,
             codecs: codecs,
             formats: room.formats ?? .all,
-            libav: RoomLibraries.codecMajor,
+            libav: libraries?.codecMajor ?? 0,
             endsWhenIdle: endsWhenIdle,
             seed: .random(in: .min ... .max)
         )

@@ -12,7 +12,8 @@ enum HousePlan {
         "Ledger": ["Conversion", "Hashing", "System"],
         "Storage": ["Conversion", "Hashing", "System"],
         "ObjectStorage": ["WebClient", "Conversion", "Hashing", "System"],
-        "PumpRoom": ["Media", "Conversion", "System"],
+        "PumpRoom": ["Conversion", "System"],
+        "RoomProgram": ["PumpRoom", "Media", "Conversion", "System"],
         "Publishing": ["Storage", "Ledger", "Conversion", "System"],
         "WorkerRules": ["Ledger", "Conversion"],
         "Worker": [
@@ -31,6 +32,7 @@ enum HousePlan {
             "ObjectStorage", "WebClient", "Conversion", "System",
         ],
         "sluice": ["Command"],
+        "sluice-room": ["RoomProgram"],
     ]
 
     /// For each C module, the only folder whose files may import it.
@@ -52,9 +54,9 @@ enum HousePlan {
     /// The folders whose files may import the C library.
     static let platformFolders: Set<String> = [
         "Sources/Media/LibAV", "Sources/Media/Loudness", "Sources/Ledger/LibPQ", "Sources/WebClient/LibCurl",
-        "Sources/PumpRoom", "Sources/Storage", "Sources/ObjectStorage", "Sources/LedgerClient",
+        "Sources/PumpRoom", "Sources/RoomProgram", "Sources/Storage", "Sources/ObjectStorage", "Sources/LedgerClient",
         "Sources/Worker", "Sources/HTTPServer/Serving", "Sources/LocalCluster", "Sources/Console", "Sources/Command",
-        "Sources/sluice",
+        "Sources/sluice", "Sources/sluice-room",
         "Sources/System",
     ]
 

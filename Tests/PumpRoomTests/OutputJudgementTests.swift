@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import PumpRoom
+@testable import RoomProgram
 
 /// Outputs that are compared with the specs of their recipe before they are published.
 struct OutputJudgementTests {

@@ -11,10 +11,11 @@ struct RoomStartTests {
     @Test func workerWithoutRoomsPausesAndResumesByItself() async throws {
         let lab = try await WorkerLab()
         try lab.addSource()
-        // A copy of the program: once it is not executable, no new room starts, but running processes go on.
-        let program = lab.path("sluice")
-        try FileManager.default.copyItem(atPath: WorkerProcess.program, toPath: program)
-        let worker = try lab.worker("--slots", "2", behind: ["sh", "-c", "shift; exec '\(program)' \"$@\"", "sh"])
+        // Copies of the programs: once that of rooms is not executable, no new room starts, but running processes go on.
+        let (command, program) = (lab.path("sluice"), lab.path("sluice-room"))
+        try FileManager.default.copyItem(atPath: WorkerProcess.program, toPath: command)
+        try FileManager.default.copyItem(atPath: WorkerProcess.roomProgram, toPath: program)
+        let worker = try lab.worker("--slots", "2", behind: ["sh", "-c", "shift; exec '\(command)' \"$@\"", "sh"])
         try await worker.waits(for: "rooms")
         try #require(chmod(program, 0o644) == 0)
         // Running rooms would go on working, so kill them.
@@ -48,7 +49,7 @@ struct RoomStartTests {
             wire = socket.socket(fileno=3)
             wire.recv(1 << 18)
             level = {"sandbox": "off", "layers": [], "missing": [], "user": 0}
-            wire.send(json.dumps({"hello": {"version": \(wireVersion), "level": level}}).encode())
+            wire.send(json.dumps({"hello": {"version": \(wireVersion), "build": "\(SluiceBuild.number)", "level": level}}).encode())
             wire.recv(1 << 18)
             """
         try Bytes.write(Array(script.utf8), to: lab.path("room"))
@@ -56,6 +57,7 @@ struct RoomStartTests {
         var configuration = WorkerConfiguration()
         configuration.roots = ["in", "out"].map { .init(name: $0, path: lab.path($0)) }
         configuration.room.executable = lab.path("room")
+        configuration.libraries = try RoomLibraries.asking(WorkerProcess.roomProgram)
         configuration.room.sandbox = .off
         let worker = try AudioWorker(configuration, ledger: lab.configuration)
         let run = Task { try await worker.run() }

@@ -38,7 +38,7 @@ struct SweepTests {
         var configuration = WorkerConfiguration()
         configuration.roots = ["in", "out"].map { .init(name: $0, path: lab.path($0)) }
         configuration.sweepAge = .zero
-        configuration.room.executable = WorkerProcess.program
+        configuration.room.executable = WorkerProcess.roomProgram
         let swept = Mutex(0)
         let worker = try AudioWorker(configuration, ledger: lab.configuration) { event in
             if case .swept(_, let files) = event { swept.withLock { $0 += files } }

@@ -19,10 +19,20 @@ struct MachineExamination: Sendable {
 
     func findings() async -> [Finding] {
         var findings = await rootFindings()
-        findings.append(await Self.sandbox())
-        findings.append(Self.codecs)
-        findings += Self.release(warning: RoomLibraries.releaseWarning)
+        do throws(RoomProgramError) {
+            let libraries = try RoomLibraries.asking()
+            findings.append(await Self.sandbox())
+            findings.append(Self.codecs(libraries))
+            findings += Self.release(warning: libraries.releaseWarning)
+        } catch {
+            findings.append(Self.rooms(error))
+        }
         return findings
+    }
+
+    /// The finding for a program that cannot be used as a room.
+    static func rooms(_ error: RoomProgramError) -> Finding {
+        .fail("rooms", "\(error.message): this machine cannot start a pump room", error.hint)
     }
 
     /// What there is to say about the release of libav, apart from its codecs.
@@ -31,9 +41,9 @@ struct MachineExamination: Sendable {
         return [.warn("libav", warning, "use a tested release, or convert with --verify and compare some outputs")]
     }
 
-    private static var codecs: Finding {
-        let lacking = Set(Codec.allCases).subtracting(RoomLibraries.writableCodecs).map(\.rawValue).sorted()
-        let release = "libav \(RoomLibraries.release)"
+    private static func codecs(_ libraries: RoomLibraries) -> Finding {
+        let lacking = Set(Codec.allCases).subtracting(libraries.writableCodecs).map(\.rawValue).sorted()
+        let release = "libav \(libraries.release)"
         guard lacking.isEmpty else {
             return .warn(
                 "codecs",

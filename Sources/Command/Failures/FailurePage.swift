@@ -70,7 +70,7 @@ struct FailurePage {
         if let position = failure.position { lines.append("position \(position.rationalDescription)") }
         if let source { lines.append("source \(source)") }
         if let destination { lines.append("destination \(destination)") }
-        lines += Version.lines
+        lines += Version.allLines
         return lines
     }
 }

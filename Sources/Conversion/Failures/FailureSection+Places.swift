@@ -198,8 +198,8 @@ extension FailureSection {
                 .infrastructure,
                 [.open],
                 "The worker could not start a room, three times in a row.",
-                cause: "no memory, no free processes, a damaged binary",
-                advice: "check the worker's log for the room's last words, and the machine's memory and process limits"
+                cause: "no memory, no free processes, sluice-room is missing or of another version",
+                advice: "sluice doctor shows whether rooms start; check the worker's log for the room's last words"
             ),
             .sandboxUnavailable: .init(
                 .infrastructure,

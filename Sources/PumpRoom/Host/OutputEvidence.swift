@@ -1,5 +1,4 @@
 public import Conversion
-import Media
 
 /// What a worker has found out about an output that a room reports as written.
 public struct OutputEvidence: Sendable, Hashable {

@@ -60,7 +60,7 @@ extension Room {
         case .brokeProtocol(let why):
             return Failure(.roomProtocol, "the room was killed because it broke the protocol: \(why)", after: last)
         // A room that died before the slot killed it has crashed, even if the slot was about to stop it.
-        case .notReady, .notLocked, .distrusted, .dismissed, nil:
+        case .notReady, .notLocked, .mismatched, .distrusted, .dismissed, nil:
             let end = rest.map { describe($0.end) } ?? "a SIGKILL that has not taken effect"
             return Failure(.roomCrash, "the room crashed during the job: \(end)", after: last)
         }
@@ -75,6 +75,9 @@ extension Room {
     private var startFailure: Failure {
         if case .notLocked(let why) = endReason {
             return Failure(.sandboxUnavailable, at: .open, why)
+        }
+        if case .mismatched(let why) = endReason {
+            return Failure(.roomStart, at: .open, "cannot start a room: \(why)", hint: RoomExecutable.hint)
         }
         let end = rest.map { "ended with \(describe($0.end))" } ?? "did not exit"
         let why =

@@ -11,6 +11,8 @@ final class Room {
         case notLocked(String)
         case stalled(Duration)
         case disobeyed(JobWatch.Stop)
+        /// The program is not the one that this version of sluice starts.
+        case mismatched(String)
         case brokeProtocol(String)
         /// An output of a finished job is not what the room reported.
         case distrusted(String)
@@ -329,9 +331,13 @@ final class Room {
     /// Checks and applies `reply`. Returns what is wrong if it cannot be true.
     private func take(_ reply: RoomReply) -> String? {
         switch reply {
-        case .hello(let version, let level):
+        case .hello(let version, let build, let level):
             guard !isReady else { return "a second hello" }
-            guard version == wireVersion else { return "protocol version \(version), expected \(wireVersion)" }
+            guard version == wireVersion, build == SluiceBuild.number else {
+                let build = build.shortened(to: Bound.code).plain
+                kill(for: .mismatched(RoomProgramError.mismatch(build: build, version: version)))
+                return nil
+            }
             guard configuration.sandbox != .require || level.isComplete else {
                 kill(for: .notLocked(level.bounded.warning ?? "the sandbox is incomplete"))
                 return nil

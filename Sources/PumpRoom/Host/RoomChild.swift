@@ -52,10 +52,10 @@ final class RoomChild {
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         // In this order, because `stderr` may have number 3 and `socket` number 4. The number of `forkServer` is higher.
         posix_spawn_file_actions_adddup2(&actions, stderr.number, 2)
-        posix_spawn_file_actions_adddup2(&actions, socket.number, RoomProcess.socket)
-        if let forkServer { posix_spawn_file_actions_adddup2(&actions, forkServer.number, ForkServer.socket) }
+        posix_spawn_file_actions_adddup2(&actions, socket.number, RoomStart.socket)
+        if let forkServer { posix_spawn_file_actions_adddup2(&actions, forkServer.number, RoomStart.forkServerSocket) }
         SystemCall.closeDescriptors(
-            from: (forkServer == nil ? RoomProcess.socket : ForkServer.socket) + 1,
+            from: (forkServer == nil ? RoomStart.socket : RoomStart.forkServerSocket) + 1,
             in: &actions
         )
 
@@ -73,7 +73,7 @@ final class RoomChild {
             Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
         )
 
-        var words: [UnsafeMutablePointer<CChar>?] = [strdup("sluice"), strdup(RoomProcess.word), nil]
+        var words: [UnsafeMutablePointer<CChar>?] = [strdup(RoomStart.name), nil]
         defer { words.forEach { free($0) } }
         var environment: [UnsafeMutablePointer<CChar>?] = [nil]
         var id = pid_t()
@@ -81,7 +81,9 @@ final class RoomChild {
         let problem = withExtendedLifetime((socket, stderr, forkServer)) {
             posix_spawn(&id, executable, &actions, &attributes, &words, &environment)
         }
-        guard problem == 0 else { throw SystemError(call: "start \(executable)", number: problem) }
+        guard problem == 0 else {
+            throw SystemError(call: "start \(RoomExecutable.shown(executable))", number: problem)
+        }
         return try RoomChild(adopting: id)
     }
 

@@ -2,9 +2,9 @@ public import Conversion
 
 /// The settings of a slot and its rooms, with all defaults.
 public struct RoomConfiguration: Sendable, Hashable {
-    /// The program to start as a room, with the argument `pump-room`. The default is the running program, even
-    /// if its file has been replaced.
-    public var executable = "/proc/self/exe"
+    /// The program to start as a room. The default is the `sluice-room` that belongs to the running program, even if its
+    /// file has been replaced.
+    public var executable = RoomExecutable.own.startPath
     /// Whether to keep a fork server, which makes later rooms faster than starting the program.
     /// Worthwhile if rooms are replaced.
     public var usesForkServer = true

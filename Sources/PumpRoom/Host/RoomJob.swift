@@ -1,4 +1,4 @@
-import Conversion
+package import Conversion
 import Synchronization
 
 /// One piece of work on its way through a slot, with the caller that waits for its outcome.
@@ -175,7 +175,7 @@ final class RoomTicket: Sendable {
 }
 
 extension Failure {
-    static var cancelledBeforeItBegan: Failure {
+    package static var cancelledBeforeItBegan: Failure {
         Failure(.cancelled, at: .open, "cancelled before it began")
     }
 }

@@ -23,7 +23,7 @@ final class RoomOrigin {
             configuration.executable,
             socket: socket,
             words: words,
-            forkServer: try SharedDescriptor(copying: theirs.number, from: ForkServer.socket + 1)
+            forkServer: try SharedDescriptor(copying: theirs.number, from: RoomStart.forkServerSocket + 1)
         )
         forkServer = ForkServerLink(ours)
         return child

@@ -145,7 +145,8 @@ final class SlotLoop {
         do throws(SystemError) {
             return try Room(configuration, from: origin, rules: rules, coder: coder)
         } catch {
-            noteUseless(RoomFailure(Failure(.roomStart, at: .open, "cannot start a room: \(error.text)")))
+            let hint = error.number == ENOENT ? RoomExecutable.hint : nil
+            noteUseless(RoomFailure(Failure(.roomStart, at: .open, "cannot start a room: \(error.text)", hint: hint)))
             return nil
         }
     }

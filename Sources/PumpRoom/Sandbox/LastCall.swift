@@ -3,7 +3,7 @@ import Glibc
 
 /// Reports, on standard error, the number of the forbidden system call that ended the process.
 enum LastCall {
-    private static let words = "sluice \(RoomProcess.word): forbidden system call "
+    private static let words = "\(RoomStart.name): forbidden system call "
     private static let digits = 4
 
     /// Allocated beforehand, because a signal handler may not allocate. Only the handler writes

@@ -68,8 +68,11 @@ extension RoomLevel: CustomStringConvertible {
 }
 
 extension RoomLevel {
+    /// A level without any layer, for a rehearsal.
+    package static let none = RoomLevel(sandbox: .bestEffort, user: 0)
+
     /// The level with texts and lists within their bounds. The slot applies this to what the room reports.
-    var bounded: RoomLevel {
+    package var bounded: RoomLevel {
         var level = self
         level.layers = Array(layers.prefix(Layer.allCases.count))
         level.missing = missing.prefix(Layer.allCases.count).map {

@@ -15,14 +15,14 @@ package enum RoomLock {
     }
 
     /// Locks with the default rules, for programs that test the lock.
-    package static func close() -> RoomLevel { close(RoomRules()) {} }
+    package static func close() -> RoomLevel { close(.usual) {} }
 
     /// Gives up every right that conversions do not need, and reports how far that succeeded. Call it
     /// on the process's only thread.
     ///
     /// `startThreads` starts the threads that the process needs later. They inherit the layers applied before; the
     /// last layers cover all threads. No thread can be started afterwards.
-    static func close(_ rules: RoomRules, startThreads: () -> Void) -> RoomLevel {
+    package static func close(_ rules: RoomRules, startThreads: () -> Void) -> RoomLevel {
         var level = RoomLevel(sandbox: rules.sandbox, user: UInt32(geteuid()))
         guard rules.sandbox != .off else {
             startThreads()
@@ -58,5 +58,5 @@ package enum RoomLock {
     }
 
     /// Has the kernel kill this process when the thread that started it ends.
-    static func diesWithItsStarter() { _ = sluice_prctl(PR_SET_PDEATHSIG, UInt(SIGKILL)) }
+    package static func diesWithItsStarter() { _ = sluice_prctl(PR_SET_PDEATHSIG, UInt(SIGKILL)) }
 }

@@ -1,4 +1,4 @@
-import Conversion
+package import Conversion
 
 /// How complete a room's lock must be.
 public enum RoomSandbox: String, Sendable, Hashable, Codable, CaseIterable {
@@ -11,7 +11,10 @@ public enum RoomSandbox: String, Sendable, Hashable, Codable, CaseIterable {
 }
 
 /// The slot's first message to its room.
-struct RoomRules: Codable, Hashable {
+package struct RoomRules: Codable, Hashable {
+    /// The default rules.
+    package static let usual = RoomRules()
+
     var sandbox = RoomSandbox.bestEffort
     /// Address space that the room may map in addition to what it has when it locks itself.
     var memoryBytes: Int64 = 1 << 30
@@ -20,5 +23,5 @@ struct RoomRules: Codable, Hashable {
     /// The largest size of any file that the room writes.
     var fileBytes: Int64 = 1 << 40
     /// The formats that may be read; `nil` for all.
-    var formats: Set<SourceFormat>?
+    package var formats: Set<SourceFormat>?
 }

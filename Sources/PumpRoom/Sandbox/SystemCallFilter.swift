@@ -20,8 +20,8 @@ enum SystemCallFilter {
         [
             // Reading and writing. Descriptors arrive over the socket only.
             Rule("pread64"), Rule("pwrite64"), Rule("read"), Rule("write"), Rule("lseek"),
-            Rule("sendmsg", equal(0, UInt64(RoomProcess.socket))),
-            Rule("recvmsg", equal(0, UInt64(RoomProcess.socket))),
+            Rule("sendmsg", equal(0, UInt64(RoomStart.socket))),
+            Rule("recvmsg", equal(0, UInt64(RoomStart.socket))),
             Rule("close"), Rule("fstat"), Rule("ftruncate"), Rule("fadvise64"), Rule("poll"), Rule("ppoll"),
             Rule("fcntl", equal(1, UInt64(F_GETFL))), Rule("fcntl", equal(1, UInt64(F_GETFD))),
             Rule("fcntl", equal(1, UInt64(F_DUPFD_CLOEXEC))),

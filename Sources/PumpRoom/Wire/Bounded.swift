@@ -1,13 +1,13 @@
-import Conversion
+package import Conversion
 
 /// Limits on the text and the number of items in a room's message. A message that leaves something out says so.
 ///
 /// Both ends apply them: the room, so that no message is too large, and the slot, because it does not trust the room.
-enum Bound {
+package enum Bound {
     /// Bytes of a sentence: message, hint, libav's text.
     static let sentence = 1_500
     /// Bytes of a name: codec, tag, digest or field of a refusal.
-    static let name = 200
+    package static let name = 200
     /// Bytes of a code or a stage.
     static let code = 40
     static let tags = 64
@@ -18,7 +18,7 @@ enum Bound {
     /// Rules of a spec.
     static let measured = 32
     /// Points of one message. Each has less than a kilobyte.
-    static let points = 100
+    package static let points = 100
     /// Channels of one point: no source has more.
     static let channels = 64
 }
@@ -39,7 +39,7 @@ extension String {
 
 extension Failure {
     /// The failure with every text and list within its bound and without control characters.
-    var bounded: Failure {
+    package var bounded: Failure {
         var failure = self
         failure.code = code.told(to: Bound.code)
         failure.stage = stage.told(to: Bound.code)
@@ -81,7 +81,7 @@ extension Contradiction {
 extension SourceReport {
     /// The report with at most `count` tags and chapters and texts of at most `bytes` bytes. An extra last item
     /// says how many were left out.
-    func bounded(count: Int, bytes: Int) -> SourceReport {
+    package func bounded(count: Int, bytes: Int) -> SourceReport {
         var report = self
         report.container = container.shortened(to: Bound.name)
         report.tags = tags.prefix(count).map { $0.bounded(count: count, bytes: bytes) }
@@ -141,7 +141,7 @@ extension [String] {
 
 extension PointReport {
     /// The report with every text, figure and list within its bound.
-    var bounded: PointReport {
+    package var bounded: PointReport {
         var report = self
         report.frames = frames.bounded(to: FigureBound.frames)
         report.outside = outside.bounded(to: FigureBound.count)
@@ -176,7 +176,7 @@ extension PresetFit {
 extension ConversionReport {
     /// The report with every text and list within its bound. Counts stay complete: `damage.stretchCount` is still
     /// the number of all stretches. If there are too many lost tags, the last item says how many more there are.
-    var bounded: ConversionReport {
+    package var bounded: ConversionReport {
         var report = self
         report.source.codec = source.codec.told(to: Bound.name)
         report.digest = digest?.told(to: Bound.name)

@@ -1,5 +1,4 @@
 import Conversion
-import Media
 
 // The slot uses these checks on everything a room reports, and rejects what cannot be true.
 

@@ -1,17 +1,17 @@
 import Conversion
 import Glibc
-import System
+package import System
 
 /// Whole messages, optionally with descriptors, over a pair of connected sockets that preserve message boundaries.
-enum Datagram {
+package enum Datagram {
     /// The largest message in either direction. It fits the default send buffer of every kernel.
-    static let byteLimit = 128 << 10
+    package static let byteLimit = 128 << 10
     /// A request carries at most this many, the sources and the destinations together. The kernel allows no more.
     static let descriptorLimit = 253
 
-    enum Sent { case sent, full, gone, refused(SystemError) }
+    package enum Sent { case sent, full, gone, refused(SystemError) }
 
-    enum Received {
+    package enum Received {
         case message([UInt8], [SharedDescriptor])
         case nothing
         /// The other end is closed and every message that it sent has been received.
@@ -29,7 +29,7 @@ enum Datagram {
     }
 
     /// Whether `descriptor` is an end of such a pair.
-    static func isSocket(_ descriptor: Int32) -> Bool {
+    package static func isSocket(_ descriptor: Int32) -> Bool {
         var (kind, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
         guard getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 else { return false }
         return kind == Int32(SOCK_SEQPACKET.rawValue)
@@ -38,7 +38,7 @@ enum Datagram {
     // MARK: - Sending
 
     /// Sends one message. The caller keeps `descriptors`; the other end receives duplicates.
-    static func send(_ bytes: [UInt8], _ descriptors: [Int32] = [], to socket: Int32, waits: Bool) -> Sent {
+    package static func send(_ bytes: [UInt8], _ descriptors: [Int32] = [], to socket: Int32, waits: Bool) -> Sent {
         precondition(!bytes.isEmpty && bytes.count <= byteLimit && descriptors.count <= descriptorLimit)
         let flags = Int32(MSG_NOSIGNAL) | (waits ? 0 : Int32(MSG_DONTWAIT))
         var control = Control()
@@ -83,7 +83,7 @@ enum Datagram {
 
     /// Receives one message into `buffer`, which must hold `byteLimit` bytes. Without `takesDescriptors` the kernel
     /// discards any descriptors, and the message counts as broken.
-    static func receive(
+    package static func receive(
         from socket: Int32,
         into buffer: inout [UInt8],
         takesDescriptors: Bool,

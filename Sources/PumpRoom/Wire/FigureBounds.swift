@@ -1,4 +1,4 @@
-import Conversion
+package import Conversion
 import Glibc
 
 /// The largest numbers that a room's message may hold, whatever its job.
@@ -93,7 +93,7 @@ extension Int64 {
 
 extension ConversionProgress {
     /// The progress without a total that is impossible, whatever the file claims.
-    var bounded: ConversionProgress {
+    package var bounded: ConversionProgress {
         var progress = self
         if let total = totalFrames, !FigureBound.holds(frames: total) { progress.totalFrames = nil }
         return progress

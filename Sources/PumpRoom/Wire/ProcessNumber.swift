@@ -1,6 +1,6 @@
 /// A message from the fork server to its slot: a process id, or a negated errno.
-enum ProcessNumber {
-    static func bytes(_ number: Int32) -> [UInt8] {
+package enum ProcessNumber {
+    package static func bytes(_ number: Int32) -> [UInt8] {
         withUnsafeBytes(of: number) { Array($0) }
     }
 

@@ -1,8 +1,8 @@
-import Conversion
+package import Conversion
 import FoundationEssentials
 
 /// A message from a slot to its room. A job's descriptors come with it: sources, then destinations.
-enum RoomRequest: Codable {
+package enum RoomRequest: Codable {
     /// Sent once, before any other message, without descriptors.
     case settle(RoomRules)
     /// With `streams`, the destination is not seekable, and there is only one. `album` is how loud the recipe's album is.
@@ -28,9 +28,9 @@ extension RoomRequest {
 
 /// A message from a room to its slot. For one job: at most one `begun`, then `progress` and `wants`, then `wrote` for each
 /// output but the last or `pointed` for some of the points, then one of the last four.
-enum RoomReply: Codable {
+package enum RoomReply: Codable {
     /// Sent once, when the room is locked and can take its first job.
-    case hello(version: Int, level: RoomLevel)
+    case hello(version: Int, build: String, level: RoomLevel)
     /// Sent before the room touches the job's descriptors. `spent` is what the room has used so far.
     case begun(job: Int64, spent: WireCost)
     case progress(job: Int64, ConversionProgress)
@@ -48,14 +48,14 @@ enum RoomReply: Codable {
     case failed(job: Int64, Failure, WireCost)
 }
 
-/// The version of these messages. Both ends are one binary; a different number means that the
-/// binary was replaced in between.
-let wireVersion = 12
+/// The version of these messages. Both ends are built together; a different number means that one of the two programs was
+/// replaced.
+package let wireVersion = 12
 
 /// What work took, in whole numbers, so that a compromised room cannot cause an unnoticed overflow.
-struct WireCost: Codable, Hashable {
-    var cpuMicroseconds: Int64
-    var peakBytes: Int64
+package struct WireCost: Codable, Hashable, Sendable {
+    package var cpuMicroseconds: Int64
+    package var peakBytes: Int64
 
     /// At most a century of processor time and an exbibyte. The slot rejects larger values as false.
     var isCredible: Bool {
@@ -66,14 +66,16 @@ struct WireCost: Codable, Hashable {
 }
 
 /// Messages as bytes: JSON, one message for each datagram.
-struct WireCoder {
+package struct WireCoder {
     private let encoder = JSONEncoder()
     private let decoder = JSONDecoder()
 
-    /// Throws for numbers that JSON cannot write.
-    func bytes(_ message: some Encodable) throws -> [UInt8] { Array(try encoder.encode(message)) }
+    package init() {}
 
-    func message<Message: Decodable>(_ type: Message.Type, in bytes: [UInt8]) throws -> Message {
+    /// Throws for numbers that JSON cannot write.
+    package func bytes(_ message: some Encodable) throws -> [UInt8] { Array(try encoder.encode(message)) }
+
+    package func message<Message: Decodable>(_ type: Message.Type, in bytes: [UInt8]) throws -> Message {
         try decoder.decode(type, from: Data(bytes))
     }
 }

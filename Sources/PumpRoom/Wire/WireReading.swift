@@ -11,7 +11,8 @@ package enum WireReading {
         guard let reply = try? WireCoder().message(RoomReply.self, in: bytes) else { return nil }
         let bounds = JobBounds()
         switch reply {
-        case .hello(let version, let level): return try written(RoomReply.hello(version: version, level: level.bounded))
+        case .hello(let version, let build, let level):
+            return try written(RoomReply.hello(version: version, build: build, level: level.bounded))
         case .begun(_, let spent): return spent.isCredible ? try written(reply) : nil
         case .progress(_, let progress):
             return progress.isCredible(after: nil, within: bounds) ? try written(reply) : nil
@@ -60,7 +61,7 @@ package enum WireReading {
         let spent = WireCost(cpuMicroseconds: 12_000, peakBytes: 1 << 24)
         let level = RoomLevel(sandbox: .require, layers: RoomLevel.Layer.allCases, landlockVersion: 7, user: 65_534)
         let replies: [RoomReply] = [
-            .hello(version: wireVersion, level: level), .begun(job: 1, spent: spent),
+            .hello(version: wireVersion, build: SluiceBuild.number, level: level), .begun(job: 1, spent: spent),
             .progress(job: 1, progress), .wrote(job: 1, report), .converted(job: 1, report, spent),
             .measured(job: 1, Self.measure, spent), .pointed(job: 1, Self.points),
             .wants(job: 1, WindowQuestion(number: 3, source: 0, offset: 1 << 30, count: 65_536)),

@@ -46,7 +46,7 @@ extension WorkerConfiguration {
             name: name,
             host: Self.hostName,
             build: build,
-            libraries: RoomLibraries.description,
+            libraries: libraries?.description ?? "",
             slots: Int32(clamping: slots),
             abilities: abilities
         )

@@ -1,32 +1,43 @@
 import Ledger
+import TestSupport
 import Testing
 
 @testable import Command
 @testable import PumpRoom
 
-/// What `--version` and `doctor` say about the release of libav.
+/// What `--version`, bug reports and `doctor` say about libraries.
 struct VersionTests {
-    @Test func everyVersionOfALibraryIsNamed() {
-        let lines = Version.lines(commit: nil, releaseWarning: nil)
-        #expect(lines.count == 4)
-        #expect(lines[0] == "sluice \(Version.number)")
-        #expect(lines[1].hasPrefix("libav \(RoomLibraries.release) (libavformat "))
-        #expect(lines[2].hasPrefix("libpq "))
-        #expect(lines[3] == "ledger version \(Migrator.version)")
+    private static let rooms = BuiltProgram.path("sluice-room")
+
+    @Test func libraryThatTheCommandDoesNotLoadIsNamedOnlyWithAllOthers() throws {
+        let lines = Version.lines(commit: nil)
+        #expect(lines.count == 3 && lines[0] == "sluice \(SluiceBuild.number)")
+        #expect(lines[1].hasPrefix("libpq ") && lines[2] == "ledger version \(Migrator.version)")
+        let libraries = try RoomLibraries.asking(Self.rooms)
+        #expect(Version.allLines(rooms: libraries) == Version.lines + libraries.lines)
+        #expect(libraries.lines[0].hasPrefix("libav \(libraries.release) (libavformat "))
+        #expect(libraries.description.contains("libavcodec \(libraries.codecVersion),"))
     }
 
     @Test func commitStandsBehindTheVersionIfTheBuildWasGivenIt() {
-        func line(_ text: String) -> String? {
-            Version.lines(commit: SourceCommit(text), releaseWarning: nil).first
-        }
+        func line(_ text: String) -> String? { Version.lines(commit: SourceCommit(text)).first }
         let version = "sluice \(Version.number)"
         #expect(line("3daa239f01") == "\(version), commit 3daa239f01")
         #expect(line("3daa239f01-changed") == "\(version), commit 3daa239f01 with changes")
         for text in ["", "-changed", "unknown", "3daa239f01 "] { #expect(line(text) == version) }
     }
 
-    @Test func releaseThatWasNeverTestedIsAWarningInBoth() {
-        #expect(Version.lines(commit: nil, releaseWarning: "never tested").last == "warning: never tested")
+    /// People who wonder which libav converts may ask the program itself.
+    @Test func programOfRoomsSaysItsVersion() throws {
+        let text = try Run.program(Self.rooms, ["--version"]).checked().outputText
+        let libraries = try RoomLibraries.asking(Self.rooms)
+        #expect(text == (["sluice-room \(SluiceBuild.number)"] + libraries.lines).joined(separator: "\n") + "\n")
+    }
+
+    @Test func releaseThatWasNeverTestedIsAWarningInBoth() throws {
+        var libraries = try RoomLibraries.asking(Self.rooms)
+        libraries.releaseWarning = "never tested"
+        #expect(Version.allLines(rooms: libraries).last == "warning: never tested")
         let findings = MachineExamination.release(warning: "never tested")
         #expect(findings.map(\.verdict) == [.warn] && findings.map(\.subject) == ["libav"])
         #expect(MachineExamination.release(warning: nil).isEmpty)

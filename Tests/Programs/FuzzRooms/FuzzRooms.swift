@@ -5,6 +5,7 @@ import FuzzSignals
 import FuzzedTexts
 import Glibc
 import PumpRoom
+import RoomProgram
 import TestSupport
 
 @main
@@ -47,7 +48,7 @@ enum FuzzRooms {
     }
 
     private static func fuzz(in folder: String, _ options: ArraySlice<String>) -> Never {
-        print("libav \(RoomLibraries.release)")
+        print("libav \(RoomLibraries.loaded.release)")
         drive(in: folder, options) { bytes, count in
             _ = FuzzedFile.shared.verdict(on: UnsafeRawBufferPointer(start: bytes, count: count))
             return 0

@@ -3,6 +3,7 @@ import FuzzSignals
 import Glibc
 import Media
 import PumpRoom
+import RoomProgram
 
 /// A file in memory, and everything that a room does with a file. Confined to one thread.
 final class FuzzedFile: @unchecked Sendable {
@@ -21,7 +22,7 @@ final class FuzzedFile: @unchecked Sendable {
     private let destination = FuzzedFile.memoryFile("destination")
 
     private init() {
-        _ = RoomLibraries.versions
+        _ = RoomLibraries.loaded.versions
         ProcessMemory.prepareForManyConversions()
     }
 

@@ -1,5 +1,6 @@
 // Interposes three functions of the C library: pread, which reads all bytes of a source; pwrite, which writes those
-// of an output; and sendmsg, with which a room sends its messages. Outside a room they only pass the call on.
+// of an output; and sendmsg, with which a room sends its messages. In a process that only states its libraries, they pass
+// the call on.
 #define _GNU_SOURCE
 #include "PoisonedReads.h"
 
@@ -19,7 +20,7 @@
 static bool is_room;
 
 __attribute__((constructor)) static void look_at_words(int count, char **words) {
-    is_room = count > 1 && strcmp(words[1], "pump-room") == 0;
+    is_room = count == 1 && strcmp(words[0], "sluice-room") == 0;
 }
 
 static void read_nowhere(void) { *(volatile char *)NULL; }

@@ -2,6 +2,7 @@ import Conversion
 import Dispatch
 import Glibc
 import PumpRoom
+import RoomProgram
 import TestSupport
 
 /// A slot, for tests of what happens when its process is killed or stopped, and of what that process holds after

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import PumpRoom
+@testable import RoomProgram
 
 /// Rooms made by a fork server behave like rooms started as programs.
 @Suite(.timeLimit(.minutes(15))) struct ForkServerTests {

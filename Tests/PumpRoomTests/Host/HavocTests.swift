@@ -18,7 +18,7 @@ import Testing
     private func isRoom(_ process: Int32) -> Bool {
         // A process that has ended has no command line, and needs no signal.
         let words = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
-        return words?.split(separator: "\0").dropFirst().first.map { $0 == RoomProcess.word } ?? false
+        return words?.split(separator: "\0").first.map { $0 == RoomStart.name } ?? false
     }
 
     /// Sends twelve signals at random moments, up to `longest` apart. A moment without a process, such as a start on a

@@ -3,6 +3,7 @@ import Foundation
 import TestSupport
 
 @testable import PumpRoom
+@testable import RoomProgram
 
 /// Rooms that lie: programs that are not ours and speak the protocol over the same socket.
 final class LyingBench: Sendable {
@@ -36,7 +37,7 @@ final class LyingBench: Sendable {
             def say(message): wire.send(json.dumps(message).encode())
             rules = json.loads(wire.recv(1 << 18) or os._exit(0))["settle"]["_0"]
             level = {"sandbox": "off", "layers": [], "missing": [], "user": 0}
-            def hello(): say({"hello": {"version": \(wireVersion), "level": level}})
+            def hello(): say({"hello": {"version": \(wireVersion), "build": "\(SluiceBuild.number)", "level": level}})
             def hear():
                 data, descriptors, flags, address = socket.recv_fds(wire, 1 << 18, 8)
                 if not data: os._exit(0)

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import PumpRoom
+@testable import RoomProgram
 
 /// A slot with rooms that lie: programs that are not ours and speak the protocol over the same socket.
 @Suite(.timeLimit(.minutes(15))) struct LyingRoomTests {
@@ -239,7 +240,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "os.write(2, b'no, thank you'); os._exit(7)", "say({'hello': {'version': \(wireVersion + 1), 'level': level}})",
+        "os.write(2, b'no, thank you'); os._exit(7)", "say({'hello': {'version': \(wireVersion), 'level': level}})",
     ])
     func roomThatDoesNotStartFailsThoseWhoWait(script: String) async throws {
         let slot = try slot(script)
@@ -261,6 +262,18 @@ import Testing
         // No job waits, so the slot starts no room. No event shows that: it would start one after 400 ms.
         try await Task.sleep(for: .milliseconds(600))
         #expect(startCount == 4)
+        await slot.close()
+    }
+
+    /// As after an upgrade of one of the two programs only.
+    @Test(arguments: [(wireVersion + 1, SluiceBuild.number), (wireVersion, "9.9\u{1B}[2J")])
+    func roomOfAnotherVersionIsNotUsed(version: Int, build: String) async throws {
+        let slot = try slot("say({'hello': {'version': \(version), 'build': '\(build)', 'level': level}})\nhear()")
+        let failure = try #require(await SlotRun(try bench.short(), in: slot).failure)
+        #expect(failure.failure.code == "room_start" && !failure.isRoomDeath)
+        let message = failure.failure.message
+        #expect(message.contains("(protocol \(version)), and sluice has \(SluiceBuild.number) (protocol"), "\(message)")
+        #expect(message == message.plain && failure.failure.hint == RoomExecutable.hint)
         await slot.close()
     }
 

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import PumpRoom
+@testable import RoomProgram
 
 /// The check of an output file against the room's report.
 @Suite struct OutputEvidenceTests {

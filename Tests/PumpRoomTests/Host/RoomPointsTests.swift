@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import PumpRoom
+@testable import RoomProgram
 
 /// Points of a source by a room, and rooms that lie about them.
 @Suite(.timeLimit(.minutes(15))) struct RoomPointsTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import PumpRoom
+@testable import RoomProgram
 
 /// Probing files in a room.
 @Suite(.timeLimit(.minutes(15))) struct RoomProbeTests {

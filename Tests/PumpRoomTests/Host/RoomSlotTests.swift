@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import PumpRoom
+@testable import RoomProgram
 
 /// A slot whose rooms do not die.
 @Suite(.timeLimit(.minutes(15))) struct RoomSlotTests {
@@ -243,8 +244,8 @@ import Testing
     }
 
     @Test func startedByHandARoomSaysWhatItIsNot() throws {
-        let run = try Run.program(SlotBench.program, ["pump-room"])
+        let run = try Run.program(SlotBench.program, [])
         #expect(run.status == .exited(64))
-        #expect(run.errorText.hasPrefix("sluice pump-room: internal command"))
+        #expect(run.errorText.hasPrefix("sluice-room: internal program"))
     }
 }

@@ -30,7 +30,7 @@ final class SlotBench: Sendable {
         }
     }
 
-    static let program = BuiltProgram.path("sluice")
+    static let program = BuiltProgram.path("sluice-room")
 
     static func configuration(_ change: (inout RoomConfiguration) -> Void = { _ in }) -> RoomConfiguration {
         var configuration = RoomConfiguration()
@@ -41,7 +41,7 @@ final class SlotBench: Sendable {
         return configuration
     }
 
-    /// A slot whose rooms are processes of the built command.
+    /// A slot whose rooms are processes of the built program.
     func slot(_ change: (inout RoomConfiguration) -> Void = { _ in }) -> RoomSlot {
         RoomSlot(1, configuration: Self.configuration(change))
     }

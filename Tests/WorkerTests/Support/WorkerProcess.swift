@@ -10,6 +10,8 @@ final class WorkerProcess: @unchecked Sendable {
     private var hasEnded = false
 
     static let program = BuiltProgram.path("sluice")
+    /// What it starts as rooms.
+    static let roomProgram = BuiltProgram.path("sluice-room")
 
     /// The fields of a log line that tests use.
     struct Line: Decodable {

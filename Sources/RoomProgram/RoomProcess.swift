@@ -1,20 +1,29 @@
 import Conversion
 import Glibc
 import Media
+import PumpRoom
 import System
 
-/// The process behind `sluice pump-room`: it carries out recipes and can reach nothing else.
+/// The process of `sluice-room`: it carries out recipes and can reach nothing else.
 public enum RoomProcess {
-    /// The descriptor of the socket to the slot.
-    public static let socket: Int32 = 3
-    /// The command's name.
-    public static let word = "pump-room"
+    private static let socket = RoomStart.socket
 
     /// Works until the slot hangs up. Call it first in the process, on its only thread.
-    public static func run() -> Never {
-        guard Datagram.isSocket(socket) else {
-            giveUp("internal command: sluice starts it itself", status: 64)
+    ///
+    /// `words` are those after the program's name. A slot passes none. The others print the version, for people, or the
+    /// libraries, for `sluice`.
+    public static func run(_ words: [String]) -> Never {
+        switch words {
+        case [] where Datagram.isSocket(socket): work()
+        case ["--version"]:
+            let libraries = RoomLibraries.loaded
+            answer((["\(RoomStart.name) \(libraries.build)"] + libraries.lines).joined(separator: "\n"))
+        case [RoomStart.librariesWord]: answer(RoomLibraries.loaded.json)
+        default: giveUp("internal program: sluice starts it itself", status: 64)
         }
+    }
+
+    private static func work() -> Never {
         settle()
         preload()
         ForkServer.branchOff()
@@ -25,6 +34,13 @@ public enum RoomProcess {
         let loop = RequestLoop(socket: socket)
         let level = RoomLock.close(rules) { loop.startThreads() }
         loop.open(level)
+    }
+
+    /// Prints `text` as a line, and ends.
+    private static func answer(_ text: String) -> Never {
+        let line = Array("\(text)\n".utf8)
+        // The answer is shorter than what a pipe takes at once.
+        _exit(retryingInterrupts { write(STDOUT_FILENO, line, line.count) } == line.count ? 0 : 74)
     }
 
     /// Sets how the process handles signals, when it dies with its parent, and its scheduling priority.
@@ -39,6 +55,8 @@ public enum RoomProcess {
         // Reading the terminal from a background process group is then an error; by default it would stop the room.
         signal(SIGTTIN, SIG_IGN)
         signal(SIGTTOU, SIG_IGN)
+        // A slot starts the file by the number of its descriptor, which would be the name in lists of processes.
+        SystemThread.nameCurrent(RoomStart.name)
         // The room dies with the thread that started it. If that thread ended before this line,
         // the socket is closed already.
         RoomLock.diesWithItsStarter()
@@ -58,14 +76,14 @@ public enum RoomProcess {
 
     /// Loads what conversions need while files can still be opened.
     private static func preload() {
-        _ = RoomLibraries.versions
+        _ = LibAV.libraries
         ProcessMemory.prepareForManyConversions()
         RoomMemory.prepare()
     }
 
     /// Exits with `words` on standard error.
     static func giveUp(_ words: String, status: Int32 = 70) -> Never {
-        let line = Array("sluice \(word): \(words)\n".utf8)
+        let line = Array("\(RoomStart.name): \(words)\n".utf8)
         _ = retryingInterrupts { write(2, line, line.count) }
         _exit(status)
     }

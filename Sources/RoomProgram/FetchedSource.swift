@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Media
+import PumpRoom
 import Synchronization
 import System
 

@@ -1,5 +1,6 @@
 import Conversion
 import Glibc
+import PumpRoom
 import System
 
 /// Runs two conversions of silence, from request to report, so that Swift and libav do their one-time lookups now.
@@ -9,8 +10,8 @@ enum Rehearsal {
     /// Throws if a file in memory cannot be made or a conversion fails.
     static func play() throws {
         let coder = WireCoder()
-        _ = try coder.message(RoomRequest.self, in: coder.bytes(RoomRequest.settle(RoomRules())))
-        _ = try coder.bytes(RoomReply.hello(version: wireVersion, level: RoomLevel(sandbox: .bestEffort, user: 0)))
+        _ = try coder.message(RoomRequest.self, in: coder.bytes(RoomRequest.settle(.usual)))
+        _ = try coder.bytes(RoomReply.hello(version: wireVersion, build: SluiceBuild.number, level: .none))
         let (silence, sound, copy) = (
             try SharedDescriptor.memory(), try SharedDescriptor.memory(), try SharedDescriptor.memory()
         )

@@ -1,6 +1,7 @@
 import Glibc
-import System
 import Media
+import PumpRoom
+import System
 
 /// A fork server: a fully prepared room process that forks new rooms when the slot asks for them. A room starts in a
 /// few milliseconds this way, and shares the memory that the preparation took.
@@ -8,8 +9,7 @@ import Media
 /// The fork server reads no untrusted data and has one thread. The rooms it makes are children of its parent, so the
 /// slot waits for all its rooms itself. If the fork server cannot make a room, the slot starts the program instead.
 enum ForkServer {
-    /// The descriptor of the socket to the slot.
-    static let socket: Int32 = RoomProcess.socket + 1
+    private static let socket = RoomStart.forkServerSocket
 
     /// Forks the fork server, if the slot passed a socket for one. Returns in the calling process and in each
     /// room that the fork server makes.
@@ -37,7 +37,7 @@ enum ForkServer {
         // Standard output and error go to /dev/null. SharedDescriptor 3 stays taken, so that no received descriptor gets
         // the number that a room's socket will have.
         dup2(STDOUT_FILENO, STDERR_FILENO)
-        dup2(STDOUT_FILENO, RoomProcess.socket)
+        dup2(STDOUT_FILENO, RoomStart.socket)
         // If the rehearsal fails, the first job in each room does this work instead.
         try? Rehearsal.play()
         ProcessMemory.forgetPastConversions()
@@ -68,7 +68,7 @@ enum ForkServer {
         }
         // The optimiser may release an owner as soon as its number has been read.
         withExtendedLifetime(descriptors) {
-            dup2(descriptors[0].number, RoomProcess.socket)
+            dup2(descriptors[0].number, RoomStart.socket)
             dup2(descriptors[1].number, STDERR_FILENO)
         }
         close(socket)

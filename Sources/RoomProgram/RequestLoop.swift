@@ -1,6 +1,7 @@
 import Conversion
 import Dispatch
 import Glibc
+import PumpRoom
 import Synchronization
 import System
 
@@ -85,7 +86,7 @@ final class RequestLoop: Sendable {
 
     /// Sends the hello message and lets both threads work, until the other end hangs up.
     func open(_ level: RoomLevel) -> Never {
-        say(.hello(version: wireVersion, level: level.bounded), WireCoder())
+        say(.hello(version: wireVersion, build: SluiceBuild.number, level: level.bounded), WireCoder())
         for _ in 0..<2 { gate.signal() }
         while true { DispatchSemaphore(value: 0).wait() }
     }
@@ -375,12 +376,3 @@ extension StoppableWork {
 
 extension RecipeConversion: StoppableWork {}
 extension SourceProbe: StoppableWork {}
-
-extension WireCost {
-    /// What this process has used so far.
-    static func now() -> WireCost {
-        var usage = rusage()
-        getrusage(RUSAGE_SELF.rawValue, &usage)
-        return WireCost(cpuMicroseconds: usage.cpuMicroseconds, peakBytes: Int64(usage.ru_maxrss) << 10)
-    }
-}

@@ -1,0 +1,94 @@
+import FoundationEssentials
+import Glibc
+import System
+
+extension RoomLibraries {
+    /// Loading libav takes a few hundredths of a second, on a busy machine or from a slow disk much more.
+    private static let timeLimit: Duration = .seconds(30)
+    private static let byteLimit = 64 << 10
+
+    /// The libraries of this program's rooms. Starts `sluice-room` and waits for its answer.
+    public static func asking() throws(RoomProgramError) -> RoomLibraries { try asking(RoomExecutable.own.startPath) }
+
+    /// The same for the program `executable`, which must have the version of this one.
+    public static func asking(_ executable: String) throws(RoomProgramError) -> RoomLibraries {
+        let shown = RoomExecutable.shown(executable)
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try answer(of: executable)
+        } catch {
+            throw RoomProgramError("cannot start \(shown): \(systemText(error.number))")
+        }
+        // `try?`: without a version, the next lines say what is wrong. Another version may name codecs unknown here.
+        if let build = try? JSONDecoder().decode(Build.self, from: Data(bytes)).build, build != SluiceBuild.number {
+            throw RoomProgramError("\(RoomProgramError.mismatch(build: build)): \(shown)")
+        }
+        // `try?`: what it says instead is not for people, and the error of JSON even less.
+        guard let libraries = try? JSONDecoder().decode(RoomLibraries.self, from: Data(bytes)) else {
+            throw RoomProgramError("\(shown) does not say which libraries it has, as this version of sluice expects")
+        }
+        return libraries
+    }
+
+    private struct Build: Decodable {
+        let build: String
+    }
+
+    /// What the program prints; nothing if it prints too much or takes too long.
+    private static func answer(of executable: String) throws(SystemError) -> [UInt8] {
+        let (id, output) = try start(executable)
+        let bytes = read(output)
+        // A program that has answered ends by itself.
+        if bytes == nil { _ = kill(id, SIGKILL) }
+        _ = retryingInterrupts { waitpid(id, nil, 0) }
+        return bytes ?? []
+    }
+
+    /// Its process id, and its standard output. A separate function, so that our writing end of the pipe is closed.
+    @inline(never)
+    private static func start(_ executable: String) throws(SystemError) -> (pid_t, SharedDescriptor) {
+        let pipe = try Pipe.open()
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_adddup2(&actions, pipe.writing.number, 1)
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        SystemCall.closeDescriptors(from: 3, in: &actions)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var (none, all) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        var words: [UnsafeMutablePointer<CChar>?] = [strdup(RoomStart.name), strdup(RoomStart.librariesWord), nil]
+        defer { words.forEach { free($0) } }
+        var environment: [UnsafeMutablePointer<CChar>?] = [nil]
+        var id = pid_t()
+        // The actions hold only the descriptor's number, so keep the owner alive.
+        let problem = withExtendedLifetime(pipe) {
+            posix_spawn(&id, executable, &actions, &attributes, &words, &environment)
+        }
+        guard problem == 0 else { throw SystemError(call: "start \(executable)", number: problem) }
+        return (id, pipe.reading)
+    }
+
+    /// Everything until the other end closes; `nil` if that is too much or takes too long.
+    private static func read(_ output: SharedDescriptor) -> [UInt8]? {
+        let deadline = SuspendingClock.now + timeLimit
+        var (bytes, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4_096))
+        while bytes.count <= byteLimit {
+            let rest = Int32(clamping: Int((deadline - .now) / .milliseconds(1)))
+            var waited = pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)
+            guard rest > 0, retryingInterrupts({ Int(poll(&waited, 1, rest)) }) > 0 else { return nil }
+            let count = retryingInterrupts { Glibc.read(output.number, &buffer, buffer.count) }
+            guard count > 0 else { return count == 0 ? bytes : nil }
+            bytes += buffer[..<count]
+        }
+        return nil
+    }
+}
