@@ -111,11 +111,13 @@ def clone(tmp_path):
     """A repository with the scripts of this source, and one commit."""
     folder = tmp_path / "clone"
     scripts = [f"scripts/{name}" for name in ["make-release", "release-notes", "build-twice"]]
-    for name in [*scripts, "Sources/Command/Version.swift", "CHANGELOG.md"]:
+    for name in [*scripts, "Sources/PumpRoom/Wire/SluiceBuild.swift", "CHANGELOG.md"]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(HOUSE / name, folder / name)
-    # A build that takes no time, whose command is a file of the source.
-    (folder / "Makefile").write_text("shipped:\n\tinstall -D CHANGELOG.md .build/shipped/release/sluice\n")
+    # A build that takes no time, whose programs are a file of the source.
+    (folder / "Makefile").write_text(
+        "shipped:\n\tfor name in sluice sluice-room; do install -D CHANGELOG.md .build/shipped/release/$$name; done\n"
+    )
     (folder / ".gitignore").write_text("/.build/\n")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost"]
     succeed("git", "init", "--quiet", cwd=folder)
@@ -175,7 +177,7 @@ def test_what_two_builds_make_differently_is_refused_and_kept(clone, tmp_path, d
 
 
 def test_commands_that_differ_are_refused(clone, tmp_path):
-    (clone / "Makefile").write_text("shipped:\n\tmkdir -p .build/shipped/release\n\tpwd >.build/shipped/release/sluice\n")
+    (clone / "Makefile").write_text("shipped:\n\tmkdir -p .build/shipped/release\n\tpwd | tee .build/shipped/release/sluice >.build/shipped/release/sluice-room\n")
     succeed("git", "-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "--quiet", "--all", "--message", "Two", cwd=clone)
     done = build_twice(clone, tmp_path / "out", 'touch "$1/made"')
     assert done.returncode == 1 and "the commands differ" in done.stderr, done.both

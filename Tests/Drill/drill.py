@@ -183,6 +183,10 @@ def play(folder, options):
     if options.other_binary is None:
         options.other_binary = folder / "other-sluice"
         shutil.copy(options.binary, options.other_binary)
+        rooms = options.binary.with_name("sluice-room")
+        # A script that starts the build has none beside it.
+        if rooms.exists():
+            shutil.copy(rooms, folder / rooms.name)
     drill = Drill(folder, options)
     try:
         drill.run()

@@ -1,6 +1,7 @@
 """The files of `make install`, used as after a fresh installation."""
 
 import subprocess
+import wave
 
 import pytest
 
@@ -19,13 +20,24 @@ def test_command_runs(prefix):
     assert shown.stdout.startswith("sluice ")
 
 
-def test_symbols_are_kept_apart(prefix):
-    installed = prefix / "bin/sluice"
-    assert installed.stat().st_size < SLUICE.stat().st_size
+def test_command_finds_the_program_of_its_rooms(prefix, tmp_path):
+    with wave.open(str(tmp_path / "in.wav"), "wb") as file:
+        file.setparams((1, 2, 8_000, 0, "NONE", ""))
+        file.writeframes(bytes(16_000))
+    words = [prefix / "bin/sluice", "convert", tmp_path / "in.wav", tmp_path / "out.flac"]
+    subprocess.run(words, check=True, env=environment())
+    assert (tmp_path / "out.flac").exists()
+
+
+@pytest.mark.parametrize("place", ["bin/sluice", "libexec/sluice/sluice-room"])
+def test_symbols_are_kept_apart(prefix, place):
+    installed = prefix / place
+    built = SLUICE.with_name(installed.name)
+    assert installed.stat().st_size < built.stat().st_size
     sections = subprocess.run(["readelf", "--sections", "--wide", installed], capture_output=True, text=True, check=True)
     assert ".gnu_debuglink" in sections.stdout
     assert ".symtab" not in sections.stdout
-    kept = SLUICE.with_name("sluice.debug")
+    kept = built.with_name(f"{built.name}.debug")
     sections = subprocess.run(["readelf", "--sections", "--wide", kept], capture_output=True, text=True, check=True)
     assert ".symtab" in sections.stdout
 
