@@ -456,19 +456,6 @@ final class Room {
     }
 }
 
-extension SourceReport {
-    /// Whether it has what was asked for, and nothing that was not. Sound that is protected cannot be decoded. A loudness
-    /// that cannot be measured is an empty report.
-    fileprivate func answers(_ options: ProbeOptions) -> Bool {
-        (presets != nil) == options.fitsPresets && (options.digestsSound || scan?.sound == nil)
-            && (!options.digestsSound || isProtected || scan != nil)
-            && (loudness != nil) == (options.measuresLoudness && !isProtected)
-            && (points != nil) == (options.points != nil && !isProtected)
-            && (outline != nil) == (options.outlinesSound && !isProtected)
-            && (levels != nil) == (options.surveysLevels && !isProtected)
-    }
-}
-
 extension JobWatch {
     /// The room's failure, or the slot's reason if the room ended the job because of one of the slot's limits.
     fileprivate func failure(_ said: Failure, cost: RoomCost) -> RoomFailure {

@@ -71,6 +71,17 @@ extension SourceReport {
                     && (fit.format?.isCredible ?? true)
             }
     }
+
+    /// Whether it has what was asked for, and nothing that was not. Sound that is protected cannot be decoded. A loudness
+    /// that cannot be measured is an empty report.
+    func answers(_ options: ProbeOptions) -> Bool {
+        (presets != nil) == options.fitsPresets && (options.digestsSound || scan?.sound == nil)
+            && (!options.digestsSound || isProtected || scan != nil)
+            && (loudness != nil) == (options.measuresLoudness && !isProtected)
+            && (points != nil) == (options.points != nil && !isProtected)
+            && (outline != nil) == (options.outlinesSound && !isProtected)
+            && (levels != nil) == (options.surveysLevels && !isProtected)
+    }
 }
 
 extension CoverReport {
