@@ -12,7 +12,7 @@ enum BooksBench {
     private static let rate = 16_000
 
     static func run(_ bench: Workbench) async throws -> [Section] {
-        let (folders, files) = bench.isQuick ? (10, 8) : (500, 40)
+        let (folders, files) = bench.isQuick ? (10, 8) : (100, 40)
         let rounds = bench.rounds ?? (bench.isQuick ? 1 : 2)
         let cores = ProcessInfo.processInfo.activeProcessorCount
         var section = Section(
