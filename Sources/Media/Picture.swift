@@ -27,8 +27,8 @@ public struct Picture: Sendable, Hashable {
     public static let mostBytes = PictureHeader.mostBytes
 
     /// Reads the file behind `descriptor`, which must be a picture.
-    public init(descriptor: Int32) throws {
-        let source = try ByteSource(descriptor: descriptor, stop: StopSignal())
+    public init(descriptor: Int32, stop: StopSignal = StopSignal()) throws {
+        let source = try ByteSource(descriptor: descriptor, stop: stop)
         guard source.isSeekable, let size = source.size else {
             throw MediaError(.sourceNotSeekable, at: .open, "the cover must be a file", hint: "name a JPEG or PNG file")
         }

@@ -74,7 +74,7 @@ public struct RecipeConversion: Sendable {
     /// Reads the sources without sound.
     private func takeExtras(of sources: [Int32], into request: inout Converter.Request) throws {
         if let place = recipe.place(ofSource: .cover), place < sources.count {
-            request.cover = try Picture(descriptor: sources[place])
+            request.cover = try Picture(descriptor: sources[place], stop: signal)
         }
         guard let place = recipe.place(ofSource: .tags), place < sources.count else { return }
         let options = Reader.Options(

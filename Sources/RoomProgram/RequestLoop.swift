@@ -126,7 +126,7 @@ final class RequestLoop: Sendable {
             }
         }
         var result = Result { () throws(Failure) in try body(report, coder) }
-        if fetched.close(job), case .failure = result {
+        if fetched.close(job) {
             result = .failure(Failure(.cancelled, at: .open, "cancelled while a source was fetched"))
         }
         // The worker may close and publish as soon as it receives the reply, so the room

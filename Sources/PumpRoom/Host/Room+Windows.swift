@@ -35,6 +35,10 @@ extension RoomJob {
 
     /// What the room may ask of the sources that are fetched.
     var windowAccount: WindowAccount {
-        WindowAccount(sizes: windows.mapValues(\.byteCount), passes: 1 + earlyPasses + pieceCount)
+        // How often a range is repeated may depend on its length, which only the room knows.
+        WindowAccount(
+            sizes: windows.mapValues(\.byteCount),
+            passes: repeatsPieces ? Int(Int32.max) : 1 + earlyPasses + pieceCount
+        )
     }
 }

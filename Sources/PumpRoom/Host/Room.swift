@@ -194,9 +194,10 @@ final class Room {
             // The room is gone; its end decides what becomes of its jobs.
             case .gone: outbox = []
             case .refused(let error):
-                outbox.removeFirst()
+                outbox.removeAll { $0.job == next.job }
                 guard let place = inFlight.firstIndex(where: { $0.id == next.job }), !inFlight[place].isAbandoned
                 else { continue }
+                if inFlight[place].hasBegun { return distrust(because: "it cannot be sent a message: \(error.text)") }
                 inFlight.remove(at: place).job.fail(.unsendable(error))
             }
         }

@@ -136,6 +136,11 @@ extension RoomJob {
     /// The pieces of its timeline. Several may read the same source.
     var pieceCount: Int { recipe?.timeline?.tracks.reduce(0) { $0 + $1.pieces.count } ?? 0 }
 
+    /// Whether it reads ranges of its sources again and again.
+    var repeatsPieces: Bool {
+        recipe?.timeline?.tracks.contains { $0.pieces.contains { $0.repeats != nil } } ?? false
+    }
+
     /// The highest figures that it can report, within the limits that the room was given.
     func bounds(_ limits: Recipe.Limits) -> JobBounds {
         guard recipe?.timeline == nil else { return JobBounds(limits, source: nil) }

@@ -37,7 +37,8 @@ struct WindowAccount {
             Int64(question.count) <= size - question.offset
         else { return "a question for bytes that no source has" }
         guard open == nil else { return "a question before the answer to the last one" }
-        bytes += Int64(question.count)
+        // A store sends about as much for fewer bytes.
+        bytes += min(Int64(WindowFacts.memoryBytes), size - question.offset)
         questions += 1
         guard bytes <= mostBytes, questions <= mostQuestions else { return "it reads far more than its sources hold" }
         open = question.number

@@ -65,7 +65,13 @@ public final class SourceFiles: Sendable {
     /// Whether each still has the size and the modification time that it had when it was opened; pipes and devices have
     /// none. Blocks.
     public var areUnchanged: Bool {
-        values({ Self.isUnchanged($0) }, { $0.isUnchanged }).allSatisfy(\.self)
+        // A store that does not answer is asked about one source only.
+        entries.allSatisfy { entry in
+            switch entry {
+            case .file(let file): Self.isUnchanged(file)
+            case .remote(let source): source.isUnchanged
+            }
+        }
     }
 
     private static func isUnchanged(_ file: File) -> Bool {

@@ -92,6 +92,7 @@ private final class ObjectBytes: FetchedBytes {
                 hint: hint
             )
         }
+        FileCalls.touches(root.name)
         do throws(StoreError) {
             reader = try ObjectReader.open(key, in: root.client)
         } catch {
@@ -114,6 +115,7 @@ private final class ObjectBytes: FetchedBytes {
 
     /// Whether the object has the ETag and the size that it had when it was opened. A store that does not say is a failure.
     var isUnchanged: Bool {
+        FileCalls.touches(root.name)
         do throws(StoreError) {
             guard let now = try root.client.facts(of: reader.key) else { return false }
             return now.etag == reader.facts.etag && now.byteCount == reader.facts.byteCount

@@ -72,7 +72,8 @@ extension SlotPipeline {
         case .recorded: return .failed(AttemptFailure(job.fence, .damaged(scan, sound), facts: facts))
         case .rotten(let digest, let since):
             return .failed(AttemptFailure(job.fence, .rotten(digest, since, now: sound.sha256), facts: facts))
-        case .unrecorded(let failure): return .failed(AttemptFailure(job.fence, failure, facts: facts))
+        case .unrecorded(let failure):
+            return await diagnosed(AttemptFailure(job.fence, failure, facts: facts), job, prepared)
         case .handedBack(let reason): return .handedBack(reason)
         case .stopped: return .stopped
         }
@@ -90,7 +91,8 @@ extension SlotPipeline {
         case .recorded: return .failed(AttemptFailure(job.fence, failure, facts: facts))
         case .rotten(let digest, let since):
             return .failed(AttemptFailure(job.fence, .rotten(digest, since, now: nil, failure), facts: facts))
-        case .unrecorded(let failure): return .failed(AttemptFailure(job.fence, failure, facts: facts))
+        case .unrecorded(let failure):
+            return await diagnosed(AttemptFailure(job.fence, failure, facts: facts), job, prepared)
         case .handedBack(let reason): return .handedBack(reason)
         case .stopped: return .stopped
         }

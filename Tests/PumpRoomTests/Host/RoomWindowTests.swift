@@ -111,10 +111,10 @@ import Testing
     }
 
     @Test func aRoomThatWaitsForBytesDoesNotStall() async throws {
-        let slot = bench.slot { $0.stallLimit = .seconds(1) }
+        let slot = bench.slot { $0.stallLimit = .seconds(8) }
         let stock = Stock(try clip(seconds: 20)) { number in
             // No event ends the wait: it stands for a store that is slow.
-            if number == 4 { sleep(4) }
+            if number == 4 { sleep(12) }
             return false
         }
         let (room, _) = try work(stock)
@@ -176,6 +176,25 @@ import Testing
         #expect(failure.failure.code == "room_protocol", "\(failure.failure)")
         #expect(failure.isRoomDeath)
         await slot.close()
+    }
+
+    /// How often the sound of a piece is read again depends on its length, which only the room knows.
+    @Test(arguments: [nil, Piece.Repetition.times(100), .until(MediaTime(value: 3_600, timescale: 1))])
+    func roomsMayReadRepeatedPiecesAgain(repetition: Piece.Repetition?) throws {
+        let (room, work) = try work(Stock([UInt8](repeating: 1, count: 1_000_000)))
+        var recipe = work.recipe
+        recipe.timeline = Timeline(tracks: [.init(pieces: [Piece(.source("a"), repeats: repetition)])])
+        var repeated = RoomWork(recipe, from: -1, to: -1)
+        repeated.windows = room.windows
+        let job = RoomJob(id: 1, work: repeated, report: { _ in }, finish: { _ in }, ticket: RoomTicket())
+        var account = job.windowAccount
+        var answered: Int64 = 0
+        while answered < 10_000 {
+            let question = WindowQuestion(number: answered + 1, source: 0, offset: 0, count: 1)
+            guard account.take(question) == nil, account.end(question.number) else { break }
+            answered += 1
+        }
+        #expect((answered == 10_000) == (repetition != nil), "\(answered)")
     }
 
     @Test func aQuestionForAFileIsALie() async throws {
