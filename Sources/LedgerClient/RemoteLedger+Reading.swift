@@ -31,6 +31,7 @@ extension RemoteLedger {
             .init(path: "/api/v1/holds", operation: "list tenants that have used up their day")
         ).records
         facts.unable = try await unableLanes()
+        facts.paused = try await queues().pausedWithJobs
         facts.failedLately = try await failures(since: facts.anHourAgo, queue: nil, batch: nil)
         do {
             let all = try await self.workers(endedSince: facts.anHourAgo)
@@ -41,6 +42,7 @@ extension RemoteLedger {
         } catch let error as LedgerError where error.code == .ledgerPermissionDenied {
             // A tenant learns how many workers there are, but not which.
             facts.workers = WorkerCensus(facts.status)
+            facts.isOfTenant = true
             return facts
         }
         facts.chores = try await ask(

@@ -18,6 +18,10 @@ package struct StatusFacts: Sendable {
     package var troubles: [WorkerTrouble] = []
     /// Tenants whose jobs wait, because they have used up what they may use in a day.
     package var holds: [TenantHold] = []
+    /// Queues that are paused, with jobs that wait in them.
+    package var paused: [QueueSummary] = []
+    /// Whether the reader is a tenant, who may not change queues.
+    package var isOfTenant = false
     /// Deliveries to webhooks that no coordinator sends.
     package var unsent: UnsentDeliveries?
     /// Failures that ended jobs in the last hour, and workers lost in it.
@@ -62,6 +66,8 @@ package struct StatusFacts: Sendable {
                 chores: [],
                 holds: try await ledger.holds()
             )
+            facts.isOfTenant = true
+            facts.paused = try await ledger.queues().pausedWithJobs
             facts.failedLately = try await ledger.failures(since: facts.anHourAgo)
             return facts
         }
@@ -80,6 +86,7 @@ package struct StatusFacts: Sendable {
             unsent: overview.unsent
         )
         facts.version = overview.version
+        facts.paused = try await ledger.queues().pausedWithJobs
         facts.workerBuilds = overview.workers.namesByBuild
         facts.failedLately = try await ledger.failures(since: facts.anHourAgo)
         facts.lostLately = try await ledger.workers(endedSince: facts.anHourAgo).filter { $0.ending == .lost }
@@ -135,6 +142,28 @@ package struct StatusFacts: Sendable {
         return notes
     }
 
+    /// How many paused queues have a note of their own.
+    private static let mostPaused = 5
+
+    /// A note for each paused queue, those with the most jobs first.
+    private var pausedQueues: [StatusNote] {
+        let queues = paused.sorted { ($1.heldBack, $0.name) < ($0.heldBack, $1.name) }
+        var notes = queues.prefix(Self.mostPaused).map { queue in
+            let count = queue.heldBack
+            let verb = count == 1 ? "waits" : "wait"
+            return StatusNote(
+                .paused,
+                "\(Figures.count(count, "job")) \(verb) in queue \(queue.name), which is paused",
+                command: isOfTenant ? nil : "sluice queues resume \(queue.name)"
+            )
+        }
+        if queues.count > Self.mostPaused {
+            let others = Figures.count(queues.count - Self.mostPaused, "more queue")
+            notes.append(StatusNote(.paused, "jobs wait in \(others), paused too", command: "sluice queues"))
+        }
+        return notes
+    }
+
     /// What needs an operator's attention.
     package var notes: [StatusNote] {
         var notes: [StatusNote] = []
@@ -163,6 +192,7 @@ package struct StatusFacts: Sendable {
             if troubles.contains(where: { $0.explains(line) }) { continue }
             notes.append(StatusNote(.unable, line.note))
         }
+        notes += pausedQueues
         notes += holds.map { StatusNote(.held, $0.note(at: status.time)) }
         if let unsent { notes.append(StatusNote(.webhooks, unsent.note(at: status.time))) }
         for chore in chores {
@@ -172,6 +202,16 @@ package struct StatusFacts: Sendable {
         }
         return notes
     }
+}
+
+extension QueueSummary {
+    /// The jobs that have not started.
+    fileprivate var heldBack: Int { jobs.waiting + jobs.delayed }
+}
+
+extension [QueueSummary] {
+    /// Those that are paused while jobs wait in them.
+    package var pausedWithJobs: [QueueSummary] { filter { $0.isPaused && $0.heldBack > 0 } }
 }
 
 extension [WorkerSummary] {

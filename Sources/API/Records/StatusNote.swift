@@ -9,6 +9,8 @@ package struct StatusNote: Sendable, Hashable {
         case trouble
         /// No running worker can do the jobs of a queue.
         case unable
+        /// Jobs wait in a queue that is paused.
+        case paused
         /// A tenant has used up what it may use in a day.
         case held
         /// Jobs have failed for good lately, or workers were lost.

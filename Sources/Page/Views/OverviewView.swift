@@ -84,7 +84,8 @@ struct OverviewView {
     }
 
     private var needs: [Need] {
-        var needs = facts.notes.map { note in
+        // A paused queue has a button beside its note, below.
+        var needs = facts.notes.filter { $0.kind != .paused }.map { note in
             Need(shape: Self.shape(note.kind), text: "\(note.text.cutInside(to: 600).sentence)", link: link(note.kind))
         }
         for queue in queues where queue.isPaused && queue.jobs.waiting + queue.jobs.delayed > 0 {
@@ -110,7 +111,7 @@ struct OverviewView {
     private static func shape(_ kind: StatusNote.Kind) -> String {
         switch kind {
         case .noWorkers, .failures, .losses: "failed"
-        case .housekeeping, .trouble, .unable, .held, .webhooks, .versions: "note"
+        case .housekeeping, .trouble, .unable, .paused, .held, .webhooks, .versions: "note"
         }
     }
 
@@ -118,7 +119,7 @@ struct OverviewView {
         switch kind {
         case .failures: ("All causes", PageLink(["failures"], query: [("since", "1h")]))
         case .losses, .trouble: rights.may("listWorkers") ? ("Workers", PageLink(["workers"])) : nil
-        case .unable: ("Queues", PageLink(["queues"]))
+        case .unable, .paused: ("Queues", PageLink(["queues"]))
         case .noWorkers, .housekeeping, .held, .webhooks, .versions: nil
         }
     }

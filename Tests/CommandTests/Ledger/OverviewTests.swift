@@ -290,6 +290,27 @@ struct OverviewTests {
         #expect(try bench.run("status").checked().stderr.isEmpty)
     }
 
+    @Test func statusSaysThatJobsWaitInAPausedQueue() async throws {
+        let bench = try LedgerBench()
+        _ = try await bench.worker()
+        _ = try await bench.ledger.keepHouse()
+        try bench.sql("update sluice.worker set build = '\(Version.number)'")
+        try await bench.submit(2, Submission(queue: "nightly"))
+        try await bench.submit(1, Submission(queue: "weekly"))
+        #expect(try bench.run("status").checked().stderr.isEmpty)
+        _ = try bench.output("queues", "pause", "nightly", "weekly")
+        let paused = try bench.run("status").checked()
+        let notes = [
+            "2 jobs wait in queue nightly, which is paused: sluice queues resume nightly",
+            "1 job waits in queue weekly, which is paused: sluice queues resume weekly",
+        ]
+        #expect(paused.errorText == notes.map { "note:  \($0)\n" }.joined())
+        #expect(paused.outputText.contains(", see below\n"))
+        #expect(try bench.records("status").first?["notes"] as? [String] == notes)
+        _ = try bench.output("queues", "resume", "nightly", "weekly")
+        #expect(try bench.run("status").checked().stderr.isEmpty)
+    }
+
     /// Functions of another build of the same version may answer in another shape. Then the build is the cause.
     @Test func anAnswerInAnotherShapeIsExplainedByTheBuild() throws {
         let bench = try LedgerBench()
