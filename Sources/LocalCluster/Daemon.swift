@@ -24,35 +24,19 @@ package enum Daemon {
         _ log: String,
         _ variables: [String: String]
     ) throws(ClusterError) -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var process = ProcessStart()
+        let output = ProcessStart.Stream.file(log, flags: O_WRONLY | O_CREAT | O_APPEND, mode: 0o600)
+        process.streams = [(0, .nothingToRead), (1, output), (2, .descriptor(1))]
         // The command's caller may have files open. A pipe that stays open here keeps its reader waiting, and a lock locked.
-        SystemCall.closeDescriptors(from: 3, in: &actions)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var (none, ordinary) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        sigemptyset(&ordinary)
-        for number in [SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGCHLD] { sigaddset(&ordinary, number) }
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &ordinary)
-        // POSIX_SPAWN_SETSID, which the module map hides.
-        let ownSession: Int16 = 0x80
-        posix_spawnattr_setflags(
-            &attributes,
-            Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | ownSession
-        )
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        var environment: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { (arguments + environment).forEach { free($0) } }
-        var id = pid_t()
-        let problem = posix_spawnp(&id, words[0], &actions, &attributes, &arguments, &environment)
-        guard problem == 0 else { throw ClusterError(problem, "start \(words[0])") }
+        process.closesFrom = 3
+        process.ordinarySignals = [SIGPIPE, SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGCHLD]
+        process.group = .ownSession
+        let id: pid_t
+        do throws(SystemError) {
+            id = try process.start(words[0], words, environment: variables, searching: true)
+        } catch {
+            throw ClusterError(error.number, "start \(words[0])")
+        }
         return id
     }
 

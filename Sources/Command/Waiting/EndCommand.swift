@@ -2,6 +2,7 @@ import Console
 import Conversion
 import Glibc
 import Ledger
+import System
 
 /// A command of the user that runs once the jobs that `wait` and `submit --wait` wait for have ended.
 struct EndCommand {
@@ -55,24 +56,15 @@ struct EndCommand {
 
     /// Runs the command with the terminal and the streams of this process. `nil` if it succeeded.
     private static func problem(running command: String, _ variables: [String: String]) -> String? {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var (none, ordinary) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        sigemptyset(&ordinary)
+        var process = ProcessStart()
         // This process ignores it.
-        sigaddset(&ordinary, SIGPIPE)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &ordinary)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-        let words = ["sh", "-c", command]
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        var environment: [UnsafeMutablePointer<CChar>?] = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { (arguments + environment).forEach { free($0) } }
-        var id = pid_t()
-        let error = posix_spawn(&id, "/bin/sh", nil, &attributes, &arguments, &environment)
-        guard error == 0 else { return "cannot be started: \(String(cString: strerror(error)))" }
+        process.ordinarySignals = [SIGPIPE]
+        let id: pid_t
+        do throws(SystemError) {
+            id = try process.start("/bin/sh", ["sh", "-c", command], environment: variables)
+        } catch {
+            return "cannot be started: \(systemText(error.number))"
+        }
         var status: Int32 = 0
         while waitpid(id, &status, 0) < 0 {
             guard errno == EINTR else { return "was lost: \(String(cString: strerror(errno)))" }

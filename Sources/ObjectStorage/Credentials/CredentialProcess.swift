@@ -18,7 +18,7 @@ enum CredentialProcess {
         let output: SharedDescriptor
         let id: pid_t
         do throws(SystemError) { (output, id) = try start(words, environment) } catch {
-            throw CredentialError("cannot start credential_process \(program): \(error)")
+            throw CredentialError("cannot start credential_process \(program): \(systemText(error.number))")
         }
         let deadline: ContinuousClock.Instant = .now + timeLimit
         let bytes = read(output, until: deadline)
@@ -73,35 +73,13 @@ enum CredentialProcess {
         _ environment: [String: String]
     ) throws(SystemError) -> (SharedDescriptor, pid_t) {
         let output = try Pipe.open()
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, output.writing.number, 1)
+        var process = ProcessStart()
         // What it says may contain secrets, and goes to no log.
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        SystemCall.closeDescriptors(from: 3, in: &actions)
-
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var (none, all) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
-        posix_spawnattr_setflags(&attributes, Int16(flags))
-
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for text in arguments + variables { free(text) } }
-        var id = pid_t()
-        let problem = withExtendedLifetime(output) {
-            posix_spawnp(&id, words[0], &actions, &attributes, &arguments, &variables)
-        }
-        guard problem == 0 else { throw SystemError(call: "posix_spawn", number: problem) }
+        process.streams = [(0, .nothingToRead), (1, .descriptor(output.writing.number)), (2, .discarded)]
+        process.closesFrom = 3
+        process.group = .own
+        defer { withExtendedLifetime(output) {} }
+        let id = try process.start(words[0], words, environment: environment, searching: true)
         return (output.reading, id)
     }
 

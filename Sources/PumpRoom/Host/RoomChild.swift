@@ -45,44 +45,20 @@ final class RoomChild {
         words stderr: SharedDescriptor,
         forkServer: SharedDescriptor?
     ) throws(SystemError) -> RoomChild {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        var room = ProcessStart()
+        room.streams = [(0, .nothingToRead), (1, .discarded)]
         // In this order, because `stderr` may have number 3 and `socket` number 4. The number of `forkServer` is higher.
-        posix_spawn_file_actions_adddup2(&actions, stderr.number, 2)
-        posix_spawn_file_actions_adddup2(&actions, socket.number, RoomStart.socket)
-        if let forkServer { posix_spawn_file_actions_adddup2(&actions, forkServer.number, RoomStart.forkServerSocket) }
-        SystemCall.closeDescriptors(
-            from: (forkServer == nil ? RoomStart.socket : RoomStart.forkServerSocket) + 1,
-            in: &actions
-        )
-
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var (none, all) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(
-            &attributes,
-            Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)
-        )
-
-        var words: [UnsafeMutablePointer<CChar>?] = [strdup(RoomStart.name), nil]
-        defer { words.forEach { free($0) } }
-        var environment: [UnsafeMutablePointer<CChar>?] = [nil]
-        var id = pid_t()
-        // The actions hold only the descriptors' numbers, so keep the owners alive.
-        let problem = withExtendedLifetime((socket, stderr, forkServer)) {
-            posix_spawn(&id, executable, &actions, &attributes, &words, &environment)
-        }
-        guard problem == 0 else {
-            throw SystemError(call: "start \(RoomExecutable.shown(executable))", number: problem)
+        room.streams += [(2, .descriptor(stderr.number)), (RoomStart.socket, .descriptor(socket.number))]
+        if let forkServer { room.streams.append((RoomStart.forkServerSocket, .descriptor(forkServer.number))) }
+        room.closesFrom = (forkServer == nil ? RoomStart.socket : RoomStart.forkServerSocket) + 1
+        room.group = .own
+        // `room` has only the descriptors' numbers, so keep the owners alive.
+        defer { withExtendedLifetime((socket, stderr, forkServer)) {} }
+        let id: Int32
+        do throws(SystemError) {
+            id = try room.start(executable, [RoomStart.name])
+        } catch {
+            throw SystemError(call: "start \(RoomExecutable.shown(executable))", number: error.number)
         }
         return try RoomChild(adopting: id)
     }

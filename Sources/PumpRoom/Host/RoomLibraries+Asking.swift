@@ -48,32 +48,12 @@ extension RoomLibraries {
     @inline(never)
     private static func start(_ executable: String) throws(SystemError) -> (pid_t, SharedDescriptor) {
         let pipe = try Pipe.open()
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, pipe.writing.number, 1)
-        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-        SystemCall.closeDescriptors(from: 3, in: &actions)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var (none, all) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-
-        var words: [UnsafeMutablePointer<CChar>?] = [strdup(RoomStart.name), strdup(RoomStart.librariesWord), nil]
-        defer { words.forEach { free($0) } }
-        var environment: [UnsafeMutablePointer<CChar>?] = [nil]
-        var id = pid_t()
-        // The actions hold only the descriptor's number, so keep the owner alive.
-        let problem = withExtendedLifetime(pipe) {
-            posix_spawn(&id, executable, &actions, &attributes, &words, &environment)
-        }
-        guard problem == 0 else { throw SystemError(call: "start \(executable)", number: problem) }
+        var program = ProcessStart()
+        program.streams = [(0, .nothingToRead), (1, .descriptor(pipe.writing.number)), (2, .discarded)]
+        program.closesFrom = 3
+        // `program` has only the descriptor's number, so keep the owner alive.
+        defer { withExtendedLifetime(pipe) {} }
+        let id = try program.start(executable, [RoomStart.name, RoomStart.librariesWord])
         return (id, pipe.reading)
     }
 
