@@ -83,8 +83,20 @@ struct Book: Sendable {
         }
         for identity in order {
             guard let names = names[identity], names.count > 1 else { continue }
-            doubts.append("\(folder): \(names[1]) is the same file as \(names[0]), and both are heard")
+            doubts.append("\(folder): \(Self.repetition(names[0], names.dropFirst()))")
         }
+    }
+
+    /// How many other names of one file a doubt lists.
+    private static let mostNames = 8
+
+    /// `2.mp3 and 3.mp3 are the same file as 1.mp3, and all are heard`
+    private static func repetition(_ first: String, _ others: ArraySlice<String>) -> String {
+        guard others.count > 1 else { return "\(others.joined()) is the same file as \(first), and both are heard" }
+        let isLong = others.count > mostNames
+        let front = isLong ? others.prefix(mostNames) : others.dropLast()
+        let last = isLong ? "\(Figures.grouped(others.count - mostNames)) more" : others.last ?? ""
+        return "\(front.joined(separator: ", ")) and \(last) are the same file as \(first), and all are heard"
     }
 
     /// Tells what rooms have found out about the files, of which nothing else follows.

@@ -51,6 +51,25 @@ struct JoinedFolderTests {
         #expect(book.doubts == ["b: 2.mp3 is the same file as 1.mp3, and both are heard"])
     }
 
+    @Test func everyNameOfARepeatedFileIsListedUpToABound() throws {
+        let folder = try TemporaryFolder.create()
+        try Bytes.write([0], to: folder.path("01.mp3"))
+        func doubts(_ count: Int) throws -> [String] {
+            for number in 2...count {
+                let path = folder.path(number < 10 ? "0\(number).mp3" : "\(number).mp3")
+                guard !FileManager.default.fileExists(atPath: path) else { continue }
+                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "01.mp3")
+            }
+            var book = Book(try #require(try JoinedFolder(folder.path, besides: [])).files, in: "b", order: .names)
+            book.doubtRepeatedFiles(in: "b") { $0.place }
+            return book.doubts
+        }
+        let rest = "are the same file as 01.mp3, and all are heard"
+        #expect(try doubts(3) == ["b: 02.mp3 and 03.mp3 \(rest)"])
+        let names = (2...9).map { "0\($0).mp3" }.joined(separator: ", ")
+        #expect(try doubts(12) == ["b: \(names) and 3 more \(rest)"])
+    }
+
     @Test func aFolderWithoutSoundIsRefused() throws {
         let folder = try TemporaryFolder.create()
         let refusal = try #require(throws: Refusal.self) { try JoinedFolder(folder.path, besides: []) }
