@@ -10,6 +10,9 @@ struct RecentThroughput: Sendable, Hashable {
     let perSecond: Double
     /// Seconds of sound per second.
     let speed: Double
+    /// How many jobs were completed, and the seconds of sound in them.
+    let completed: Int
+    let sound: Double
 
     /// How far back to read, in seconds: even jobs that take an hour then have a throughput.
     static let memory: TimeInterval = 3_600
@@ -35,7 +38,9 @@ struct RecentThroughput: Sendable, Hashable {
             return nil
         }
         perSecond = Double(counted.reduce(0) { $0 + $1.ended }) / seconds
-        speed = counted.reduce(0) { $0 + $1.audio } / seconds
+        completed = counted.reduce(0) { $0 + $1.completed }
+        sound = counted.reduce(0) { $0 + $1.audio }
+        speed = sound / seconds
     }
 
     /// `9.4/s`, `12/min`, `2.0/h`; with a noun, `9.4 files/s`.
@@ -55,6 +60,7 @@ private struct Minute {
     let start: Date
     let began: Date
     let ended: Int
+    let completed: Int
     let audio: Double
 
     var end: Date { start + 60 }
@@ -67,6 +73,7 @@ private struct Minute {
                 start: start,
                 began: rows.lazy.map(\.began).min() ?? start,
                 ended: rows.reduce(0) { $0 + $1.completed + $1.failed },
+                completed: rows.reduce(0) { $0 + $1.completed },
                 audio: rows.reduce(0) { $0 + $1.audio.seconds }
             )
         }

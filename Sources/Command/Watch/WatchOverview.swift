@@ -51,9 +51,9 @@ struct WatchOverview {
         if let throughput = facts.throughput() {
             parts.append((throughput.words("files"), .strong))
             if throughput.speed > 0 { parts.append((Figures.speed(throughput.speed), .strong)) }
-            if throughput.perSecond > 0, jobs.open > 0 {
-                parts.append(("\(TimeWords.span(seconds: Double(jobs.open) / throughput.perSecond)) left", nil))
-            }
+        }
+        if jobs.open > 0, let left = RemainingTime(jobs, claimed: claimed, facts.throughput(), conversions) {
+            parts.append(("\(TimeWords.span(seconds: left.seconds)) left", nil))
         }
         if jobs.failed > 0 { parts.append(("\(Figures.grouped(jobs.failed)) failed", .bad)) }
         parts.append(("\(Figures.grouped(jobs.completed)) done", .good))
@@ -79,6 +79,18 @@ struct WatchOverview {
         return line + String(repeating: " ", count: columns - width - clock.count) + style.paint(clock, .faint)
     }
 
+    /// The conversions that workers have measured. Their time passes between heartbeats, up to the end of the worker's lease.
+    private var conversions: [RemainingTime.MeasuredConversion] {
+        facts.workers.flatMap { worker -> [RemainingTime.MeasuredConversion] in
+            let age = max(0, min(state.now, worker.leaseUntil).timeIntervalSince(worker.beatAt))
+            return (worker.status.paces ?? []).compactMap { pace -> RemainingTime.MeasuredConversion? in
+                guard let told = pace.remaining else { return nil }
+                let remaining: Double = max(0, told - age)
+                return RemainingTime.MeasuredConversion(speed: pace.speed, told: told, remaining: remaining)
+            }
+        }
+    }
+
     private var absence: String? {
         guard let absence = state.absence else { return nil }
         let since = TimeWords.clock(absence.since, at: state.now)
@@ -89,6 +101,7 @@ struct WatchOverview {
     /// The first note for an operator that can be derived from one look per second.
     private var note: String? {
         let census = WorkerCensus(facts.workers, at: state.now)
+        // The lines of queues say which are paused.
         let facts = StatusFacts(place: facts.place, status: status, workers: census, unable: [], chores: [])
         // The line of workers already says that none are running.
         return facts.notes.first { $0.kind != .noWorkers }?.line.printable
