@@ -115,5 +115,6 @@ source += """
 let made = Data(source.utf8)
 let output = URL(filePath: arguments[2])
 // A build for another configuration links this tool again, which then runs again. A file that stays as it is keeps its time of
-// change, so the module is not compiled again. There is none to read before the first build.
+// change, so the module is not compiled again.
+// `try?`: a file that is not there yet, or cannot be read, is written.
 if (try? Data(contentsOf: output)) != made { try made.write(to: output) }

@@ -151,7 +151,7 @@ final class Room {
     }
 
     private func enqueue(_ request: RoomRequest, about job: Int64) {
-        // Such requests hold whole numbers, which JSON can always write.
+        // `try?`: such requests hold whole numbers, which JSON can always write.
         if let bytes = try? coder.bytes(request) { outbox.append(Message(job: job, bytes: bytes)) }
     }
 

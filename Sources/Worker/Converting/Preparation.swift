@@ -134,10 +134,9 @@ private struct JobOpening {
 
     /// A root or a codec that the job needs and this worker lacks; `nil` if there is none.
     private func missingAbility(for locations: [Location]) -> String? {
-        // `try?`: only whether the worker has the root matters here.
-        for location in locations
-        where buckets.usable[location.root] == nil && (try? roots.root(of: location)) == nil {
-            return AbilityWord.root(location.root)
+        for location in locations where buckets.usable[location.root] == nil {
+            // `try?`: only whether the worker has the root matters here.
+            if (try? roots.root(of: location)) == nil { return AbilityWord.root(location.root) }
         }
         for output in claim.recipe.outputs {
             guard let codec = Self.codec(of: output), !codecs.contains(codec) else { continue }

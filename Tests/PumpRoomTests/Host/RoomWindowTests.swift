@@ -167,7 +167,7 @@ import Testing
             $0.obedienceLimit = .milliseconds(500)
         }
         let stock = Stock([UInt8](repeating: 1, count: 1_000_000)) { number in
-            // The first answer takes longer than the room's second question: no event shows that the slot has read that.
+            // A pause, because no event shows that the slot has read the room's second question before the first answer.
             if number == 1 { usleep(500_000) }
             return false
         }
