@@ -9,6 +9,7 @@ import time
 import pytest
 
 import relay
+from coordinators import takes_less_than
 from relay import Relay
 from terminal import PATIENCE, SLUICE, environment
 from test_remote import run, sources, waiting
@@ -31,14 +32,6 @@ def finish(process, api, count=2):
     api.post("/api/v1/changes", {"change": "cancel", "filter": {"batch": 1}})
     rest, said = process.communicate(timeout=PATIENCE)
     assert (process.returncode, rest) == (3, f"batch 1  {count} cancelled\n"), said
-
-
-def takes_less_than(seconds, act):
-    """Does it again when it has taken longer, because a busy machine may have been the reason, five times at most."""
-    times = []
-    while not times or times[-1] >= seconds:
-        assert len(times) < 5, times
-        times.append(act(len(times)))
 
 
 def test_wait_asks_seldom_and_hears_what_happens(ledger, operator, tmp_path):
