@@ -22,6 +22,8 @@ from test_access import token
 from test_operations import jobs, problem
 
 PATH = "/api/v1/files/in/"
+# How long a test waits for answers that it does not expect, in seconds.
+BRIEFLY = 0.2
 
 
 def place(folder):
@@ -192,7 +194,7 @@ def test_knows_only_the_roots_that_take_uploads(ledger):
         problem(api.ask("PUT", PATH + "b", content=b"x", headers={"content-encoding": "gzip"}), 415, "wrong_type")
         with api.connect() as connection:
             connection.sendall(f"PUT {PATH}b HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-            assert answers(connection, 1) == [411]
+            assert answers(connection, BRIEFLY) == [411]
     with Coordinator(ledger, "--open-role", "submitter", *roots) as api:
         problem(api.ask("PUT", PATH + "c", content=b"x"), 404, "not_served")
     assert files(ledger.folder / "in") == ["a"]
@@ -222,7 +224,7 @@ def test_leaves_nothing_of_a_file_that_does_not_arrive(api, ledger):
     with api.connect() as connection:
         # Longer than it says: the rest is not a request.
         connection.sendall(head("b", 4) + b"good" + b"evil" * 10 + b"\r\n\r\n")
-        assert answers(connection, 2)[0] == 201
+        assert answers(connection, BRIEFLY)[0] == 201
     assert files(ledger.folder / "in") == ["b"] and (ledger.folder / "in/b").read_bytes() == b"good"
     assert '"trouble"' not in api.said()
 
@@ -261,7 +263,7 @@ def test_a_full_disk_refuses_and_keeps_nothing(ledger):
             # Refused before its bytes are sent.
             with api.connect() as connection:
                 connection.sendall(head("a", 40 << 20, "Expect: 100-continue"))
-                assert answers(connection, 5) == [507]
+                assert answers(connection, BRIEFLY) == [507]
             # Two that have space alone.
             halves = [api.connect() for _ in range(2)]
             for number, connection in enumerate(halves):
@@ -273,7 +275,7 @@ def test_a_full_disk_refuses_and_keeps_nothing(ledger):
                         connection.sendall(b"x" * (20 << 20))
                     except ConnectionError:
                         return []  # refused, and the rest was not read
-                    return answers(connection, 5)
+                    return answers(connection, BRIEFLY)
 
                 statuses = list(pool.map(send, halves))
             assert statuses.count([201]) < 2 and set(sum(statuses, [])) <= {201, 507}, statuses
@@ -316,7 +318,7 @@ def test_cuts_clients_that_send_too_slowly(api, ledger):
         # The pace of the attack.
         time.sleep(1)
     assert time.monotonic() - start > 20
-    assert answers(steady, 5) == [201]
+    assert answers(steady, BRIEFLY) == [201]
     wait_for(lambda: unfinished(api) == 0, "the unfinished files are closed")
     assert files(ledger.folder / "in") == ["steady"]
 
@@ -341,7 +343,7 @@ def test_64_at_once_need_little_memory(separate, ledger):
     # One more of the same caller.
     with api.connect() as connection:
         connection.sendall(head("more", size, "Expect: 100-continue"))
-        assert answers(connection, 5) == [503]
+        assert answers(connection, BRIEFLY) == [503]
     with concurrent.futures.ThreadPoolExecutor(64) as pool:
         def send(connection):
             connection.settimeout(PATIENCE)
@@ -369,10 +371,10 @@ def test_waits_for_the_body_until_it_is_wanted(ledger):
         for secret, status in [("Bearer x", 401), (viewer, 403), (good, 100)]:
             with api.connect() as connection:
                 connection.sendall(head("a", 4, "Expect: 100-continue", f"Authorization: {secret}"))
-                assert answers(connection, 1) == [status]
+                assert answers(connection, BRIEFLY) == [status]
                 if status == 100:
                     connection.sendall(b"good")
-                    assert answers(connection, 1) == [201]
+                    assert answers(connection, BRIEFLY) == [201]
         # Without it, too, a refusal comes before a long body does.
         with api.connect() as connection:
             connection.sendall(head("b", 1 << 30, "Authorization: Bearer x"))
@@ -381,7 +383,7 @@ def test_waits_for_the_body_until_it_is_wanted(ledger):
         with api.connect() as connection:
             for _ in range(3):
                 connection.sendall(head("b", 4, "Authorization: Bearer x") + b"evil")
-            assert answers(connection, 1, expected=3) == [401] * 3
+            assert answers(connection, BRIEFLY, expected=3) == [401] * 3
         done = subprocess.run(
             ["curl", "--silent", "--show-error", "--fail-with-body", "-H", f"Authorization: {good}",
              "-T", "-", "-H", "Transfer-Encoding:", "-H", "Content-Length: 4", f"{api.url}{PATH}c"],
@@ -414,7 +416,7 @@ def test_takes_what_a_browser_sends(api, ledger, name):
     with api.connect() as connection:
         connection.sendall(head("Aufnahme%20(1).wav", len(content), *fields))
         connection.sendall(content)
-        assert answers(connection, 1) == [201]
+        assert answers(connection, BRIEFLY) == [201]
     assert (ledger.folder / "in/Aufnahme (1).wav").read_bytes() == content
 
 
