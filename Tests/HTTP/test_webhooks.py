@@ -6,11 +6,12 @@ import os
 import re
 import signal
 import subprocess
+import threading
 import time
 
 import pytest
 
-from coordinators import Coordinator, CoordinatorProcess
+from coordinators import Coordinator, CoordinatorProcess, takes_less_than
 from ledgers import Server
 from receivers import Receiver, check
 from terminal import HOUSE, PATIENCE, SLUICE, environment
@@ -74,12 +75,18 @@ def all_delivered(ledger):
 def test_tells_the_end_of_a_batch_within_seconds(ledger, receiver):
     webhook, secret = create(ledger, receiver.url())
     with Coordinator(ledger, "--webhooks-to", HERE):
-        batch = submit(ledger, 3)
-        cancel(ledger, batch)
-        began = time.monotonic()
-        [(headers, body, event)] = receiver.wait(1)
+        def end_a_batch(number):
+            ends.append(submit(ledger, 3, f"n{number}"))
+            cancel(ledger, ends[-1])
+            began = time.monotonic()
+            receiver.wait(len(ends))
+            return time.monotonic() - began
+
+        ends = []
         # A sender that has not been told of webhooks looks after a minute.
-        assert time.monotonic() - began < 40
+        takes_less_than(40, end_a_batch)
+        headers, body, event = receiver.got()[-1]
+        batch = ends[-1]
         check(secret, headers, body)
         assert event["type"] == "batch.ended" and event["data"]["batch"] == batch
         assert event["data"]["jobs"] == {"completed": 0, "skipped": 0, "failed": 0, "accepted": 0, "cancelled": 3}
@@ -222,8 +229,9 @@ def test_slow_and_false_receivers_hold_up_no_other(ledger, receiver):
         for number in range(6):
             cancel(ledger, submit(ledger, name=f"n{number}"))
         receiver.wait(6, "/good")
-        # Before the sender has given up the first ones that hang.
-        assert len(receiver.got("/hang")) <= 4
+        hanging = len(receiver.got("/hang"))
+        # Unless the sender had given up the first ones that hang.
+        assert hanging <= 4 or any(d["webhook"] == 1 and d.get("error") for d in deliveries(ledger))
         problems = until(lambda: (found := {d["webhook"]: d["error"] for d in deliveries(ledger) if d.get("error")})
                          and len(found) == 3 and found)
         until(lambda: any(d["webhook"] == 2 and d["state"] == "delivered" for d in deliveries(ledger)))
@@ -237,9 +245,11 @@ def test_slow_and_false_receivers_hold_up_no_other(ledger, receiver):
 
 def test_receivers_just_within_their_time_take_no_place_from_others(ledger, receiver):
     """A submitter may have many webhooks. Together they have a third of the places."""
+    others_are_served = threading.Event()
+
     def answer_late(handler):
-        # As long as a receiver may take, and it counts as one that takes everything.
-        time.sleep(12)
+        # It answers in the end, and counts as one that takes everything.
+        others_are_served.wait(PATIENCE)
         handler.reply(200)
 
     receiver.answers["/late"] = answer_late
@@ -253,8 +263,10 @@ def test_receivers_just_within_their_time_take_no_place_from_others(ledger, rece
         receiver.wait(4, "/late")
         ledger.query(test.format(good))
         receiver.wait(4, "/good")
-        # None of the first four has answered yet, or there would be more.
-        assert len(receiver.got("/late")) == 4
+        waiting = len(receiver.got("/late"))
+        # Unless a busy machine took so long that the sender has given up some.
+        assert waiting == 4 or any(d.get("error") for d in deliveries(ledger))
+        others_are_served.set()
 
 
 @pytest.mark.parametrize("host", [
@@ -352,13 +364,17 @@ def test_two_coordinators_send_each_event_once(ledger, receiver):
 
 
 def test_tells_that_a_worker_is_lost(ledger, receiver):
-    ledger.query("update sluice.setting set lease = '10 s'")
+    # No worker that a busy machine holds up loses it.
+    ledger.query("update sluice.setting set lease = '600 s'")
     create(ledger, receiver.url(), "--event", "worker.lost")
     with Coordinator(ledger, "--webhooks-to", HERE):
         worker = ledger.start("worker", "--root", f"in={ledger.folder}", "--slots", "1", "--name", "pump-7")
         until(lambda: ledger.query("select 1 from sluice.worker"))
         os.kill(worker.pid, signal.SIGKILL)
         worker.wait(PATIENCE)
+        # As if its lease had ended, and the housekeeping had seen it run.
+        until(lambda: ledger.query("select 1 from sluice.house where tick_at > '-infinity'"))
+        ledger.query("update sluice.worker set lease_until = clock_timestamp(); update sluice.house set quiet_until = '-infinity'")
         [(_, _, event)] = receiver.wait(1)
         # One that ends by itself is not lost.
         other = ledger.start("worker", "--root", f"in={ledger.folder}", "--slots", "1", "--name", "pump-8")
@@ -406,14 +422,14 @@ def test_tells_when_the_ledger_works_again(receiver, tmp_path):
             server.query("checkpoint")
             server.stop()
             until(lambda: '"ledger_away"' in api.said())
-            # Housekeeping takes a third of a lease without a tick for an outage, and less for a slow machine.
-            time.sleep(11)
+            # Another start of the server shows the outage, however short it was.
             server.start()
             [(_, _, event)] = receiver.wait(1)
             until(lambda: all_delivered(ledger))
         assert event["type"] == "ledger.recovered"
         assert event["data"]["stoodSince"] < event["data"]["resumedAt"]
-        assert receiver.events() == ["ledger.recovered"]
+        # A busy machine may have had another one.
+        assert set(receiver.events()) == {"ledger.recovered"}
     finally:
         server.stop()
 
