@@ -82,7 +82,7 @@ def test_sources_and_outputs_are_heard_by_excerpts(ledger, heard):
     session = log_in(heard, headers["authorization"].removeprefix("Bearer "))
     with worker(ledger):
         batch = submit(ledger, heard, headers, {"source": "in:talk.wav", "output": "out:talk.mp3"})
-        ledger.run("wait", str(batch["batch"]), "--timeout", "60s")
+        ledger.run("wait", str(batch["batch"]), "--timeout", f"{PATIENCE}s")
         path = f"/jobs/{batch['firstJob']}"
         assert "Prepare the sound" in get(heard, path, session) and links(get(heard, path, session)) == []
         # Who may not submit has nothing prepared.
@@ -125,7 +125,7 @@ def test_an_excerpt_that_is_gone_is_made_again(ledger, heard):
     session = log_in(heard, headers["authorization"].removeprefix("Bearer "))
     with worker(ledger):
         batch = submit(ledger, heard, headers, {"source": "in:talk.wav", "output": "out:talk.flac"})
-        ledger.run("wait", str(batch["batch"]), "--timeout", "60s")
+        ledger.run("wait", str(batch["batch"]), "--timeout", f"{PATIENCE}s")
         path = f"/jobs/{batch['firstJob']}"
         form(heard, f"{path}/excerpts", {}, origin=heard.url, **session)
         excerpts(heard, headers, "completed")
@@ -151,7 +151,7 @@ def test_another_sound_at_the_place_of_an_excerpt_is_not_heard(ledger, heard):
     session = log_in(heard, headers["authorization"].removeprefix("Bearer "))
     with worker(ledger):
         batch = submit(ledger, heard, headers, {"source": "in:talk.wav", "output": "out:talk.flac"})
-        ledger.run("wait", str(batch["batch"]), "--timeout", "60s")
+        ledger.run("wait", str(batch["batch"]), "--timeout", f"{PATIENCE}s")
         path = f"/jobs/{batch['firstJob']}"
         form(heard, f"{path}/excerpts", {}, origin=heard.url, **session)
         made = excerpts(heard, headers, "completed")
@@ -159,7 +159,7 @@ def test_another_sound_at_the_place_of_an_excerpt_is_not_heard(ledger, heard):
         recipe["sources"][0]["location"] = "in:other.wav"
         # Also in the queue of excerpts, with everything else as the page asks for it.
         forged = submit(ledger, heard, other, {"recipe": recipe}, queue="excerpts")
-        ledger.run("wait", str(forged["batch"]), "--timeout", "60s")
+        ledger.run("wait", str(forged["batch"]), "--timeout", f"{PATIENCE}s")
         page = get(heard, path, session)
         assert [side for _, side in links(page)] == ["output"] and "Prepare the sound" in page
         form(heard, f"{path}/excerpts", {}, origin=heard.url, **session)
@@ -177,7 +177,7 @@ def test_a_long_sound_is_heard_in_parts(ledger, heard):
     session = log_in(heard, headers["authorization"].removeprefix("Bearer "))
     with worker(ledger):
         batch = submit(ledger, heard, headers, {"source": "in:long.wav", "output": "out:long.flac"})
-        ledger.run("wait", str(batch["batch"]), "--timeout", "60s")
+        ledger.run("wait", str(batch["batch"]), "--timeout", f"{PATIENCE}s")
         path = f"/jobs/{batch['firstJob']}"
         for part, count in [("2", 3), ("3", 5)]:
             answer = form(heard, f"{path}/excerpts", {"part": part}, origin=heard.url, **session)
@@ -235,7 +235,7 @@ def test_a_tenant_hears_what_its_jobs_may_read(ledger, heard):
     tone(ledger.folder / "in/acme/talk.wav", 1)
     with worker(ledger):
         batch = submit(ledger, heard, acme, {"source": "in:acme/talk.wav", "output": "out:acme/talk.flac"})
-        ledger.run("wait", str(batch["batch"]), "--timeout", "60s")
+        ledger.run("wait", str(batch["batch"]), "--timeout", f"{PATIENCE}s")
         path = f"/jobs/{batch['firstJob']}"
         # Others do not see the job, and have nothing of it prepared.
         assert form(heard, f"{path}/excerpts", {}, origin=heard.url, **there).status_code == 404
@@ -334,7 +334,7 @@ def test_source_and_output_are_compared_at_the_same_place(ledger, heard, tmp_pat
                 {"location": "out:louder.mp3", "loudness": {"target": "-10LUFS"}}]}
             items = [{"source": "in:talk.wav", "output": "out:same.flac"}, {"recipe": louder}]
             batch = submit(ledger, heard, headers, *items)
-            ledger.run("wait", str(batch["batch"]), "--timeout", "60s")
+            ledger.run("wait", str(batch["batch"]), "--timeout", f"{PATIENCE}s")
             log_in_browser(browser, heard, secret, f"/jobs/{batch['firstJob']}")
             click(browser, button("Prepare the sound"))
             # Without a reload by hand, the sound is there once it has been made.
@@ -403,7 +403,7 @@ def test_the_player_goes_on_when_other_files_are_ready(ledger, heard, tmp_path):
         browser.ask("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
         with worker(ledger):
             batch = submit(ledger, heard, headers, {"source": "in:long.wav", "output": "out:long.flac"})
-            ledger.run("wait", str(batch["batch"]), "--timeout", "60s")
+            ledger.run("wait", str(batch["batch"]), "--timeout", f"{PATIENCE}s")
             path = f"/jobs/{batch['firstJob']}"
             log_in_browser(browser, heard, secret, path)
             click(browser, button("Prepare the sound"))
