@@ -88,7 +88,7 @@ def test_queues_at_rest_cost_the_ledger_one_look_a_second(ledger):
             time.sleep(2)
             start, before = time.monotonic(), looks()
             # The rate is what is measured.
-            time.sleep(10)
+            time.sleep(6)
             costs.append((looks() - before) / (time.monotonic() - start))
         stream.close()
 
@@ -97,11 +97,12 @@ def test_tells_nothing_twice(api):
     receipt = api.post("/api/v1/batches", {"jobs": jobs(2)}).json()
     stream = Stream(api, f"job={receipt['firstJob']}&batch={receipt['batch']}")
     assert sorted(stream.next()[0] for _ in range(2)) == ["batch", "job"]
-    # Several rounds, in which nothing changes for this subscriber and something does for others.
+    # Several rounds, in which nothing changes for this subscriber and something does for another.
+    other = Stream(api, "queues=true")
     for number in range(3):
         api.post("/api/v1/batches", {"jobs": jobs(1, f"other{number}")})
-        # Longer than a round.
-        time.sleep(1.2)
+        other.until(lambda queue: queue["jobs"]["waiting"] == 3 + number)
+    other.close()
     api.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [receipt["firstJob"]]}})
     _, state = stream.next()
     assert state.get("state") == "cancelled" or state["jobs"]["cancelled"] == 1, state
@@ -129,7 +130,7 @@ def test_asks_the_ledger_no_more_for_many_subscribers(api, ledger):
         start = time.monotonic()
         before = int(ledger.query("select xact_commit from pg_stat_database where datname = current_database()"))
         # The rate is what is measured.
-        time.sleep(5)
+        time.sleep(3)
         after = int(ledger.query("select xact_commit from pg_stat_database where datname = current_database()"))
         return (after - before) / (time.monotonic() - start)
 
@@ -145,12 +146,13 @@ def test_asks_the_ledger_no_more_for_many_subscribers(api, ledger):
 def test_a_slow_reader_costs_no_memory_and_learns_what_it_missed(api):
     receipt = api.post("/api/v1/batches", {"jobs": jobs(200)}).json()
     ids = ",".join(str(number) for number in range(receipt["firstJob"], receipt["firstJob"] + 200))
-    stream = Stream(api, f"job={ids}&batch={receipt['batch']}")
+    stream, other = Stream(api, f"job={ids}&batch={receipt['batch']}"), Stream(api, f"batch={receipt['batch']}")
     # More than the connection and the ring hold, while nothing is read.
-    for priority in range(1, 12):
-        api.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [receipt["firstJob"] + priority]}})
+    for number in range(1, 12):
+        api.post("/api/v1/changes", {"change": "cancel", "filter": {"id": [receipt["firstJob"] + number]}})
         # One round of events.
-        time.sleep(0.3)
+        other.until(lambda batch: batch["jobs"]["cancelled"] == number)
+    other.close()
     _, batch = stream.until(lambda value: value.get("jobs", {}).get("cancelled") == 11)
     assert batch["jobs"]["waiting"] == 189
     stream.close()
@@ -249,12 +251,13 @@ def test_many_queues_are_told_once_and_then_what_changes(api, ledger):
 
 def test_a_slow_reader_of_many_queues_gets_the_newest_state_of_each(api, ledger):
     queues(ledger, 400)
-    stream = Stream(api, "queues=true")
+    stream, other = Stream(api, "queues=true"), Stream(api, "queues=true")
     names = [f"{'q' * 50}-{number}" for number in range(1, 401, 50)]
     for count, name in enumerate(names, start=1):
         api.post("/api/v1/batches", {"queue": name, "jobs": jobs(count, name)})
-        # Some rounds, while nothing is read.
-        time.sleep(0.5)
+        # Some rounds, while the first one reads nothing.
+        other.until(lambda queue: (queue["queue"], queue["jobs"]["waiting"]) == (name, count))
+    other.close()
     last = {}
     while [last.get(name) for name in names] != list(range(1, 9)):
         event, value = stream.next()
