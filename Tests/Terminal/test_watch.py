@@ -190,15 +190,16 @@ def test_only_what_changed_is_drawn(ledger, columns, lines):
         terminal.wait_for_text("no ended jobs yet")
         size = len(terminal.raw)
         clock = terminal.screen.display[0]
-        # Three ticks of its clock, during which nothing else changes.
+        # Three ticks of its clock or more, during which nothing else changes.
         for _ in range(3):
             clock = terminal.wait(
                 lambda: terminal.screen.display[0] if terminal.screen.display[0] != clock else None, "a tick"
             )
         drawn = terminal.raw[size:]
         assert b"\x1b[2J" not in terminal.raw and b"\x1b[J" not in terminal.raw
-        assert len(drawn) < 3 * (200 + 2 * columns), drawn
         frames = [frame for frame in drawn.split(b"\x1b[?2026h") if frame]
+        # One for each tick, of which a busy machine may show several at once, and the rest of one from before.
+        assert len(drawn) < (1 + len(frames)) * (200 + 2 * columns), drawn
         assert all(frame.endswith(b"\x1b[?2026l") for frame in frames), drawn
 
 
