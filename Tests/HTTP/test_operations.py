@@ -395,7 +395,7 @@ def test_listens_at_a_socket_that_a_killed_process_left(ledger, tmp_path):
         api.process.wait()
         with CoordinatorProcess(ledger, "--open-role", "viewer", listen=str(path)) as after:
             assert oct(os.stat(path).st_mode & 0o777) == "0o660"
-            with httpx.Client(transport=httpx.HTTPTransport(uds=str(path))) as client:
+            with httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), timeout=PATIENCE) as client:
                 assert client.get("http://api/healthz").json() == {"isWell": True}
         assert not path.exists()
         # The end of the first is checked by its own block.

@@ -4,6 +4,7 @@ import httpx
 import pytest
 
 from coordinators import Coordinator
+from terminal import PATIENCE
 from test_access import token
 from test_operations import jobs, problem
 
@@ -70,5 +71,5 @@ def test_forms_are_not_read(api, kind):
 def test_a_socket_in_the_file_system_has_no_name(ledger):
     path = ledger.folder / "api"
     with Coordinator(ledger, "--open-role", "viewer", listen=str(path)):
-        with httpx.Client(transport=httpx.HTTPTransport(uds=str(path))) as client:
+        with httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), timeout=PATIENCE) as client:
             assert client.get("http://any.name/api/v1/jobs").status_code == 200
