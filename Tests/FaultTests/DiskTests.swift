@@ -42,16 +42,23 @@ struct DiskTests {
         let cluster = try await Cluster(clips: [0.3])
         let coordinator = try cluster.startCoordinator()
         try await cluster.submit(24, "flush")
+        let trace = cluster.folder.path("trace")
+        let holdUp = call == "syncfs" ? Cluster.slowFirstFlush : []
         let worker = try cluster.startWorker(
             "w",
             slots: 1,
-            behind: ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=\(call):error=EIO:when=1..2"]
+            behind: [
+                "strace", "-f", "-qq", "-o", trace, "-e", "trace=fsync,syncfs", "-e",
+                "inject=\(call):error=EIO:when=1..2",
+            ] + holdUp
         )
         try await cluster.untilAllEnded()
         _ = Glibc.kill(try #require(try worker.rooms().first), SIGTERM)
         try worker.waitForGoodEnd()
         try coordinator.stop()
         try Checker(cluster: cluster).check(jobs: 24)
+        let calls = String(decoding: try Bytes.read(trace), as: UTF8.self).split(separator: "\n")
+        #expect(calls.contains { $0.contains(call) && $0.contains("INJECTED") }, "no \(call) failed")
     }
 
     /// A command prefix that gives a program its own mount namespace, in which it may mount file systems.

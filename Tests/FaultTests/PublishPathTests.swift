@@ -11,11 +11,9 @@ struct PublishPathTests {
     func aWorkerKilledAtAnyCallLosesNothing(_ call: String) async throws {
         let cluster = try await Cluster(lease: .seconds(1), clips: [0.3])
         let coordinator = try cluster.startCoordinator()
-        // The worker flushes a group of several outputs with one syncfs, and a smaller group one by one. A delayed
-        // fsync makes groups form.
         let isGrouped = call == "syncfs"
         let perDeath = isGrouped ? 24 : 3
-        let holdUp = isGrouped ? ["-e", "inject=fsync:delay_enter=200000"] : []
+        let holdUp = isGrouped ? Cluster.slowFirstFlush : []
         var deaths = 0
         var jobs = 0
         for number in 1... {

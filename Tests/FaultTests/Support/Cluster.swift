@@ -84,6 +84,10 @@ final class Cluster: Sendable {
         return try await ledger.submit(Submission(queue: queue, label: stem), requests)
     }
 
+    /// For strace: makes groups of outputs form, also on a busy machine. The worker flushes a group of four and more
+    /// with one syncfs, and a smaller one file by file.
+    static let slowFirstFlush = ["-e", "inject=fsync:delay_enter=2000000:when=1"]
+
     /// Starts a worker. `wrapper` is a command prefix such as strace; `url` gives the worker another address of
     /// the ledger.
     func startWorker(
