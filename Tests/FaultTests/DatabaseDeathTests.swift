@@ -8,14 +8,18 @@ struct DatabaseDeathTests {
     @Test func connectionsMayBeCutAtAnyMoment() async throws {
         let cluster = try await Cluster()
         let cuts = Rounds.scaled(100)
-        let (jobs, processes) = try await underLoad(cluster) { round, generator in
+        let (jobs, processes) = try await underLoad(cluster) { generator in
             try await RandomMoment.wait(milliseconds: 20..<200, &generator)
-            try cluster.server.run(
+            let cut = try cluster.server.run(
                 """
-                select pg_terminate_backend(pid) from pg_stat_activity
-                where backend_type = 'client backend' and pid <> pg_backend_pid() order by random() limit 3
+                select count(pg_terminate_backend(pid)) from (
+                    select pid from pg_stat_activity
+                    where backend_type = 'client backend' and pid <> pg_backend_pid() and \(Self.jobsRun)
+                    order by random() limit 3
+                ) c
                 """
             )
+            return cut != "0"
         } rounds: {
             cuts
         }
@@ -29,15 +33,18 @@ struct DatabaseDeathTests {
     @Test func theServerMayCrashAndRecover() async throws {
         let cluster = try await Cluster()
         let crashes = Rounds.scaled(10)
-        let (jobs, processes) = try await underLoad(cluster) { _, generator in
+        let (jobs, processes) = try await underLoad(cluster) { generator in
             try await RandomMoment.wait(milliseconds: 200..<800, &generator)
             // The server may still be recovering from the last crash.
             try await cluster.server.untilItAnswers()
             let victims = try cluster.server.run(
-                "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
+                """
+                select pid from pg_stat_activity
+                where backend_type = 'client backend' and pid <> pg_backend_pid() and \(Self.jobsRun)
+                """
             ).split(separator: "\n")
-            guard let victim = victims.first else { return }
-            _ = try Run.program("kill", ["-9", String(victim)])
+            guard let victim = victims.first else { return false }
+            return try Run.program("kill", ["-9", String(victim)]).status == .exited(0)
         } rounds: {
             crashes
         }
@@ -50,9 +57,11 @@ struct DatabaseDeathTests {
     @Test func theServerMayBeStoppedAtOnceAndStarted() async throws {
         let cluster = try await Cluster()
         let restarts = Rounds.scaled(10)
-        let (jobs, processes) = try await underLoad(cluster) { _, generator in
+        let (jobs, processes) = try await underLoad(cluster) { generator in
             try await RandomMoment.wait(milliseconds: 200..<800, &generator)
+            guard try cluster.server.run("select \(Self.jobsRun)") == "t" else { return false }
             try cluster.server.restart(.immediate)
+            return true
         } rounds: {
             restarts
         }
@@ -83,9 +92,10 @@ struct DatabaseDeathTests {
 
     /// `SLUICE_OUTAGE_SECONDS` makes the outages longer.
     @Test func anOutageLongerThanALeaseCostsNoAttempt() async throws {
-        let cluster = try await Cluster()
-        let seconds = ProcessInfo.processInfo.environment["SLUICE_OUTAGE_SECONDS"].flatMap { Int($0) } ?? 5
-        try await throughOutages(cluster, 3, of: seconds, "outage of \(seconds) s, lease of 2 s") {
+        // No attempt may be lost by a pause of the machine either.
+        let cluster = try await Cluster(lease: .seconds(10))
+        let seconds = ProcessInfo.processInfo.environment["SLUICE_OUTAGE_SECONDS"].flatMap { Int($0) } ?? 12
+        try await throughOutages(cluster, 2, of: seconds, "outage of \(seconds) s, lease of 10 s") {
             try cluster.server.stop(.immediate)
         } ending: {
             try cluster.server.start()
@@ -93,7 +103,7 @@ struct DatabaseDeathTests {
     }
 
     /// The server executes the requests that were in flight, long after their sender has given up on them.
-    @Test(arguments: [(lease: 30, length: 3), (lease: 2, length: 6)])
+    @Test(arguments: [(lease: 30, length: 3), (lease: 10, length: 12)])
     func theServerMayStandStill(lease: Int, length: Int) async throws {
         let cluster = try await Cluster(lease: .seconds(lease))
         try await throughOutages(cluster, 1, of: length, "server frozen for \(length) s, lease of \(lease) s") {
@@ -122,6 +132,10 @@ struct DatabaseDeathTests {
             try await cluster.submit(60, "away\(round)")
             jobs += 60
             try await cluster.untilEnded(jobs - 50)
+            try await cluster.until("jobs run at the begin of the outage") {
+                jobs += try await cluster.keepLoad("more\(jobs)")
+                return try cluster.server.run("select \(Self.jobsRun)") == "t"
+            }
             try begin()
             // The length of the outage is the test's input: the workers measure their leases in real time.
             try await Task.sleep(for: .seconds(seconds))
@@ -136,11 +150,14 @@ struct DatabaseDeathTests {
 
     // MARK: - Load
 
-    /// Runs two workers and a coordinator and injects `fault` in each round. Returns the number of jobs and the
-    /// processes.
+    /// A condition in SQL that holds while a job runs.
+    private static let jobsRun = "exists (select from sluice.running)"
+
+    /// Runs two workers and a coordinator and injects `fault` until it has hit them in `rounds` while jobs ran: it
+    /// returns whether it has. Returns the number of jobs and the processes.
     private func underLoad(
         _ cluster: Cluster,
-        _ fault: (Int, inout SeededGenerator) async throws -> Void,
+        _ fault: (inout SeededGenerator) async throws -> Bool,
         rounds: () -> Int
     ) async throws -> (jobs: Int, processes: [ClusterProcess]) {
         let processes = try [
@@ -151,12 +168,11 @@ struct DatabaseDeathTests {
         var generator = SeededGenerator(seed: 8)
         var jobs = 0
         for round in 0..<rounds() {
-            if round % 5 == 0 {
+            try await cluster.until("fault \(round) hits processes that work") {
                 // The submission is subject to the same faults; its key prevents a second batch.
-                try await cluster.submit(30, "load\(round)")
-                jobs += 30
+                jobs += try await cluster.keepLoad("load\(jobs)")
+                return try await fault(&generator)
             }
-            try await fault(round, &generator)
         }
         return (jobs, processes)
     }

@@ -18,6 +18,10 @@ struct PartitionTests {
             try await cluster.submit(40, "cut\(round)")
             jobs += 40
             try await cluster.untilEnded(jobs - 35)
+            try await cluster.until("the worker holds jobs") {
+                jobs += try await cluster.keepLoad("more\(jobs)")
+                return try await cluster.holdsJobs("cut")
+            }
             proxy.cut(true)
             // The worker's lease ends, and the other worker does its jobs.
             try await cluster.untilAllEnded()
@@ -26,6 +30,7 @@ struct PartitionTests {
         for process in processes { try process.stop() }
         let counts = try Checker(cluster: cluster).check(jobs: jobs)
         #expect(counts.spentBesides == 0)
+        #expect(counts.lostAttempts > 0)
         FaultTable.note("one of two workers cut off from the ledger beyond its lease", times: cuts, counts)
     }
 }

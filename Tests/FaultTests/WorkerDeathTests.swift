@@ -105,6 +105,10 @@ struct WorkerDeathTests {
             jobs += 30
             try await RandomMoment.wait(milliseconds: 20..<500, &generator)
             let old = workers[round % 2]
+            try await cluster.until("w\(round % 2) holds jobs") {
+                jobs += try await cluster.keepLoad("more\(jobs)")
+                return try await cluster.holdsJobs("w\(round % 2)")
+            }
             try old.askToEnd()
             workers[round % 2] = try cluster.startWorker("w\(round % 2)")
             try old.waitForGoodEnd()
@@ -123,10 +127,11 @@ struct WorkerDeathTests {
         let cluster = try await Cluster(lease: .seconds(60))
         var coordinators = try (0..<3).map { try cluster.startCoordinator("c\($0)") }
         let worker = try cluster.startWorker("w")
-        try await cluster.submit(200, "c")
+        var jobs = 0
         let kills = Rounds.scaled(20)
         var generator = SeededGenerator(seed: 10)
         for round in 0..<kills {
+            jobs += try await cluster.keepLoad("c\(jobs)")
             try await RandomMoment.wait(milliseconds: 20..<180, &generator)
             coordinators[round % 3].kill()
             coordinators[round % 3] = try cluster.startCoordinator("c\(round % 3)")
@@ -135,9 +140,10 @@ struct WorkerDeathTests {
         try await cluster.submit(50, "alone")
         try await cluster.untilAllEnded()
         try worker.stop()
-        let counts = try Checker(cluster: cluster).check(jobs: 250)
+        jobs += 50
+        let counts = try Checker(cluster: cluster).check(jobs: jobs)
         #expect(counts.lostAttempts == 0 && counts.spentBesides == 0)
-        #expect(counts.attempts == 250, "\(counts.handedBack)")
+        #expect(counts.attempts == jobs, "\(counts.handedBack)")
         FaultTable.note("kill -9 of a coordinator", times: kills, counts)
     }
 }

@@ -84,6 +84,19 @@ final class Cluster: Sendable {
         return try await ledger.submit(Submission(queue: queue, label: stem), requests)
     }
 
+    /// Submits 40 jobs if fewer than 20 are open, so that a fault hits processes that work. Returns how many it has
+    /// submitted.
+    func keepLoad(_ stem: String) async throws -> Int {
+        guard try await ledger.status().jobs.open < 20 else { return 0 }
+        try await submit(40, stem)
+        return 40
+    }
+
+    /// Whether a worker of this name has jobs in hand, as far as the ledger knows.
+    func holdsJobs(_ name: String) async throws -> Bool {
+        try await ledger.workers().contains { $0.name == name && $0.holds > 0 }
+    }
+
     /// For strace: makes groups of outputs form, also on a busy machine. The worker flushes a group of four and more
     /// with one syncfs, and a smaller one file by file.
     static let slowFirstFlush = ["-e", "inject=fsync:delay_enter=2000000:when=1"]
