@@ -12,10 +12,15 @@ extension RoomLibraries {
 
     /// The same for the program `executable`, which must have the version of this one.
     public static func asking(_ executable: String) throws(RoomProgramError) -> RoomLibraries {
+        try asking(executable, timeLimit: timeLimit)
+    }
+
+    /// The same for a program that may take `timeLimit` until it has ended.
+    static func asking(_ executable: String, timeLimit: Duration) throws(RoomProgramError) -> RoomLibraries {
         let shown = RoomExecutable.shown(executable)
         let bytes: [UInt8]
         do throws(SystemError) {
-            bytes = try answer(of: executable)
+            bytes = try answer(of: executable, within: timeLimit)
         } catch {
             throw RoomProgramError("cannot start \(shown): \(systemText(error.number))")
         }
@@ -34,14 +39,15 @@ extension RoomLibraries {
         let build: String
     }
 
-    /// What the program prints; nothing if it prints too much or takes too long.
-    private static func answer(of executable: String) throws(SystemError) -> [UInt8] {
+    /// What the program prints; nothing if it prints too much or does not end in time.
+    private static func answer(of executable: String, within time: Duration) throws(SystemError) -> [UInt8] {
+        let deadline: SuspendingClock.Instant = .now + time
         let (id, output) = try start(executable)
-        let bytes = read(output)
-        // A program that has answered ends by itself.
-        if bytes == nil { _ = kill(id, SIGKILL) }
-        _ = retryingInterrupts { waitpid(id, nil, 0) }
-        return bytes ?? []
+        let bytes = read(output, until: deadline)
+        // It may close its output and stay. Without an answer, it is not waited for.
+        let rest = bytes == nil ? .zero : SuspendingClock.now.duration(to: deadline)
+        let status = StartedProcess.end(of: id, within: rest)
+        return status == nil ? [] : bytes ?? []
     }
 
     /// Its process id, and its standard output. A separate function, so that our writing end of the pipe is closed.
@@ -58,8 +64,7 @@ extension RoomLibraries {
     }
 
     /// Everything until the other end closes; `nil` if that is too much or takes too long.
-    private static func read(_ output: SharedDescriptor) -> [UInt8]? {
-        let deadline = SuspendingClock.now + timeLimit
+    private static func read(_ output: SharedDescriptor, until deadline: SuspendingClock.Instant) -> [UInt8]? {
         var (bytes, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 4_096))
         while bytes.count <= byteLimit {
             let rest = Int32(clamping: Int((deadline - .now) / .milliseconds(1)))
