@@ -3,14 +3,11 @@ import System
 
 /// The program that a profile names with `credential_process`. It prints credentials as JSON.
 enum CredentialProcess {
-    /// How long it may take.
-    static let timeLimit: Duration = .seconds(60)
-
-    /// What the program prints. Runs it without a shell, and blocks until it has ended.
+    /// What the program prints. Runs it without a shell, and blocks until it has ended or `timeLimit` is over.
     static func run(
         _ command: String,
         environment: [String: String],
-        timeLimit: Duration = timeLimit
+        timeLimit: Duration
     ) throws(CredentialError) -> [UInt8] {
         guard let words = words(of: command), let program = words.first else {
             throw CredentialError("credential_process is empty, or a quotation mark in it has no end")
@@ -20,27 +17,16 @@ enum CredentialProcess {
         do throws(SystemError) { (output, id) = try start(words, environment) } catch {
             throw CredentialError("cannot start credential_process \(program): \(systemText(error.number))")
         }
-        let deadline: ContinuousClock.Instant = .now + timeLimit
+        let deadline: SuspendingClock.Instant = .now + timeLimit
         let bytes = read(output, until: deadline)
-        var (status, reaped) = (Int32(0), pid_t(0))
-        // It may close its output and stay.
-        while bytes != nil, ContinuousClock.now < deadline {
-            reaped = waitpid(id, &status, WNOHANG)
-            guard reaped == 0 else { break }
-            BlockingPause.pause(.milliseconds(2))
-        }
-        let isLate = reaped == 0
-        if isLate {
-            // Until the process is reaped, no other group can have its number. What it has left behind ends with it.
-            kill(-id, SIGKILL)
-            reaped = retryingInterrupts { waitpid(id, &status, 0) }
-        }
-        guard let bytes, !isLate else {
+        // It may close its output and stay. What it has left behind ends with it.
+        let rest = bytes == nil ? .zero : SuspendingClock.now.duration(to: deadline)
+        let status = StartedProcess.end(of: id, within: rest, leadsGroup: true)
+        guard let bytes, let status else {
             let seconds = timeLimit.components.seconds
             throw CredentialError("credential_process \(program) did not end within \(seconds) s, or printed 1 MiB")
         }
-        // If SIGCHLD is ignored, the kernel reaps the process before this call.
-        guard reaped != id || status == 0 else {
+        guard status == 0 else {
             throw CredentialError(
                 "credential_process \(program) failed",
                 hint: "run the command of the profile to see why"
@@ -50,14 +36,14 @@ enum CredentialProcess {
     }
 
     /// The bytes up to the end of the pipe; `nil` if they are too many, or do not end in time.
-    private static func read(_ pipe: SharedDescriptor, until deadline: ContinuousClock.Instant) -> [UInt8]? {
+    private static func read(_ pipe: SharedDescriptor, until deadline: SuspendingClock.Instant) -> [UInt8]? {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 16 << 10)
         while true {
-            let rest = ContinuousClock.now.duration(to: deadline)
+            let rest = SuspendingClock.now.duration(to: deadline)
             guard rest > .zero else { return nil }
             var waited = [pollfd(fd: pipe.number, events: Int16(POLLIN), revents: 0)]
-            let ready = poll(&waited, 1, Int32(clamping: rest.components.seconds * 1_000 + 1))
+            let ready = poll(&waited, 1, Int32(clamping: Int(rest / .milliseconds(1)) + 1))
             guard ready > 0 else { continue }
             let count = retryingInterrupts { Glibc.read(pipe.number, &piece, piece.count) }
             guard count >= 0, bytes.count + count <= SmallFile.longest else { return nil }

@@ -33,14 +33,16 @@ enum CredentialSource: Sendable {
     }
 }
 
-/// Asks servers for credentials. Its calls block.
-struct CredentialRequests: Sendable {
+/// Asks servers for credentials, for one look-up. Its calls block until `deadline` at the longest.
+struct CredentialRequests {
     /// Sends a request.
     typealias Send = @Sendable (WebRequest) throws(WebError) -> WebAnswer
 
     let send: Send
     let environment: [String: String]
-    let now: @Sendable () -> StoreTime
+    let deadline: SuspendingClock.Instant
+
+    private var rest: Duration { SuspendingClock.now.duration(to: deadline) }
 
     /// `now` is the time that the ends of sessions are compared with; `nil` if that is left to the server.
     func credentials(from source: CredentialSource, at now: StoreTime?) throws(CredentialError) -> StoreCredentials {
@@ -50,7 +52,7 @@ struct CredentialRequests: Sendable {
         case .singleSignOn(let session): try ask(session, at: now)
         case .process(let command):
             try Self.document(
-                try CredentialProcess.run(command, environment: environment),
+                try CredentialProcess.run(command, environment: environment, timeLimit: rest),
                 from: "credential_process",
                 token: "SessionToken"
             )
@@ -192,7 +194,7 @@ struct CredentialRequests: Sendable {
         for _ in 0..<number("AWS_METADATA_SERVICE_NUM_ATTEMPTS", 2, most: 10) {
             let answer: WebAnswer
             do throws(WebError) {
-                answer = try send(request)
+                answer = try sendInTime(request)
             } catch {
                 continue
             }
@@ -237,10 +239,19 @@ struct CredentialRequests: Sendable {
 
     private func answer(to request: WebRequest, _ server: String) throws(CredentialError) -> WebAnswer {
         do throws(WebError) {
-            return try send(request)
+            return try sendInTime(request)
         } catch {
             throw CredentialError("\(server) cannot be asked for credentials: \(error.message)", isTemporary: true)
         }
+    }
+
+    /// Sends a request, which takes no longer than the rest of the look-up.
+    private func sendInTime(_ request: WebRequest) throws(WebError) -> WebAnswer {
+        let rest = rest
+        guard rest > .zero else { throw WebError(.timedOut, "no answer in time") }
+        var request = request
+        request.timeLimit = min(request.timeLimit ?? rest, rest)
+        return try send(request)
     }
 
     private static func isTemporary(_ status: Int) -> Bool { status == 429 || status >= 500 }
