@@ -42,7 +42,8 @@ extension RemoteLedger {
         } catch let error as LedgerError where error.code == .ledgerPermissionDenied {
             // A tenant learns how many workers there are, but not which.
             facts.workers = WorkerCensus(facts.status)
-            facts.isOfTenant = true
+            // An older coordinator does not say so.
+            facts.mayNotResumeQueues = true
             return facts
         }
         facts.chores = try await ask(

@@ -20,8 +20,8 @@ package struct StatusFacts: Sendable {
     package var holds: [TenantHold] = []
     /// Queues that are paused, with jobs that wait in them.
     package var paused: [QueueSummary] = []
-    /// Whether the reader is a tenant, who may not change queues.
-    package var isOfTenant = false
+    /// Whether the reader has no right to resume a queue, which operators have.
+    package var mayNotResumeQueues = false
     /// Deliveries to webhooks that no coordinator sends.
     package var unsent: UnsentDeliveries?
     /// Failures that ended jobs in the last hour, and workers lost in it.
@@ -66,7 +66,7 @@ package struct StatusFacts: Sendable {
                 chores: [],
                 holds: try await ledger.holds()
             )
-            facts.isOfTenant = true
+            facts.mayNotResumeQueues = true
             facts.paused = try await ledger.queues().pausedWithJobs
             facts.failedLately = try await ledger.failures(since: facts.anHourAgo)
             return facts
@@ -85,7 +85,7 @@ package struct StatusFacts: Sendable {
             holds: overview.holds,
             unsent: overview.unsent
         )
-        facts.version = overview.version
+        (facts.version, facts.mayNotResumeQueues) = (overview.version, !overview.mayResumeQueues)
         facts.paused = try await ledger.queues().pausedWithJobs
         facts.workerBuilds = overview.workers.namesByBuild
         facts.failedLately = try await ledger.failures(since: facts.anHourAgo)
@@ -151,11 +151,9 @@ package struct StatusFacts: Sendable {
         var notes = queues.prefix(Self.mostPaused).map { queue in
             let count = queue.heldBack
             let verb = count == 1 ? "waits" : "wait"
-            return StatusNote(
-                .paused,
-                "\(Figures.count(count, "job")) \(verb) in queue \(queue.name), which is paused",
-                command: isOfTenant ? nil : "sluice queues resume \(queue.name)"
-            )
+            let what = "\(Figures.count(count, "job")) \(verb) in queue \(queue.name), which is paused"
+            if mayNotResumeQueues { return StatusNote(.paused, "\(what): ask an operator to resume it") }
+            return StatusNote(.paused, what, command: "sluice queues resume \(queue.name)")
         }
         if queues.count > Self.mostPaused {
             let others = Figures.count(queues.count - Self.mostPaused, "more queue")

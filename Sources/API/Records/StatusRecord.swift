@@ -56,6 +56,8 @@ extension StatusFacts: LedgerRecord {
                 .record("LedgerVersion"),
                 "the version of the ledger beside that of the program that answers; tenants do not learn it"
             ),
+            // Only while it is true, so that the answers of older coordinators, which lack it, can be read.
+            .flag("mayNotResumeQueues", \.mayNotResumeQueues, "the caller may not resume a paused queue"),
             .derived("notes", .list(.text), isRequired: true, "what needs an operator's attention") {
                 $0.notes.map(\.line)
             },

@@ -15,6 +15,8 @@ public struct LedgerOverview: Sendable {
     /// Deliveries that no coordinator sends; `nil` if there are none.
     public let unsent: UnsentDeliveries?
     public let version: LedgerVersion
+    /// Whether the caller has the right to resume a queue, which operators have.
+    public let mayResumeQueues: Bool
 }
 
 /// Deliveries to webhooks that have been due for a minute, while no coordinator looked for any.
@@ -49,7 +51,13 @@ extension JobLedger {
                     chores: try connection.rows("select * from \(schema).list_chores()", ChoreRecord.init),
                     holds: try connection.rows("select * from \(schema).list_holds()", TenantHold.init(reading:)),
                     unsent: try connection.unsentDeliveries(schema),
-                    version: try connection.ledgerVersion(schema)
+                    version: try connection.ledgerVersion(schema),
+                    mayResumeQueues: try connection.value(
+                        """
+                        select coalesce(has_function_privilege(
+                            to_regprocedure('\(schema).pause_queue(text, boolean)'), 'execute'), false)
+                        """
+                    )
                 )
             }
         }

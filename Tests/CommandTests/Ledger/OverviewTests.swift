@@ -307,6 +307,22 @@ struct OverviewTests {
         #expect(paused.errorText == notes.map { "note:  \($0)\n" }.joined())
         #expect(paused.outputText.contains(", see below\n"))
         #expect(try bench.records("status").first?["notes"] as? [String] == notes)
+        // Who may not resume a queue learns who may.
+        let login = PrivatePostgres.freshName("viewer")
+        try bench.sql("create role \(login) login in role sluice_viewer")
+        let url = try #require(bench.environment["SLUICE_DATABASE_URL"]).replacing("postgres@", with: "\(login)@")
+        let seen = try Sluice.run(["status"], in: bench.folder, environment: ["SLUICE_DATABASE_URL": url]).checked()
+        let told = [
+            "2 jobs wait in queue nightly, which is paused: ask an operator to resume it",
+            "1 job waits in queue weekly, which is paused: ask an operator to resume it",
+        ]
+        #expect(seen.errorText == told.map { "note:  \($0)\n" }.joined())
+        let remote = RemoteBench(bench)
+        let viewed = try remote.run(["status"], at: remote.serve("--open-role", "viewer", at: "view")).checked()
+        #expect(told.allSatisfy { viewed.errorText.contains("note:  \($0)\n") }, "\(viewed.errorText)")
+        let steered = try remote.run(["status"], at: remote.serve("--open-role", "operator", at: "steer")).checked()
+        #expect(notes.allSatisfy { steered.errorText.contains("note:  \($0)\n") }, "\(steered.errorText)")
+        try bench.sql("drop role \(login)")
         _ = try bench.output("queues", "resume", "nightly", "weekly")
         #expect(try bench.run("status").checked().stderr.isEmpty)
     }
