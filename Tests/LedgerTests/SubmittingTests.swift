@@ -64,7 +64,7 @@ struct SubmittingTests {
         #expect(try await submit { _ in }.jobCount == count)
         let wrong: [(why: String, change: (inout Submission) -> Void)] = [
             ("a number as the label of a batch", { $0.label = "3" }),
-            ("a webhook that does not exist", { $0.notify = ["nobody"] }),
+            ("a webhook that does not exist", { $0.notify = ["unknown-hook"] }),
             ("a priority above 100", { $0.priority = 1_000 }), ("a weight of 0", { $0.weight = 0 }),
         ]
         for (why, change) in wrong {
@@ -90,12 +90,34 @@ struct SubmittingTests {
     }
 
     /// So a submitter learns what is wrong before it looks for files.
-    @Test func aPreviewWithoutJobsAsksForTheRightsOnly() async throws {
+    @Test func aPreviewWithoutJobsChecksAllButTheJobs() async throws {
         let lab = try await LedgerLab()
-        var submission = Submission(queue: "new", key: "k")
-        submission.isPreview = true
-        #expect(try await lab.submit(0, submission).jobCount == 0)
-        #expect(try await lab.ledger.batches().isEmpty)
+        try await lab.submit(1, Submission(key: "used"))
+        for key in ["k", "used"] {
+            var submission = Submission(queue: "new", key: key)
+            submission.isPreview = true
+            let receipt = try await lab.submit(0, submission)
+            #expect(receipt.jobCount == 0 && !receipt.isRepetition && receipt.isSameRequest)
+        }
+        let wrong: [(why: String, change: (inout Submission) -> Void)] = [
+            ("a number as the label of a batch", { $0.label = "3" }),
+            ("a long label", { $0.label = String(repeating: "x", count: 1_001) }),
+            ("a long key", { $0.key = String(repeating: "x", count: 1_001) }),
+            ("long labels", { $0.labels = ["a": String(repeating: "x", count: RequestWriter.recipeLimit)] }),
+            ("the name of a queue", { $0.queue = "no name" }),
+            ("a webhook that does not exist", { $0.notify = ["unknown-hook"] }), ("a weight of 0", { $0.weight = 0 }),
+        ]
+        for (why, change) in wrong {
+            var submission = Submission(queue: "new")
+            change(&submission)
+            let (asked, job) = (submission, LedgerLab.recipe("a"))
+            let real = try await failure(of: { _ = try await lab.ledger.submit(asked, recipes: [job]) })
+            submission.isPreview = true
+            let preview = submission
+            let early = try await failure(of: { _ = try await lab.ledger.submit(preview, recipes: []) })
+            #expect((early.code, early.detail) == (real.code, real.detail), "\(why)")
+        }
+        #expect(try await lab.ledger.batches().count == 1)
         #expect(try await !lab.ledger.queues().contains { $0.name == "new" })
         let error = try await failure(of: { try await lab.submit(0) })
         #expect(error.code == .ledgerRefused && error.detail.contains("at least one job"), "\(error)")

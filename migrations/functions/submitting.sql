@@ -13,8 +13,9 @@
 --
 -- `sources_skipped` is kept with the batch: how many sources the submitter left out because their outputs were there.
 --
--- With `preview` it checks everything and enters no job. The caller must roll back. A preview of an empty list checks only whether the
--- caller may submit to the queue with these settings: a submitter asks so before it looks for files.
+-- With `preview` it checks everything and enters no job. The caller must roll back. A preview of an empty list checks all but the jobs
+-- and their lanes, and looks for no batch with the key: a submitter asks so before it looks for files. It does not ask whether the limit
+-- of a tenant leaves room for a job, because the submitter may find that none is left to do.
 create or replace function submit(
     jobs jsonb default null,
     queue_name text default 'default',
@@ -42,6 +43,8 @@ declare
     the_batch bigint;
     staged regclass;
     asked bigint;
+    -- Whether the caller asks before it has any jobs.
+    is_early constant boolean := submit.preview and submit.jobs is not distinct from '[]';
     lanes integer[];
     -- The current turns of `lanes`.
     heads bigint[];
@@ -66,10 +69,6 @@ begin
     ) then
         perform check_submission(submit.jobs, submit.job_priority, submit.max_attempts);
     end if;
-    if submit.preview and submit.jobs = '[]' then
-        return query select 0::bigint, 0::bigint, 0::bigint, 0::bigint, true, true;
-        return;
-    end if;
     if jsonb_typeof(submit.jobs) = 'array' and submit.jobs -> 1 is null and submit.run_at is null and not submit.preview
         and coalesce(submit.sources_skipped, 0) = 0 then
         only_one := (submit_singles(
@@ -89,7 +88,7 @@ begin
             return;
         end if;
     end if;
-    if submit.batch_key is not null then
+    if submit.batch_key is not null and not is_early then
         return query
             select b.id, b.first_job, b.last_job, b.jobs, false,
                    b.request_digest is not distinct from submit.request_digest
@@ -118,8 +117,8 @@ begin
     insert into batch as b (id, name, key, request_digest, queue, priority, weight, labels, created_at, sources_skipped)
     overriding system value
     values (case when submit.preview then -pg_backend_pid() else nextval('batch_id_seq') end,
-            submit.batch_name, submit.batch_key, submit.request_digest, the_queue, submit.job_priority,
-            submit.batch_weight, submit.batch_labels, t, coalesce(submit.sources_skipped, 0))
+            submit.batch_name, case when not is_early then submit.batch_key end, submit.request_digest, the_queue,
+            submit.job_priority, submit.batch_weight, submit.batch_labels, t, coalesce(submit.sources_skipped, 0))
     on conflict (key, submitter) do nothing
     returning b.id into the_batch;
     if the_batch is null then
@@ -147,6 +146,10 @@ begin
     if label_fault(submit.batch_name) is not null then
         raise exception '%', label_fault(submit.batch_name)
             using errcode = 'invalid_parameter_value', hint = 'use a label that is no number and not "last"';
+    end if;
+    if is_early then
+        return query select the_batch, 0::bigint, 0::bigint, 0::bigint, true, true;
+        return;
     end if;
     if submit.jobs is null then
         select f.fault into fault from pg_temp.staged_job s
