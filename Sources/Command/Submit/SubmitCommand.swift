@@ -189,20 +189,18 @@ enum SubmitCommand {
         return try submit(sending, fetching)
     }
 
-    /// Throws if the ledger does not answer, has another version, or would refuse the user's queue or settings: the search for
-    /// a million files and their plan take a while. The private cluster is on this machine, and may have to be started, which
-    /// nothing but a submission is worth.
+    /// Throws if the ledger does not answer, has another version, or would refuse the user's queue, names, webhooks or settings:
+    /// the search for a million files and their plan take a while. The private cluster is on this machine, and may have to be
+    /// started, which nothing but a submission is worth.
     private static func reachLedger(_ invocation: Invocation) throws {
         guard !invocation[Question.dryRun], try LedgerOptions.readablePlace(invocation) != .cluster else { return }
         _ = try LedgerWork.run(invocation) { ledger in
-            var submission = SubmitOptions.submission(
+            let submission = SubmitOptions.submission(
                 invocation,
                 key: invocation[SubmitOptions.key],
                 request: nil,
                 now: try await ledger.time()
             )
-            // They are looked up with the batch.
-            submission.notify = []
             return try await ledger.preview(submission, all: [JobRequest]())
         }
     }

@@ -299,7 +299,8 @@ struct SubmitSending: Sendable {
                     return Rehearsal(survey: outcome.survey, standing: outcome.receipt)
                 }
                 let survey = try await survey(ledger)
-                if !plan.isForbidden, !survey.isForbidden, !survey.chosen.isEmpty {
+                if !plan.isForbidden, !survey.isForbidden {
+                    // Without jobs, the ledger checks the names and settings alone.
                     let submission = try await submission(survey, ledger)
                     _ = try await ledger.preview(submission, all: plan.requests(survey.chosen))
                 }

@@ -99,6 +99,21 @@ struct SubmitRefusalTests {
         #expect(token.status == .exited(2) && token.errorText.contains("and not only digits"), "\(token.errorText)")
     }
 
+    /// A million files take a while to be found.
+    @Test func theLedgerIsAskedAboutNamesBeforeTheFilesAreLookedFor() async throws {
+        let run = try bench.run(["submit", "gone.wav", "--notify", "unknown-hook"] + LedgerBench.usual)
+        #expect(run.status == .exited(4) && run.errorText.contains("unknown-hook"), "\(run.errorText)")
+        #expect(!run.errorText.contains("gone.wav"), "\(run.errorText)")
+        // A dry run asks the same, also if no job is left to do.
+        try bench.files("a.wav")
+        let words = ["submit", "a.wav"] + LedgerBench.usual
+        _ = try bench.run(words).checked()
+        let wrong = words + ["--notify", "unknown-hook"]
+        let (real, dry) = try (bench.run(wrong), bench.run(wrong + ["--dry-run"]))
+        #expect(real.status == .exited(4) && dry.status == real.status && dry.errorText == real.errorText)
+        #expect(try await bench.ledger.batches().count == 1)
+    }
+
     /// Otherwise only the real run would say that it adds nothing.
     @Test func aDryRunKnowsTheKeysThatAreInUse() async throws {
         try bench.files("a.wav", "b.wav")
