@@ -226,33 +226,3 @@ struct SourceSearch {
         }
     }
 }
-
-/// A list of paths from a file or a pipe.
-enum PathList {
-    /// Calls `visit` with each path. The paths are separated by line feeds or NULs. `path` is `nil` if it is not UTF-8;
-    /// `shown` has replacement characters.
-    static func read(
-        _ file: String,
-        byNull: Bool,
-        _ visit: (_ path: String?, _ shown: () -> String) throws -> Void
-    ) throws {
-        try forEach(in: try SourceFile.contents(word: file), byNull: byNull, visit)
-    }
-
-    static func forEach(
-        in bytes: [UInt8],
-        byNull: Bool,
-        _ visit: (_ path: String?, _ shown: () -> String) throws -> Void
-    ) rethrows {
-        let end = byNull ? 0 : UInt8(ascii: "\n")
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            var part = rest.prefix { $0 != end }
-            rest = rest.dropFirst(part.count + 1)
-            // Lists from Windows end lines with CR LF. No name that can be submitted ends with CR.
-            if !byNull, part.last == UInt8(ascii: "\r") { part = part.dropLast() }
-            if part.isEmpty { continue }
-            try visit(String(validating: part, as: UTF8.self), { String(decoding: part, as: UTF8.self) })
-        }
-    }
-}
