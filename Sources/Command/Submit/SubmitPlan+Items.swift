@@ -45,8 +45,10 @@ extension SubmitPlan {
         private var destinations = PackedTexts()
         /// Where the destinations of each item begin; `nil` if sources are not cut.
         private var firsts: [Int]?
-        /// Destinations that were changed later, by the place of the item.
-        private var changed: [Int: [Location]] = [:]
+        /// Destinations that were changed later.
+        private var changes = PackedTexts()
+        /// Where those of an item begin in `changes`, by the place of the item.
+        private var changed: [Int: UInt32] = [:]
         private var kinds: [UInt32] = []
         private(set) var endIndex = 0
 
@@ -91,7 +93,7 @@ extension SubmitPlan {
         /// The outputs of all items.
         var destinationCount: Int { destinations.count }
 
-        func destinationCount(of place: Int) -> Int { range(place).count }
+        func destinationCount(of place: Int) -> Int { outputs(of: place).count }
 
         /// The output with a number, by which those of all items are counted.
         func spot(_ number: Int) -> Spot {
@@ -111,23 +113,38 @@ extension SubmitPlan {
         func destination(_ number: Int) -> Location {
             if !changed.isEmpty {
                 let spot = spot(number)
-                if let other = changed[spot.place] { return other[spot.output] }
+                if let first = changed[spot.place] { return change(Int(first) + spot.output) }
             }
-            return Location(ofDescription: destinations[number])
+            return plannedDestination(number)
         }
 
-        func destination(_ spot: Spot) -> Location { destination(range(spot.place).lowerBound + spot.output) }
+        func destination(_ spot: Spot) -> Location { destination(outputs(of: spot.place).lowerBound + spot.output) }
+
+        /// The destination before it was changed.
+        private func plannedDestination(_ number: Int) -> Location { Location(ofDescription: destinations[number]) }
 
         private func destinations(of place: Int) -> [Location] {
-            changed[place] ?? range(place).map { Location(ofDescription: destinations[$0]) }
+            let outputs = outputs(of: place)
+            guard let first = changed[place] else { return outputs.map { plannedDestination($0) } }
+            return outputs.indices.map { change(Int(first) + $0 - outputs.lowerBound) }
         }
 
-        private func range(_ place: Int) -> Range<Int> {
+        /// The numbers of an item's outputs among those of all items.
+        func outputs(of place: Int) -> Range<Int> {
             guard let firsts else { return place * outputCount..<(place + 1) * outputCount }
             return firsts[place]..<(place + 1 < firsts.count ? firsts[place + 1] : destinations.count)
         }
 
-        mutating func setDestinations(_ destinations: [Location], of place: Int) { changed[place] = destinations }
+        /// Changes all destinations of an item. They become the last of the changes.
+        mutating func setDestinations(_ destinations: [Location], of place: Int) {
+            changed[place] = UInt32(changes.count)
+            for destination in destinations { changes.append(destination.description) }
+        }
+
+        /// How many changes there are, those that were changed again included.
+        var changeCount: Int { changes.count }
+
+        func change(_ number: Int) -> Location { Location(ofDescription: changes[number]) }
 
         mutating func setKind(_ kind: Int, of place: Int) { kinds[place] = UInt32(kind) }
 
@@ -141,7 +158,8 @@ extension SubmitPlan {
             var endIndex: Int { items.endIndex }
 
             subscript(place: Int) -> String {
-                items.changed[place]?[0].description ?? items.destinations[items.range(place).lowerBound]
+                if let first = items.changed[place] { return items.changes[Int(first)] }
+                return items.destinations[items.outputs(of: place).lowerBound]
             }
         }
     }

@@ -280,25 +280,51 @@ struct SubmitPlan: Sendable {
 
     /// Adds a number to destinations that an earlier item has. No number makes a name that another item has without one.
     private mutating func number(_ names: inout DestinationNames) {
-        var taken: Set<DestinationNames.Key> = []
+        let planned = items
+        // Find the first output that has a name, by the number of the output, and the first item whose first output has it.
+        var (makers, heads) = (EntryTable(), EntryTable())
+        func maker(_ key: DestinationNames.Key) -> Int? {
+            makers.entry(hash: key.hashValue) { names.key(planned.destination($0)) == key }
+        }
+        func head(_ key: DestinationNames.Key) -> Int? {
+            heads.entry(hash: key.hashValue) { place in
+                names.key(planned.destination(planned.outputs(of: place).lowerBound)) == key
+            }
+        }
         var repeated: [Int] = []
-        var groups: [DestinationNames.Key: [Int]] = [:]
-        for (place, item) in items.enumerated() {
-            let keys = item.destinations.map { names.key($0) }
-            if !taken.isDisjoint(with: keys) { repeated.append(place) }
-            taken.formUnion(keys)
-            groups[names.key(item.destination), default: []].append(place)
+        // The items whose first outputs have one name, by the first of them.
+        var groups: [Int: [Int]] = [:]
+        for place in planned.indices {
+            let outputs = planned.outputs(of: place)
+            var isTaken = false
+            for number in outputs {
+                let key = names.key(planned.destination(number))
+                if let maker = maker(key) {
+                    isTaken = isTaken || maker < outputs.lowerBound
+                } else {
+                    makers.insert(number, hash: key.hashValue)
+                }
+                guard number == outputs.lowerBound else { continue }
+                if let head = head(key) {
+                    groups[head, default: [head]].append(place)
+                } else {
+                    heads.insert(place, hash: key.hashValue)
+                }
+            }
+            if isTaken { repeated.append(place) }
         }
         numbered = groups.values.filter { group in
-            (2...Self.largestGroup).contains(group.count)
-                && group.allSatisfy { items[$0].destinations == items[group[0]].destinations }
+            group.count <= Self.largestGroup
+                && group.allSatisfy { planned[$0].destinations == planned[group[0]].destinations }
         }
+        // The names with numbers, in the order of the items' changes.
+        var changes = EntryTable()
         // The next number of a first destination, so that many equal names take no longer than few.
-        var next: [DestinationNames.Key: Int] = [:]
+        var next: [Int: Int] = [:]
         for place in repeated {
-            let item = items[place]
-            let first = names.key(item.destination)
-            var number = next[first] ?? 2
+            let item = planned[place]
+            let head = head(names.key(item.destination)) ?? place
+            var number = next[head] ?? 2
             while true {
                 var numbered: [Location] = []
                 do throws(StorageError) {
@@ -309,12 +335,18 @@ struct SubmitPlan: Sendable {
                 }
                 let keys = numbered.map { names.key($0) }
                 number += 1
-                guard taken.isDisjoint(with: keys) else { continue }
-                taken.formUnion(keys)
+                let isTaken = keys.contains { key in
+                    let change = changes.entry(hash: key.hashValue) { names.key(items.change($0)) == key }
+                    return change != nil || maker(key) != nil
+                }
+                guard !isTaken else { continue }
+                for (offset, key) in keys.enumerated() {
+                    changes.insert(items.changeCount + offset, hash: key.hashValue)
+                }
                 items.setDestinations(numbered, of: place)
                 break
             }
-            next[first] = number
+            next[head] = number
         }
     }
 
