@@ -17,9 +17,41 @@ final class UploadPlaces: Sendable {
         let stamp: SourceStamp
     }
 
+    /// A million files take some hundred bytes each, so a file is put together when it is asked for.
     private struct State {
-        var files: [Location: File] = [:]
-        var places: [String: Location] = [:]
+        private var paths = PackedTexts()
+        private var locations = PackedTexts()
+        private var stamps: [SourceStamp] = []
+        /// Find the files with a path and with a location.
+        private var (byPath, byLocation) = (EntryTable(), EntryTable())
+
+        func location(ofPath path: String) -> Location? {
+            byPath.entry(hash: Self.hash(path)) { paths[$0].utf8.elementsEqual(path.utf8) }.map(location)
+        }
+
+        func file(at location: Location) -> File? {
+            byLocation.entry(hash: location.hashValue) { self.location($0) == location }.map { number in
+                File(path: paths[number], stamp: stamps[number])
+            }
+        }
+
+        /// Adds a file whose path is not known. Of files with the same location, the first one is found.
+        mutating func add(_ file: File, at location: Location) {
+            byPath.insert(stamps.count, hash: Self.hash(file.path))
+            byLocation.insert(stamps.count, hash: location.hashValue)
+            paths.append(file.path)
+            locations.append(location.description)
+            stamps.append(file.stamp)
+        }
+
+        private func location(_ number: Int) -> Location { Location(ofDescription: locations[number]) }
+
+        /// Paths that only look the same are different.
+        private static func hash(_ path: String) -> Int {
+            var hasher = Hasher()
+            for byte in path.utf8 { hasher.combine(byte) }
+            return hasher.finalize()
+        }
     }
 
     /// Root and folder, as the start of a location: `in:uploads/`.
@@ -35,7 +67,7 @@ final class UploadPlaces: Sendable {
 
     /// Where the file at an absolute path goes. Throws if no location can hold its name, or if it is gone.
     func location(of path: String) throws(StorageError) -> Location {
-        if let known = state.withLock({ $0.places[path] }) { return known }
+        if let known = state.withLock({ $0.location(ofPath: path) }) { return known }
         guard let facts = FileFacts.of(path: path, followingLinks: true) else {
             throw StorageError(.sourceNotFound, at: .open, "find", "it does not exist", place: path)
         }
@@ -43,14 +75,14 @@ final class UploadPlaces: Sendable {
         let file = File(path: path, stamp: stamp)
         let location = try self.location(of: file, as: stamp)
         state.withLock { state in
-            state.files[location] = file
-            state.places[path] = location
+            // Another thread may have found it meanwhile.
+            if state.location(ofPath: path) == nil { state.add(file, at: location) }
         }
         return location
     }
 
     /// The file that goes to a location; `nil` if none of this machine does.
-    func file(at location: Location) -> File? { state.withLock { $0.files[location] } }
+    func file(at location: Location) -> File? { state.withLock { $0.file(at: location) } }
 
     /// Where the file that goes to `location` was sent when it had another stamp; `nil` for locations of other files.
     func earlier(_ location: Location, as stamp: SourceStamp) -> Location? {

@@ -65,6 +65,21 @@ struct UploadPlacesTests {
         #expect(!new.mayBe(try Location("in:other/a.wav"), anEarlierPlaceOf: now))
     }
 
+    @Test func manyFilesAreFoundByTheirPathsAndPlaces() throws {
+        let places = places()
+        // Two names that only look the same are two files.
+        let names = (0..<600).map { "talk \($0).wav" } + ["\u{E9}.wav", "e\u{301}.wav"]
+        for name in names { try Bytes.write([1], to: folder.path(name)) }
+        let locations = try names.map { try places.location(of: folder.path($0)) }
+        #expect(Set(locations).count == names.count)
+        for (name, location) in zip(names, locations) {
+            let path = try #require(places.file(at: location)?.path)
+            #expect(path.utf8.elementsEqual(folder.path(name).utf8))
+            #expect(try places.location(of: folder.path(name)) == location)
+        }
+        #expect(places.file(at: try Location("in:uploads/talk 1.wav")) == nil)
+    }
+
     @Test func filesThatAreGoneHaveNoPlace() throws {
         #expect(throws: StorageError.self) { try places().location(of: folder.path("b.wav")) }
     }
