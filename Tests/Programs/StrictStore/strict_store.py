@@ -21,6 +21,8 @@ differ by more than 15 minutes, and parts that are too small. `POST /_control` s
     equal_parts     whether all parts but the last must have one length
     forgets         what objects lose, a list of: meta, type
     cycle           how many pages a list has before it begins again, without an end; -1 for empty pages without an end
+    fill        objects of zeros, as {key: size}, all of one time
+    many        how many objects every list has, and none that are stored: the prefix and `00000000.wav` and so on
     sparse      an object of many zeros: {key, size, head}, which begins with the bytes `head`, in hexadecimal digits
 
 `GET /_log` returns the requests so far, `GET /_state` the objects, the uploads, and the number of bytes of objects that
@@ -76,7 +78,7 @@ class Store:
         self.conditions, self.skew, self.region, self.smallest = "exact", 0, "us-east-1", 5 << 20
         self.keys, self.lifecycle, self.counter, self.tokens = {"KEY": "secret"}, "", 0, {}
         self.ignores_prefix, self.equal_parts, self.forgets, self.cycle = False, False, [], 0
-        self.late = None
+        self.late, self.many = None, 0
 
     def now(self):
         return time.time() + self.skew
@@ -225,6 +227,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 for name, value in json.loads(body).items():
                     if name == "clear":
                         store.clear()
+                    elif name == "fill":
+                        for key, size in value.items():
+                            store.objects[key] = {
+                                "body": Sparse(b"", size), "etag": '"filled"', "time": 1_700_000_000, "meta": {},
+                            }
                     elif name == "sparse":
                         store.objects[value["key"]] = {
                             "body": Sparse(bytes.fromhex(value["head"]), value["size"]), "etag": '"sparse"',
@@ -472,6 +479,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             following = (number + 1) % store.cycle if store.cycle > 0 else number + 1
             return self.answer(200, f"<ListBucketResult {SPACE}><IsTruncated>true</IsTruncated>{page}"
                                     f"<NextContinuationToken>{following}</NextContinuationToken></ListBucketResult>")
+        if store.many:
+            first, most = int(token or 0), int(query.get("max-keys", 1000))
+            end = min(first + most, store.many)
+            text = "".join(
+                f"<Contents><Key>{prefix}{number:08}.wav</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified>"
+                f"<Size>{number}</Size></Contents>" for number in range(first, end)
+            )
+            more = f"<NextContinuationToken>{end}</NextContinuationToken>" if end < store.many else ""
+            return self.answer(200, f"<ListBucketResult {SPACE}><IsTruncated>{'true' if more else 'false'}</IsTruncated>"
+                                    f"{more}{text}</ListBucketResult>")
         if token and token not in store.tokens:
             raise Problem(400, "InvalidArgument", "The continuation token provided is incorrect")
         after = store.tokens[token] if token else query.get("start-after", "")
