@@ -364,7 +364,7 @@ let package = Package(
             dependencies: [
                 "Command", "LedgerClient", "API", "Console", "LocalCluster", "Ledger", "PumpRoom", "Storage",
                 "Conversion",
-                "TestSupport", "FuzzedTexts", "sluice", "sluice-room", "test-program",
+                "TestSupport", "ObjectStores", "FuzzedTexts", "sluice", "sluice-room", "test-program",
             ],
             exclude: ["Golden"],
             swiftSettings: house

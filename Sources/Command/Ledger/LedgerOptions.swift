@@ -3,6 +3,7 @@ import Glibc
 import Ledger
 import LedgerClient
 import LocalCluster
+import Storage
 import Worker
 
 /// The options that select the ledger.
@@ -302,22 +303,19 @@ enum LedgerOptions {
     /// The context in use; `nil` if the ledger was selected in another way.
     static func contextInUse(_ invocation: Invocation) throws -> LedgerContext? { try place(invocation).contextInUse }
 
-    /// The roots that `--root` names, or else those of the context. Unless buckets may be there, it refuses them, and leaves
-    /// out those of a settings file.
+    /// The roots that `--root` names, or else those of the context. Unless buckets may be there, it refuses those that the user
+    /// names for this command, and leaves out others.
     static func roots(
         _ invocation: Invocation,
         mayBeBuckets: Bool = false
     ) throws -> [WorkerConfiguration.RootPlace] {
         let roots = try placesOfRoots(invocation)
         guard !mayBeBuckets else { return roots }
-        // The settings file of a machine is that of its worker, too.
-        if case .file? = invocation.origin(of: ServiceOptions.root.form) { return roots.filter { !$0.isBucket } }
-        if let bucket = roots.first(where: \.isBucket) {
-            throw UsageError(
-                "--root \(bucket.name)=\(bucket.path): only workers read from buckets".printable,
-                hint: "sluice doctor --root \(bucket.name)=\(bucket.path) examines the bucket".printable
-            )
+        // The settings file of a machine is that of its worker, too, and a context is for all commands.
+        guard invocation.origin(of: ServiceOptions.root.form) == .commandLine else {
+            return roots.filter { !$0.isBucket }
         }
+        if let bucket = roots.first(where: \.isBucket) { throw UsageError.bucket(bucket, "workers read") }
         return roots
     }
 
@@ -333,16 +331,47 @@ enum LedgerOptions {
         return said
     }
 
-    /// The roots that map paths of this machine to locations: those that `--root` names, or else the usual ones.
-    static func pathRoots(_ invocation: Invocation) throws -> PathRoots {
-        let said = invocation.all(SubmitOptions.root)
-        return try said.isEmpty
-            ? usualPathRoots(invocation) : PathRoots(words: said, environment: invocation.environment)
+    /// The roots that map paths of this machine to locations: those that `--root` names, or else the usual ones. Buckets among
+    /// them are refused, or for a command that `findsSources` listed.
+    static func pathRoots(_ invocation: Invocation, findsSources: Bool = false) throws -> PathRoots {
+        let said = try saidRoots(invocation)
+        if let bucket = said.buckets.first, !findsSources {
+            throw UsageError.bucket(bucket, "submit, scan and workers read")
+        }
+        let folders =
+            try said.folders.isEmpty
+            ? usualPathRoots(invocation, without: Set(said.buckets.map(\.name)))
+            : PathRoots(words: said.folders, environment: invocation.environment)
+        guard findsSources else { return folders }
+        let isNamed = invocation.origin(of: SubmitOptions.root.form) == .commandLine
+        let places = try said.isEmpty ? usualRootPlaces(invocation).filter(\.isReadableBucket) : said.buckets
+        let buckets = try places.map { place throws in
+            try SourceBucket(place, isNamed: isNamed, environment: invocation.environment)
+        }
+        return try folders.listing(buckets)
     }
 
-    /// The roots of `usualRootWords`; without any, the usual root.
-    static func usualPathRoots(_ invocation: Invocation) throws -> PathRoots {
-        let roots = try PathRoots(words: usualRootWords(invocation), environment: invocation.environment)
+    /// What `--root` names: folders as they were written, and buckets.
+    private struct SaidRoots {
+        var folders: [String] = []
+        var buckets: [WorkerConfiguration.RootPlace] = []
+
+        var isEmpty: Bool { folders.isEmpty && buckets.isEmpty }
+    }
+
+    private static func saidRoots(_ invocation: Invocation) throws -> SaidRoots {
+        var roots = SaidRoots()
+        for word in invocation.all(SubmitOptions.root) {
+            let place = try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word)
+            if place.isBucket { roots.buckets.append(place) } else { roots.folders.append(word) }
+        }
+        return roots
+    }
+
+    /// The roots of `usualRootWords` except those of some names; without any, the usual root.
+    static func usualPathRoots(_ invocation: Invocation, without names: Set<String> = []) throws -> PathRoots {
+        let words = try usualRootWords(invocation).filter { !names.contains(String($0.prefix { $0 != "=" })) }
+        let roots = try PathRoots(words: words, environment: invocation.environment)
         guard let own = try clusterRoots(invocation) else { return roots }
         return roots.ofPrivateCluster(changedBy: UpCommand.line(roots: own))
     }
@@ -360,13 +389,18 @@ enum LedgerOptions {
 
     /// The same as `NAME=PATH`, without the rules, which only workers use.
     static func rootWords(_ invocation: Invocation) throws -> [String] {
-        let said = invocation.all(SubmitOptions.root)
+        let said = try saidRoots(invocation).folders
         return try said.isEmpty ? usualRootWords(invocation) : said
     }
 
-    /// The roots of the context in use, of the file that names this machine's ledger, or of the private cluster, as
+    /// The folders of the context in use, of the file that names this machine's ledger, or of the private cluster, as
     /// `NAME=PATH`.
     static func usualRootWords(_ invocation: Invocation) throws -> [String] {
+        // A bucket is no folder of this machine.
+        try usualRootPlaces(invocation).filter { !$0.isBucket }.map { "\($0.name)=\($0.path)" }
+    }
+
+    private static func usualRootPlaces(_ invocation: Invocation) throws -> [WorkerConfiguration.RootPlace] {
         let place = try place(invocation)
         var places = try place.contextInUse?.rootPlaces ?? []
         if let path = place.machineFile {
@@ -377,9 +411,12 @@ enum LedgerOptions {
         for word in try clusterRoots(invocation) ?? [] {
             places.append(try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word))
         }
-        // A bucket is no folder of this machine.
-        return places.filter { !$0.isBucket }.map { "\($0.name)=\($0.path)" }
+        return places
     }
+}
+
+extension WorkerConfiguration.RootPlace {
+    fileprivate var isReadableBucket: Bool { isBucket && rules.mayRead }
 }
 
 extension ValueType where Value == SchemaName {

@@ -46,6 +46,7 @@ enum ScanCommand {
                 + "scan, and different sound, its job fails with bit_rot. \"sluice errors\" groups both.",
             "A file is scanned again if its size or its time has changed, and with --every also if its last scan is older. "
                 + "Files whose scans failed are reported. --again scans all files.",
+            SourceBucket.discussion,
         ],
         arguments: [paths],
         options: forms,
@@ -61,10 +62,10 @@ enum ScanCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         try checkWords(invocation)
-        let named = try LedgerOptions.pathRoots(invocation)
+        let named = try LedgerOptions.pathRoots(invocation, findsSources: true)
         let roots = try SubmitUploads.settleUnsent(named, invocation.words(paths), invocation)
         for word in invocation.words(paths) { try check(word, roots) }
-        let search = try SourceSearch(invocation.words(paths), roots, invocation)
+        var search = try SourceSearch(invocation.words(paths), roots, invocation)
         guard search.misfits.isEmpty else {
             var names = SubmitPlan.Sample()
             for misfit in search.misfits { names.add(misfit) }
@@ -76,10 +77,11 @@ enum ScanCommand {
         let page = ScanPage(invocation: invocation, console: console)
         page.remark(search)
         guard !search.sources.isEmpty else {
-            console.complain("nothing to scan")
+            let empty = search.emptyFolders.first.first.map { "there are no objects in \($0)" }
+            console.complain("nothing to scan", hint: empty)
             return .nothingMatched
         }
-        return try scan(search.sources.map(\.location), roots, page)
+        return try scan(search.takeSources(), roots, page)
     }
 
     private static func checkWords(_ invocation: Invocation) throws(UsageError) {
@@ -99,13 +101,17 @@ enum ScanCommand {
     private static func check(_ word: String, _ roots: PathRoots) throws(UsageError) {
         guard roots.isLocation(ofSource: word) else { return }
         let name = String(word.unicodeScalars.prefix { $0 != ":" })
-        guard roots.root(named: name) == nil, word.hasSuffix(":") || word.hasSuffix("/") else { return }
+        guard roots.root(named: name) == nil, roots.bucket(named: name) == nil,
+            word.hasSuffix(":") || word.hasSuffix("/")
+        else { return }
         throw SourceSearch.unknownFolder(word)
     }
 
-    private static func scan(_ sources: [Location], _ roots: PathRoots, _ page: ScanPage) throws -> ExitCode {
+    private static func scan(_ found: FoundSources, _ roots: PathRoots, _ page: ScanPage) throws -> ExitCode {
         let invocation = page.invocation
+        let sources = found.map(\.location)
         let stamps = Parallel.map(sources.count) { place -> SourceStamp? in
+            if let stamp = found[place].stamp { return stamp }
             guard let path = roots.path(of: sources[place]),
                 let facts = FileFacts.of(path: path, followingLinks: true)
             else { return nil }

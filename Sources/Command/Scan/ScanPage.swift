@@ -117,6 +117,7 @@ struct ScanPage {
         if search.repetitions > 0 {
             console.warn("\(Figures.count(search.repetitions, "file")) named more than once, used once")
         }
+        search.remarkObjects(on: console)
         guard search.leftOut.count > 0 else { return }
         let names = Figures.count(search.leftOut.count, "name")
         let lines = ["\(names) cannot be used and left out; with --strict-names this is an error"]

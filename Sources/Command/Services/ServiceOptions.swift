@@ -15,8 +15,13 @@ enum ServiceOptions {
         in: .work
     )
 
-    /// Roots of the form `NAME=PATH[:RULES]` with absolute paths, so that they hold in every folder.
-    static func absoluteRoots(_ words: [String], _ invocation: Invocation) throws -> [String] {
+    /// Roots of the form `NAME=PATH[:RULES]` with absolute paths, so that they hold in every folder. Buckets are refused, or stay
+    /// as they are if they may be there.
+    static func absoluteRoots(
+        _ words: [String],
+        mayBeBuckets: Bool = false,
+        _ invocation: Invocation
+    ) throws -> [String] {
         let places = try words.map { word throws -> WorkerConfiguration.RootPlace in
             do throws(Misfit) {
                 return try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word)
@@ -24,12 +29,17 @@ enum ServiceOptions {
                 throw UsageError("--root \(word): \(error.why)")
             }
         }
-        if let bucket = places.first(where: \.isBucket) {
-            throw UsageError("--root \(bucket.name)=\(bucket.path): only workers read from buckets".printable)
-        }
+        let buckets = places.filter(\.isBucket)
+        if let bucket = buckets.first, !mayBeBuckets { throw UsageError.bucket(bucket, "workers read") }
         // Checks the names, each of which may occur only once.
-        let paths = try PathRoots(words: places.map { "\($0.name)=\($0.path)" }, environment: invocation.environment)
+        let folders = places.filter { !$0.isBucket }.map { "\($0.name)=\($0.path)" }
+        let paths = try PathRoots(words: folders, environment: invocation.environment).listing(
+            buckets.map { place throws in
+                try SourceBucket(place, isNamed: false, environment: invocation.environment)
+            }
+        )
         return zip(words, places).map { word, place in
+            guard !place.isBucket else { return word }
             let rules = word.utf8.dropFirst(place.name.utf8.count + 1 + place.path.utf8.count)
             return "\(place.name)=\(paths.absolute(place.path))\(String(decoding: rules, as: UTF8.self))"
         }

@@ -108,6 +108,8 @@ enum SplitProblem: Error, Hashable {
     case unreadable(String)
     /// The source is not on this machine, so its cuts are not known.
     case elsewhere
+    /// This machine looks into its own files only.
+    case inBucket
     case tooManyForAJob(Int)
 
     var detail: String {
@@ -125,6 +127,7 @@ enum SplitProblem: Error, Hashable {
         case .unknownLength(let track): "track \(track) does not state its length"
         case .unreadable(let why): why
         case .elsewhere: "is not on this machine, which has to look where to cut it"
+        case .inBucket: "is in a bucket, and only files of this machine are searched for cuts"
         case .tooManyForAJob(let count): "\(Figures.count(count, "piece")); a job makes up to \(Recipe.maximumPieces)"
         case .otherTrack(let main): "silence is searched for only in the main track, \(main)"
         }
@@ -140,6 +143,7 @@ enum SplitProblem: Error, Hashable {
         case .unknownLength: "give times"
         case .otherTrack: "give times, as in 1:00,2:30"
         case .elsewhere: "name its root with --root NAME=PATH, or give times, as in --split-at 1:00,2:30"
+        case .inBucket: "give times, as in --split-at 1:00,2:30"
         case .tooManyForAJob: "\"sluice split\" makes more, one after another"
         case .noTracks: "of several FILE lines in the sheet, one must name this file"
         case .beyondEnd, .tooMany, .unreadable: nil

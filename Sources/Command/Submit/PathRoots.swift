@@ -16,6 +16,8 @@ struct PathRoots: Sendable {
     static let usual = Root(name: "local", path: "")
 
     private(set) var roots: [Root]
+    /// Roots that are buckets, where sources are found. They hold no path of this machine.
+    private(set) var buckets: [SourceBucket] = []
     /// Where files go that lie under no root; `nil` if they go nowhere.
     private(set) var uploads: UploadPlaces?
     /// Why no file of this machine can be used; `nil` if those under the roots can.
@@ -42,7 +44,20 @@ struct PathRoots: Sendable {
         return roots
     }
 
-    /// No root at all: every file of this machine is refused.
+    /// The same roots, and buckets beside them. Throws if two have one name.
+    func listing(_ buckets: [SourceBucket]) throws(UsageError) -> PathRoots {
+        var roots = self
+        // The usual root gives way to a bucket of its name.
+        roots.roots.removeAll { root in root == Self.usual && buckets.contains { $0.name == root.name } }
+        var names = Set(roots.roots.map(\.name))
+        for bucket in buckets where !names.insert(bucket.name).inserted {
+            throw UsageError("--root \(bucket.name) is given twice")
+        }
+        roots.buckets = buckets
+        return roots
+    }
+
+    /// No folder at all: every file of this machine is refused.
     func refusing(because refusal: Refusal) -> PathRoots {
         var roots = self
         (roots.roots, roots.refusal) = ([], refusal)
@@ -134,7 +149,8 @@ struct PathRoots: Sendable {
     func isLocation(ofSource word: String) -> Bool {
         guard Self.isLocation(word) else { return false }
         let scalars = word.unicodeScalars
-        if root(named: String(scalars.prefix { $0 != ":" })) != nil { return true }
+        let name = String(scalars.prefix { $0 != ":" })
+        if root(named: name) != nil || bucket(named: name) != nil { return true }
         return FileFacts.of(path: absolute(word), followingLinks: true) == nil
     }
 
@@ -170,6 +186,8 @@ struct PathRoots: Sendable {
     }
 
     func root(named name: String) -> Root? { roots.first { $0.name == name } }
+
+    func bucket(named name: String) -> SourceBucket? { buckets.first { $0.name == name } }
 
     /// The template relative to a root: `~/out/{dir}/{stem}.mp3` becomes `local:home/ada/out/{dir}/{stem}.mp3`.
     func template(_ text: String, of option: String = "--to") throws -> DestinationTemplate {

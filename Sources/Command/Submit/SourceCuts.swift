@@ -107,7 +107,7 @@ enum SourceCuts {
         do throws(SplitProblem) {
             guard let path = roots.path(of: source) else {
                 if case .times = points { return try bounded(points.pieces(length: nil, chapters: [], silences: [])) }
-                throw .elsewhere
+                throw roots.bucket(named: source.root) == nil ? .elsewhere : .inBucket
             }
             var hasScanned = false
             while true {

@@ -1,6 +1,7 @@
 import Console
 import Conversion
 import Glibc
+import Ledger
 import Storage
 import System
 
@@ -23,6 +24,13 @@ struct SourceSearch {
     let roots: PathRoots
     let isRecursive: Bool
     private var walk: FolderWalk
+    private var objects: ObjectWalk
+    /// Objects that a list names, which are looked at together.
+    private var listed: [Int] = []
+    /// Objects that could not be looked at with the user's credentials, and are taken as they are written.
+    private(set) var unseen = SubmitPlan.Sample()
+    /// Folders of buckets in which there are no objects.
+    private(set) var emptyFolders = SubmitPlan.Sample()
     private(set) var sources = FoundSources()
     /// Finds the source that has a location.
     private var known = EntryTable()
@@ -44,6 +52,7 @@ struct SourceSearch {
     ) {
         (self.roots, self.isRecursive, self.isStrict, self.progress) = (roots, isRecursive, isStrict, progress)
         walk = FolderWalk(filter: filter, progress: progress)
+        objects = ObjectWalk(filter: filter, progress: progress)
     }
 
     /// Finds what `words` and the list of a command name, as the options that `submit` and `scan` share say.
@@ -73,9 +82,10 @@ struct SourceSearch {
                 progress?.addFile()
             }
         }
+        try lookAtListed()
     }
 
-    var otherKinds: Int { walk.otherKinds }
+    var otherKinds: Int { walk.otherKinds + objects.otherKinds }
     /// Links in folders that were not followed.
     var links: [FolderWalk.Link] { walk.links }
 
@@ -101,7 +111,7 @@ struct SourceSearch {
         if roots.isLocation(ofSource: word) { return try takeLocation(word, isNamed: false) }
         let path = roots.absolute(word)
         guard try !isFolder(path, word) else {
-            throw Refusal(message: "\(word) is a folder; a list may contain only files", exitCode: .usage)
+            throw Self.folderInList(word)
         }
         // Most names in long lists are like this.
         if path == word { return try add(path: path, relative: String(Substring(path.utf8.dropFirst())), shown: word) }
@@ -124,6 +134,9 @@ struct SourceSearch {
     private mutating func takeLocation(_ word: String, isNamed: Bool) throws {
         let colon = word.unicodeScalars.firstIndex(of: ":")!  // `isLocation` requires a colon
         let below = String(word.unicodeScalars[word.unicodeScalars.index(after: colon)...])
+        if let bucket = roots.bucket(named: String(word.unicodeScalars[..<colon])) {
+            return try take(word, below, in: bucket, isNamed: isNamed)
+        }
         guard let root = roots.root(named: String(word.unicodeScalars[..<colon])) else {
             // The root is not on this machine; the worker checks the file. It would find no file where `-r` means a folder.
             let name = below.lastPathName ?? ""
@@ -165,9 +178,7 @@ struct SourceSearch {
     }
 
     private mutating func takeFolder(_ path: String, _ word: String) throws {
-        guard isRecursive else {
-            throw UsageError("\(word) is a folder", hint: "use -r to submit its files")
-        }
+        guard isRecursive else { throw Self.folderWithoutRecursion(word) }
         // Find the root once for the whole folder. The slash makes the folder of a root belong to that root.
         let place = roots.place(of: path == "/" ? path : path + "/")
         // Files under no root are sent one by one.
@@ -191,6 +202,139 @@ struct SourceSearch {
 
     private var takenNames = 0
 
+    // MARK: - Buckets
+
+    /// Takes the object or the folder at `below`, as the user wrote it.
+    private mutating func take(_ word: String, _ below: String, in bucket: SourceBucket, isNamed: Bool) throws {
+        let names = below.pathNames.filter { $0 != "." }
+        let path = names.joined(separator: "/")
+        guard !names.contains("..") else { return addMisfit("\(word.printable): it contains \"..\"", isNamed: isNamed) }
+        let isFolder = path.isEmpty || below.utf8.last == UInt8(ascii: "/")
+        guard isNamed else {
+            guard !isFolder else { throw Self.folderInList(word) }
+            let count = sources.count
+            add("\(bucket.name):\(path)", relative: path, shown: word)
+            if sources.count > count { listed.append(count) }
+            return
+        }
+        if isFolder { return try takeObjects(path, word, in: bucket) }
+        var stamp: SourceStamp?
+        switch try look(at: path, word, in: bucket) {
+        case .object(let found): stamp = found
+        case .unseen: unseen.add(word.printable)
+        case .folder: return try takeObjects(path, word, in: bucket)
+        }
+        add(relative: path, shown: word, isNamed: true, stamp: stamp) { () throws(StorageError) in
+            try Location(root: bucket.name, path: path)
+        }
+    }
+
+    /// What is at a path of a bucket.
+    private enum ObjectLook {
+        case object(SourceStamp?)
+        case folder
+        /// The user's credentials do not tell, and the bucket is one of the workers.
+        case unseen
+    }
+
+    private func look(at path: String, _ word: String, in bucket: SourceBucket) throws -> ObjectLook {
+        var denial: (any Error)?
+        do {
+            if case .object(let stamp) = try bucket.look(at: path) { return .object(stamp) }
+        } catch {
+            // Credentials that may not read objects may still list them.
+            guard SourceBucket.concernsCredentials(error), isRecursive || !bucket.isNamed else {
+                throw bucket.refusal(error, word, needing: SourceBucket.reading)
+            }
+            denial = error
+        }
+        do {
+            if try bucket.hasObjects(in: path) { return .folder }
+        } catch {
+            guard SourceBucket.concernsCredentials(error), !isRecursive else {
+                throw bucket.refusal(error, word, needing: SourceBucket.listing)
+            }
+        }
+        guard let denial else { throw Self.missing(word) }
+        guard bucket.isNamed else { return .unseen }
+        throw bucket.refusal(denial, word, needing: SourceBucket.reading)
+    }
+
+    private mutating func takeObjects(_ folder: String, _ word: String, in bucket: SourceBucket) throws {
+        guard isRecursive else { throw Self.folderWithoutRecursion(word) }
+        // Copies, because the closure changes `self`.
+        var objects = objects
+        let start = folder.isEmpty ? "" : folder + "/"
+        do {
+            try objects.run(bucket, folder) { found in
+                switch found {
+                case .object(let relative, let stamp):
+                    let path = start + relative
+                    add(relative: relative, shown: "\(bucket.name):\(path)", isNamed: false, stamp: stamp) {
+                        () throws(StorageError) in try Location(root: bucket.name, path: path)
+                    }
+                case .misfit(let relative, let why):
+                    addMisfit("\(bucket.name):\(start)\(relative): \(why)".printable, isNamed: false)
+                }
+            }
+        } catch {
+            throw bucket.refusal(error, word, needing: SourceBucket.listing)
+        }
+        if objects.objectCount == self.objects.objectCount { emptyFolders.add(word.printable) }
+        self.objects = objects
+    }
+
+    /// Looks at the objects that a list names, many at a time. Throws a `Refusal` if one does not exist.
+    private mutating func lookAtListed() throws {
+        guard !listed.isEmpty else { return }
+        let (places, sources, roots) = (listed, sources, roots)
+        let looks = ObjectLooks.run(
+            places.count,
+            at: { sources.location(places[$0]) },
+            roots,
+            onTick: { [progress] in progress?.look(at: $0, of: places.count) }
+        )
+        for (place, look) in zip(places, looks) {
+            let shown = "\(sources.location(place))"
+            switch look {
+            case .success(.object(let stamp)): self.sources.set(stamp, of: place)
+            case .success(.absent): throw Self.missing(shown)
+            case .failure(let failure):
+                guard failure.bucket.isNamed || !SourceBucket.concernsCredentials(failure.error) else {
+                    unseen.add(shown.printable)
+                    continue
+                }
+                throw failure.bucket.refusal(failure.error, shown, needing: SourceBucket.reading)
+            }
+        }
+        listed = []
+    }
+
+    private static func missing(_ word: String) -> Refusal {
+        Refusal(message: "\(word) does not exist", exitCode: .notFound)
+    }
+
+    private static func folderInList(_ word: String) -> Refusal {
+        Refusal(message: "\(word) is a folder; a list may contain only files", exitCode: .usage)
+    }
+
+    private static func folderWithoutRecursion(_ word: String) -> UsageError {
+        UsageError("\(word) is a folder", hint: "use -r to submit its files")
+    }
+
+    /// Warns of folders without objects, and of objects that were not looked at.
+    func remarkObjects(on console: CommandOutput) {
+        if emptyFolders.count > 0 {
+            console.warn((["there are no objects in these folders"] + emptyFolders.lines).joined(separator: "\n"))
+        }
+        guard unseen.count > 0 else { return }
+        let objects = Figures.count(unseen.count, "object")
+        let first = "\(objects) not looked at, because your credentials may not; workers have their own"
+        console.warn(([first] + unseen.lines).joined(separator: "\n"))
+    }
+
+    // MARK: - Adding
+
     private mutating func add(path: String, relative: String, shown: String, isNamed: Bool = false) throws {
         if let (root, below) = roots.place(of: path) {
             return add(relative: relative, shown: shown, isNamed: isNamed) { () throws(StorageError) in
@@ -211,6 +355,7 @@ struct SourceSearch {
         relative: String,
         shown: @autoclosure () -> String,
         isNamed: Bool,
+        stamp: SourceStamp? = nil,
         _ location: () throws(StorageError) -> Location
     ) {
         do throws(StorageError) {
@@ -220,7 +365,7 @@ struct SourceSearch {
                 return repetitions += 1
             }
             known.insert(sources.count, hash: hash)
-            sources.append(FoundSource(location: place, relative: relative))
+            sources.append(FoundSource(location: place, relative: relative, stamp: stamp))
         } catch {
             addMisfit("\(shown().printable): \(error.detail)", isNamed: isNamed)
         }

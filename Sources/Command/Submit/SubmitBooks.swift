@@ -1,5 +1,6 @@
 import Console
 import Conversion
+import Ledger
 import Storage
 
 /// A folder of a submission whose files are joined. A class: of a million sources, most have none.
@@ -113,6 +114,7 @@ enum SubmitBooks {
         for group in groups { for (index, name) in zip(group.members, group.names) { names[index] = name } }
         var files = found.indices.map { Book.File(place: found[$0].location.description, name: names[$0]) }
         let order = invocation[BookOptions.order] ?? .names
+        try checkObjects(found, order, roots, invocation, console)
         var probed: [Book.File]?
         if order == .tags || invocation[SubmitOptions.probe] {
             let places = Dictionary(zip(files.map(\.place), paths)) { first, _ in first }
@@ -143,8 +145,40 @@ enum SubmitBooks {
                 pictures: pictures,
                 copiesPackets: invocation[BookOptions.copyPackets]
             )
+            source.stamp = stamp(of: book, group.members.map { found[$0] })
             return source
         }
+    }
+
+    /// Refuses what needs the contents of objects in buckets, and warns of pictures there that will be missing.
+    private static func checkObjects(
+        _ found: [FoundSource],
+        _ order: BookOrder,
+        _ roots: PathRoots,
+        _ invocation: Invocation,
+        _ console: CommandOutput
+    ) throws {
+        guard let first = found.first(where: { roots.bucket(named: $0.location.root) != nil }) else { return }
+        if order == .tags {
+            throw UsageError(
+                "\(BookOptions.order.form.word) tags: \(first.location) is in a bucket, and no object is opened here"
+                    .printable,
+                hint: "\(BookOptions.order.form.word) names needs their names only"
+            )
+        }
+        guard !invocation[ConvertCommand.noTags], invocation[CoverOption.option] == nil else { return }
+        console.warn("covers and lists of chapters beside objects in buckets are left out; --cover names a picture")
+    }
+
+    /// The stamp of a book whose files are all in buckets; `nil` for others.
+    private static func stamp(of book: Book, _ found: [FoundSource]) -> SourceStamp? {
+        let known = Dictionary(found.map { ($0.location.description, $0.stamp) }) { first, _ in first }
+        var files: [(place: String, stamp: SourceStamp)] = []
+        for file in book.files {
+            guard let stamp = known[file.place] ?? nil else { return nil }
+            files.append((file.place, stamp))
+        }
+        return SourceStamp.whole(files)
     }
 
     /// The picture beside the files of a book, unless its first file is known to have a cover; none if its folder is not on

@@ -24,6 +24,7 @@ enum SubmitCommand {
             "In --to, {dir} is the folder of a source below the given PATH, {stem} its name without extension, "
                 + "{source-ext} its extension, {ext} the extension of the output's format, and {preset} the name of the "
                 + "preset. A file that is given directly has no {dir}; in a list, and as ROOT:PATH, it keeps its folder.",
+            SourceBucket.discussion,
             "Before it submits, the command checks for sources with the same destination, destinations that are "
                 + "sources, and existing destinations. It submits all jobs or none. Files in folders and lists whose "
                 + "names are not UTF-8 or contain control characters are left out and reported, unless you use "
@@ -58,6 +59,10 @@ enum SubmitCommand {
             Example(
                 line: "sluice submit -r /srv/in --root data=/srv --to data:out/{stem}.flac --wait",
                 purpose: "use a root, and wait for the jobs"
+            ),
+            Example(
+                line: "sluice submit -r archive:2024/ --root archive=s3://takes --to out:{stem}.flac",
+                purpose: "the objects of a bucket"
             ),
             Example(
                 line: "sluice submit -r podcasts --to out/{dir}/{stem}.mp3 --on-conflict newer",
@@ -97,7 +102,7 @@ enum SubmitCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         try checkWords(invocation)
-        let named = try LedgerOptions.pathRoots(invocation)
+        let named = try LedgerOptions.pathRoots(invocation, findsSources: true)
         let file = try RecipeTemplate(invocation)
         let words = invocation.words(paths) + commonSources(file, invocation)
         let roots = try SubmitUploads.settle(named, words, invocation)
@@ -125,9 +130,10 @@ enum SubmitCommand {
                 search.otherKinds > 0
                 ? "; \(Figures.count(search.otherKinds, "file")) without a known audio extension" : ""
             remarkNames(search, console)
+            let empty = search.emptyFolders.first.first.map { "there are no objects in \($0)" }
             console.complain(
                 "nothing to submit\(others)",
-                hint: others.isEmpty ? nil : "select them with --include"
+                hint: others.isEmpty ? empty : "select them with --include"
             )
             return .nothingMatched
         }
@@ -247,6 +253,7 @@ enum SubmitCommand {
         if search.repetitions > 0 {
             console.warn("\(Figures.count(search.repetitions, "file")) named more than once, used once")
         }
+        search.remarkObjects(on: console)
         remarkNames(search, console)
     }
 

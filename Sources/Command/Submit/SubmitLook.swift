@@ -72,6 +72,7 @@ struct SubmitLook: Sendable {
 
     /// The stamp of the source, or that of all files of a book.
     private func stamp(of item: SubmitPlan.Item) -> SourceStamp? {
+        if let stamp = item.stamp { return stamp }
         // The place of a file that was sent follows from its own stamp.
         guard item.book != nil, roots.uploads?.file(at: item.source) == nil else { return stamp(of: item.source) }
         var files: [(place: String, stamp: SourceStamp)] = []

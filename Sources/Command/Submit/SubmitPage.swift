@@ -144,7 +144,7 @@ struct SubmitPage {
             words.append("without \(Figures.count(lengths.unknown, "file")) of unknown length")
         }
         if lengths.elsewhere > 0 {
-            words.append("without \(Figures.count(lengths.elsewhere, "file")) on other machines")
+            words.append("without \(Figures.count(lengths.elsewhere, "file")) not on this machine")
         }
         return words.joined(separator: ", ")
     }

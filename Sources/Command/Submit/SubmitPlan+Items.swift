@@ -1,4 +1,5 @@
 import Conversion
+import Ledger
 import Storage
 
 extension SubmitPlan {
@@ -13,6 +14,8 @@ extension SubmitPlan {
         var book: SubmitBook?
         /// The values of tags that differ between sources.
         var tags: [String: Recipe.TagValues] = [:]
+        /// Of the source, if it was found in a bucket.
+        var stamp: SourceStamp?
         /// The number of its kind, of which there are few.
         fileprivate(set) var kind = 0
 
@@ -77,6 +80,7 @@ extension SubmitPlan {
             var item = Item(source: source.location, destinations: destinations(of: place))
             if let cuts { item.pieces = cuts[number] }
             item.book = source.book
+            item.stamp = source.stamp
             item.kind = Int(kinds[place])
             if !tags.isEmpty {
                 // `try?`: the path was parsed when the item was made.

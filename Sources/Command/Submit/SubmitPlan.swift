@@ -432,15 +432,18 @@ struct SubmitPlan: Sendable {
     /// Whether the order of files that are joined is in doubt.
     var hasDoubts: Bool { items.contains { $0.book?.book.doubts.isEmpty == false } }
 
-    /// The total size of the sources that are on this machine.
+    /// The total size of the sources that are on this machine or in buckets.
     func bytes(_ roots: PathRoots) -> Int64 {
-        items.lazy.flatMap(\.files).reduce(0) { sum, source in
-            guard let path = roots.path(of: source),
-                let size = FileFacts.of(path: path, followingLinks: true)?.byteCount
-            else { return sum }
-            // A file server may tell any sizes.
-            let (both, isTooMuch) = sum.addingReportingOverflow(size)
-            return isTooMuch ? .max : both
+        func size(_ source: Location) -> Int64? {
+            roots.path(of: source).flatMap { FileFacts.of(path: $0, followingLinks: true)?.byteCount }
+        }
+        return items.reduce(0) { sum, item in
+            let sizes = item.stamp.map { [$0.bytes] } ?? item.files.compactMap(size)
+            return sizes.reduce(sum) { sum, size in
+                // A file server may tell any sizes.
+                let (both, isTooMuch) = sum.addingReportingOverflow(size)
+                return isTooMuch ? .max : both
+            }
         }
     }
 }

@@ -38,6 +38,13 @@ final class SubmitProgress {
         if isShown, found % Self.fewest == 0, isDue() { draw(nil, Self.words(found: found)) }
     }
 
+    /// Tells how many of the objects that a list names have been looked at. Callers call it ten times a second.
+    func look(at done: Int, of total: Int) {
+        guard isShown, isDue() else { return }
+        let count = Count(done: done, total: total)
+        draw(count.share, Self.words(count, "object", "looked at"))
+    }
+
     /// Tells how many of the files have been planned.
     func plan(_ done: Int, of total: Int) {
         guard isShown, done % Self.fewest == 0, isDue() else { return }

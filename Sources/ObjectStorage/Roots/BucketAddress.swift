@@ -74,6 +74,9 @@ package struct BucketAddress: Sendable, Hashable {
         return key
     }
 
+    /// Why no location can name an object at `path`, as what follows "the path"; `nil` if one can.
+    package static func problem(ofPath path: String) -> String? { NameBelow.problem(path) }
+
     /// The path below the root of the object `key`; `nil` if it lies elsewhere, or stands for a folder, or if no path leads
     /// to it.
     package func path(of key: String) -> String? {

@@ -64,7 +64,7 @@ struct SubmitProbeTests {
     @Test func placesThatAreElsewhereAreCounted() throws {
         let bench = try LedgerBench()
         let run = try bench.run("submit", "far:a.wav", "--to", "far:out/{stem}.flac", "--dry-run", "--probe").checked()
-        #expect(run.outputText.contains("  length      0.00 s of sound, without 1 file on other machines\n"))
+        #expect(run.outputText.contains("  length      0.00 s of sound, without 1 file not on this machine\n"))
     }
 
     @Test func onlyAPlanProbes() throws {

@@ -1,0 +1,93 @@
+import Dispatch
+import ObjectStorage
+import Storage
+import Synchronization
+import System
+
+/// Asks stores for many objects, several at a time: an answer takes longer than a question.
+enum ObjectLooks {
+    /// Why an object could not be looked at.
+    struct Problem: Error {
+        let bucket: SourceBucket
+        let error: any Error
+    }
+
+    typealias Answer = Result<SourceBucket.Look, Problem>
+
+    private static let width = 32
+    private static let threads = BlockingThreads("objects")
+
+    private struct State {
+        var next = 0
+        var done = 0
+        var answers: [Answer?]
+        /// The first error in each bucket. Further questions to it are not sent.
+        var problems: [String: Problem] = [:]
+    }
+
+    /// The answers for the locations from 0, in their order. Each is in one of the buckets of `roots`. Tells `onTick` ten times a
+    /// second how many there are.
+    static func run(
+        _ count: Int,
+        at location: @escaping @Sendable (Int) -> Location,
+        _ roots: PathRoots,
+        onTick: (Int) -> Void
+    ) -> [Answer] {
+        let state = Shared(State(answers: [Answer?](repeating: nil, count: count)))
+        let group = DispatchGroup()
+        for _ in 0..<min(width, count) {
+            group.enter()
+            threads.run {
+                while let place = state.take(count) { state.put(look(at: location(place), roots, state), place) }
+                group.leave()
+            }
+        }
+        while group.wait(timeout: .now() + .milliseconds(100)) == .timedOut { onTick(state.done) }
+        return state.answers
+    }
+
+    private static func look(at location: Location, _ roots: PathRoots, _ state: Shared) -> Answer {
+        guard let bucket = roots.bucket(named: location.root) else { return .success(.object(nil)) }
+        if let problem = state.problem(in: bucket.name) { return .failure(problem) }
+        do {
+            return .success(try bucket.look(at: location.path))
+        } catch {
+            let problem = Problem(bucket: bucket, error: error)
+            if error is StoreError { state.note(problem) }
+            return .failure(problem)
+        }
+    }
+
+    /// The state that all threads share.
+    private final class Shared: Sendable {
+        private let state: Mutex<State>
+
+        init(_ state: State) { self.state = Mutex(state) }
+
+        var done: Int { state.withLock { $0.done } }
+        /// Once all threads have ended.
+        var answers: [Answer] { state.withLock { $0.answers.compactMap(\.self) } }
+
+        func take(_ count: Int) -> Int? {
+            state.withLock { state in
+                guard state.next < count else { return nil }
+                defer { state.next += 1 }
+                return state.next
+            }
+        }
+
+        func put(_ answer: Answer, _ place: Int) {
+            state.withLock { state in
+                state.answers[place] = answer
+                state.done += 1
+            }
+        }
+
+        func problem(in bucket: String) -> Problem? { state.withLock { $0.problems[bucket] } }
+
+        func note(_ problem: Problem) {
+            let name = problem.bucket.name
+            state.withLock { state in state.problems[name] = state.problems[name] ?? problem }
+        }
+    }
+}
