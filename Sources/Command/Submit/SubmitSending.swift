@@ -211,6 +211,7 @@ struct SubmitSending: Sendable {
         let gaps = try? await SubmitGaps(plan.needs(survey.chosen), in: invocation[SubmitOptions.queue], on: ledger)
         guard var gaps, !(cluster != nil && gaps.lacksWorkers) else { return SubmitGaps() }
         gaps.clusterRoots = cluster
+        gaps.buckets = Dictionary(roots.buckets.map { ($0.name, $0.text) }) { first, _ in first }
         return gaps
     }
 

@@ -294,6 +294,13 @@ struct BucketSourcesTests {
         #expect(run.errorText.contains("only submit, scan and workers read from buckets"), "\(run.errorText)")
     }
 
+    @Test func commandThatStartsAWorkerNamesTheBucket() async throws {
+        try fill("pod/a.wav")
+        _ = try await bench.worker(abilities: ["root:out", "codec:mp3"])
+        let run = try submit("-r", "archive:").checked()
+        #expect(run.errorText.contains("sluice worker --root 'archive=s3://bucket/pod/?endpoint="), "\(run.errorText)")
+    }
+
     // MARK: - Memory
 
     /// Of objects that are not taken, nothing is kept.
