@@ -32,6 +32,9 @@ static inline CURLcode sluice_set_progress(CURL *handle, curl_xferinfo_callback 
 static inline CURLcode sluice_set_open_socket(CURL *handle, curl_opensocket_callback callback) {
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
+static inline CURLcode sluice_get_text(CURL *handle, CURLINFO info, char **value) {
+    return curl_easy_getinfo(handle, info, value);
+}
 static inline CURLcode sluice_get_number(CURL *handle, CURLINFO info, long *value) {
     return curl_easy_getinfo(handle, info, value);
 }

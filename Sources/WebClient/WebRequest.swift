@@ -27,7 +27,8 @@ package struct WebRequest: Sendable {
     package var silenceLimit: Duration?
     /// The longest answer that is collected, in bytes.
     package var answerLimit = 16 << 20
-    /// Whether an answer that is longer counts as whole without its rest, which is not read. Otherwise it is an error.
+    /// Whether an answer that is longer counts as whole without its rest, which is not read. Otherwise it is an error. A body
+    /// that is given away piece by piece is never cut.
     package var takesCutAnswers = false
     /// The addresses that may be connected to.
     package var addresses = AddressRule.any
@@ -56,6 +57,10 @@ package struct WebAnswer: Sendable {
     package let headers: [WebRequest.Header]
     /// Empty if it was given away piece by piece.
     package let body: [UInt8]
+    /// Of the other side, or of the proxy; `nil` before the body and over sockets of this machine.
+    package var address: NetworkAddress?
+    /// Where a redirect leads, as a whole URL; `nil` for other answers and before the body.
+    package var target: String?
 
     package init(status: Int, headers: [WebRequest.Header], body: [UInt8]) {
         self.status = status

@@ -150,6 +150,23 @@ struct WebConnectionTests {
         #expect(failure(request) == .timedOut)
     }
 
+    /// Its taker would miss the end.
+    @Test func aBodyThatIsGivenAwayIsNeverCut() throws {
+        let server = try RawServer(.bytes("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nabc"))
+        defer { server.stop() }
+        var request = WebRequest(url: server.url)
+        (request.timeLimit, request.takesCutAnswers) = (.seconds(1), true)
+        #expect(throws: WebError.self) { try WebConnection().send(request, take: { _ in true }) }
+    }
+
+    @Test func redirectsAreWholeURLs() throws {
+        let server = try RawServer(.bytes("HTTP/1.1 302 Found\r\nLocation: c?d\r\nContent-Length: 0\r\n\r\n"))
+        defer { server.stop() }
+        let answer = try WebConnection().send(WebRequest(url: server.url + "a/b"))
+        #expect(answer.target == server.url + "a/c?d")
+        #expect(answer.address == NetworkAddress("127.0.0.1"))
+    }
+
     @Test func piecesGoToTheirTaker() throws {
         let server = try RawServer(.endless("HTTP/1.1 200 OK\r\n\r\n", then: "data: x\n\n"))
         defer { server.stop() }

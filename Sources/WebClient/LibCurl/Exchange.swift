@@ -16,6 +16,8 @@ final class Exchange {
     private var status = 0
     /// Whether the status and all header lines of the final answer are there.
     private(set) var hasHeader = false
+    /// Whether the body goes to the caller piece by piece.
+    var isGivenAway: Bool { isTaken && (200..<300).contains(status) }
     private var headerBytes = 0
     private var sent: Int64 = 0
     private var isTooLong = false
@@ -58,7 +60,7 @@ final class Exchange {
             headers.append(WebRequest.Header(Self.trimmed(line[..<colon]), Self.trimmed(value)))
         } else if line.allSatisfy(\.isNewline) {
             hasHeader = status >= 200
-            if let begin, isTaken, (200..<300).contains(status) {
+            if let begin, isGivenAway {
                 hasEnough = !begin(WebAnswer(status: status, headers: headers, body: []))
                 if hasEnough { return 0 }
             }
@@ -75,7 +77,7 @@ final class Exchange {
 
     /// As `takeHeader`.
     func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
-        if let take, isTaken, (200..<300).contains(status) {
+        if let take, isGivenAway {
             hasEnough = !take(bytes)
             return hasEnough ? 0 : bytes.count
         }

@@ -52,11 +52,23 @@ package final class WebConnection {
             stop?.perform(handle, in: multi) ?? curl_easy_perform(handle)
         }
         // What cuts the body of such an answer, its length or its time, does not matter. A stop does.
-        let isCut = request.takesCutAnswers && exchange.hasHeader && code != CURLE_ABORTED_BY_CALLBACK
+        let isCut =
+            request.takesCutAnswers && exchange.hasHeader && !exchange.isGivenAway
+            && code != CURLE_ABORTED_BY_CALLBACK
         guard code == CURLE_OK || exchange.hasAllItWants || isCut else { throw exchange.error(code, request) }
         var status = 0
         sluice_get_number(handle, CURLINFO_RESPONSE_CODE, &status)
-        return WebAnswer(status: status, headers: exchange.headers, body: exchange.body)
+        var answer = WebAnswer(status: status, headers: exchange.headers, body: exchange.body)
+        answer.address = text(CURLINFO_PRIMARY_IP).flatMap { NetworkAddress($0) }
+        answer.target = text(CURLINFO_REDIRECT_URL)
+        return answer
+    }
+
+    private func text(_ info: CURLINFO) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        sluice_get_text(handle, info, &text)
+        // Lives as long as the handle keeps it.
+        return text.map { String(cString: $0) }
     }
 
     /// Sets what libcurl has to know. The caller frees the list of header lines.
