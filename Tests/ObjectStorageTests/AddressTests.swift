@@ -111,15 +111,23 @@ struct AddressTests {
         #expect(address.prefix == "a b/")
         #expect(try address.url(of: "c d/ü#?.wav") == "https://media.example.org:8443/a%20b/c%20d/%C3%BC%23%3F.wav")
         #expect(try WebAddress("https://host").text == "https://host/")
+        #expect(try WebAddress("https://host/a%3F").url(of: "100 %") == "https://host/a%3F/100%20%25")
         #expect(throws: AddressError.self) { try address.url(of: "../x") }
     }
+
+    @Test(arguments: [
+        "https://host/", "https://host:8443/a%20b/?allow-private", "http://host/a/?allow-http",
+        "http://[::1]:8080/?allow-http&allow-private",
+    ])
+    func webAddressesAreWrittenAsTheyAreRead(text: String) throws { #expect(try WebAddress(text).text == text) }
 
     @Test(arguments: [
         ("http://host/a", "a root on a web server begins with https://"),
         ("https://", "the address names no host"),
         ("https://user:word@host/", "the address contains a user name, which commands and logs would show"),
-        ("https://host/a?b", "the address of a root contains a query or a fragment"),
-        ("https://host/a#b", "the address of a root contains a query or a fragment"),
+        ("https://host/a?b", "b is no option of a root on a web server"),
+        ("https://host/a#b", "the address of a root contains a fragment"),
+        ("https://host/a?allow-http#b", "allow-http#b is no option of a root on a web server"),
         ("https://host/a/%2E%2E/b", "the path contains the name .., which is not followed here"),
         ("https://host/%00", "the path contains a control character"),
         ("https://host/%FF", "the path is not percent-encoded text"),

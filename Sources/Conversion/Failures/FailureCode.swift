@@ -68,6 +68,7 @@ public enum FailureCode: String, Sendable, Hashable, Codable, CaseIterable {
     // Files and roots.
     case sourceNotFound = "source_not_found"
     case sourceChanged = "source_changed"
+    case sourceNotServed = "source_not_served"
     case folderNotFound = "folder_not_found"
     case notAFile = "not_a_file"
     case destinationExists = "destination_exists"

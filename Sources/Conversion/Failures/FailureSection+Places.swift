@@ -26,6 +26,17 @@ extension FailureSection {
                 cause: "a program that still writes the file",
                 advice: "wait until the file is complete, and retry the job"
             ),
+            .sourceNotServed: .init(
+                .permanent,
+                [.open, .decode],
+                """
+                A web server sends the source in a way that cannot be read. It is longer than 64 MiB and sent without ranges, \
+                or encoded, or without its length, or the server redirects to an address that is not followed. The message \
+                says which.
+                """,
+                cause: "servers without ranges, servers that compress files, redirects from https:// to http://",
+                advice: "have the server send ranges of the plain file, or copy the file to a folder or a bucket"
+            ),
             .folderNotFound: .init(
                 .permanent,
                 [.open, .publish],

@@ -50,7 +50,7 @@ package struct StoreProblem: Error, Sendable, Hashable {
     }
 
     /// The usual code of a status.
-    private static func code(of status: Int) -> String {
+    static func code(of status: Int) -> String {
         switch status {
         case 301, 307, 308: "PermanentRedirect"
         case 400: "BadRequest"

@@ -135,7 +135,7 @@ package struct StoreExamination: Sendable {
                     ? Line(.good, "objects can be read")
                     : Line(.failure, "an object that was written has another content when it is read")
             )
-            examineMarks(reader.facts, &report)
+            if let facts = try client.facts(of: key) { examineMarks(facts, &report) }
             canAll = isSame
         } catch {
             report.lines.append(line(error, "objects cannot be read", "s3:GetObject"))

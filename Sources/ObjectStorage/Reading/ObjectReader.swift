@@ -6,10 +6,13 @@ package import WebClient
 /// Reads one object by ranges, ahead of its reader where the reader goes straight on.
 ///
 /// All ranges are of the object that was there at the beginning: if another one takes its place, reading fails as `changed`.
-/// Its calls block. Memory is bounded: three blocks of at most 4 MiB.
+/// Its calls block. Memory is bounded: three blocks of at most 4 MiB, or all of an object that the server sends without
+/// ranges, up to a limit.
 package final class ObjectReader: Sendable {
     package let key: String
-    package let facts: ObjectFacts
+    package let facts: SourceFacts
+    /// Whether all bytes are in memory, because the server sends no ranges.
+    package let isWhole: Bool
 
     private struct State {
         /// The block that was read last, and the one before, for readers that step back.
@@ -54,7 +57,7 @@ package final class ObjectReader: Sendable {
         }
     }
 
-    private let client: StoreClient
+    private let server: any RangeServer
     /// Held by the call that reads.
     private let state = Mutex(State())
     /// Ends the call that reads, from another thread.
@@ -65,11 +68,18 @@ package final class ObjectReader: Sendable {
     /// Enough for the head of most files, and little enough for a probe that reads here and there.
     package static let shortest = 256 << 10
     package static let longest = 4 << 20
-    /// The most attempts without a byte in between.
-    private static let mostAttempts = 6
+    /// The most bytes of objects without ranges for one job.
+    package static let longestWhole: Int64 = 64 << 20
 
-    private init(_ client: StoreClient, _ key: String, _ facts: ObjectFacts, first: [UInt8], _ stop: WebStop) {
-        (self.client, self.key, self.facts, self.stop) = (client, key, facts, stop)
+    private init(
+        _ server: any RangeServer,
+        _ key: String,
+        _ facts: SourceFacts,
+        first: [UInt8],
+        isWhole: Bool = false,
+        _ stop: WebStop
+    ) {
+        (self.server, self.key, self.facts, self.isWhole, self.stop) = (server, key, facts, isWhole, stop)
         state.withLock { $0.blocks = [Block(offset: 0, bytes: first)] }
     }
 
@@ -77,27 +87,36 @@ package final class ObjectReader: Sendable {
     deinit { aheadStop.withLock { $0?.stop() } }
 
     /// Opens the object, with one request that also has its first bytes. `stop` ends it from another thread.
+    ///
+    /// If the server sends all of the object instead of a range, up to `wholeLimit` bytes are taken and kept.
     package static func open(
         _ key: String,
-        in client: StoreClient,
+        in server: any RangeServer,
+        wholeLimit: Int64 = 0,
         stop: WebStop = WebStop()
     ) throws(StoreError) -> ObjectReader {
-        var fetch = Fetch(client: client, key: key, etag: nil, range: 0..<Int64(shortest), stop: stop)
+        var fetch = RangeFetch(server: server, key: key, known: nil, range: 0..<Int64(shortest), stop: stop)
+        fetch.wholeLimit = wholeLimit
         do throws(StoreError) {
             try fetch.run()
         } catch  where error.problem?.code == "InvalidRange" {
             // An empty object has no range.
-            guard let facts = try client.facts(of: key, stop: stop), facts.byteCount == 0 else { throw error }
-            return ObjectReader(client, key, facts, first: [], stop)
+            guard let facts = try server.currentFacts(of: key, stop: stop), facts.byteCount == 0 else { throw error }
+            return ObjectReader(server, key, facts, first: [], stop)
         }
-        guard let facts = fetch.facts else {
-            throw client.unexpected(StoreCall("GET", key, "read"), "it has no ETag or no length")
-        }
-        return ObjectReader(client, key, facts, first: fetch.bytes, stop)
+        guard let facts = fetch.facts else { throw server.unexpected(key, "it has no ETag or no length") }
+        return ObjectReader(server, key, facts, first: fetch.bytes, isWhole: fetch.isWhole, stop)
     }
 
-    /// Gives up the bytes in memory. A later call reads them again.
+    /// Whether the server still has what was opened. Bytes that are all in memory are of one answer.
+    package func isUnchanged() throws(StoreError) -> Bool {
+        guard !isWhole else { return true }
+        return try server.currentFacts(of: key, stop: nil)?.isSame(as: facts) == true
+    }
+
+    /// Gives up the bytes in memory. A later call reads them again. Those of an object without ranges are kept.
     package func forget() {
+        guard !isWhole else { return }
         state.withLock { state in
             state.ahead?.stop.stop()
             (state.ahead, state.blocks, state.length) = (nil, [], Self.shortest)
@@ -114,7 +133,7 @@ package final class ObjectReader: Sendable {
     package func read(at offset: Int64, into room: UnsafeMutableRawBufferPointer) throws(StoreError) -> Int {
         // A number from a room or a file is checked by the caller; only its own error comes here.
         precondition(offset >= 0, "an object begins at 0")
-        guard !stop.isStopped else { throw StoreError(.stopped, "read", client.place(key), "stopped") }
+        guard !stop.isStopped else { throw StoreError(.stopped, "read", server.place(key), "stopped") }
         guard offset < facts.byteCount, !room.isEmpty else { return 0 }
         return try state.withLock { state throws(StoreError) in
             if !state.blocks.contains(where: { $0.contains(offset) }) { try fetch(offset, &state) }
@@ -144,7 +163,7 @@ package final class ObjectReader: Sendable {
             state.ahead = nil
             // A reader that jumps needs little at each place.
             state.length = goesOn ? min(state.length * 2, Self.longest) : Self.shortest
-            var fetch = Fetch(client: client, key: key, etag: facts.etag, range: range(offset, state), stop: stop)
+            var fetch = RangeFetch(server: server, key: key, known: facts, range: range(offset, state), stop: stop)
             try fetch.run()
             add(Block(offset: offset, bytes: fetch.bytes), &state)
         }
@@ -168,122 +187,15 @@ package final class ObjectReader: Sendable {
         aheadStop.withLock { $0 = ahead.stop }
         // A cancellation before that has not found it.
         if stop.isStopped { ahead.stop.stop() }
-        let (client, key, etag) = (client, key, facts.etag)
+        let (server, key, facts) = (server, key, facts)
         Self.threads.run {
-            var fetch = Fetch(client: client, key: key, etag: etag, range: ahead.range, stop: ahead.stop)
+            var fetch = RangeFetch(server: server, key: key, known: facts, range: ahead.range, stop: ahead.stop)
             do throws(StoreError) {
                 try fetch.run()
                 ahead.finish(.success(fetch.bytes))
             } catch {
                 ahead.finish(.failure(error))
             }
-        }
-    }
-
-    /// One range, fetched by as many requests as it takes.
-    private struct Fetch {
-        let client: StoreClient
-        let key: String
-        /// Of the object that was opened; `nil` for the request that opens it.
-        var etag: String?
-        var range: Range<Int64>
-        let stop: WebStop
-        var bytes: [UInt8] = []
-        var facts: ObjectFacts?
-
-        init(client: StoreClient, key: String, etag: String?, range: Range<Int64>, stop: WebStop) {
-            (self.client, self.key, self.etag, self.range, self.stop) = (client, key, etag, range, stop)
-        }
-
-        mutating func run() throws(StoreError) {
-            var attempts = 0
-            while Int64(bytes.count) < Int64(range.count) {
-                let before = bytes.count
-                do throws(StoreError) {
-                    try ask()
-                } catch  where error.kind == .unavailable && bytes.count > before {
-                    // The connection broke in the middle: the rest is asked for.
-                    attempts = 0
-                }
-                attempts += bytes.count > before ? 0 : 1
-                guard attempts < ObjectReader.mostAttempts else {
-                    throw client.unexpected(StoreCall("GET", key, "read"), "it ends before its end")
-                }
-            }
-        }
-
-        private mutating func ask() throws(StoreError) {
-            var call = StoreCall("GET", key, "read")
-            let first = range.lowerBound + Int64(bytes.count)
-            call.headers = [WebRequest.Header("Range", "bytes=\(first)-\(range.upperBound - 1)")]
-            if let etag { call.headers.append(WebRequest.Header("If-Match", etag)) }
-            var found: ObjectFacts?
-            var refusal: String?
-            var (bytes, end) = (self.bytes, range.upperBound)
-            let start = range.lowerBound
-            let most = range.upperBound - start
-            var limit = most
-            let isFirst = etag == nil
-            let known = etag
-            defer { self.bytes = bytes }
-            do throws(StoreError) {
-                _ = try client.send(call, stop: stop) { answer in
-                    if isFirst, answer.status == 200, let facts = ObjectFacts(answer), facts.byteCount == 0 {
-                        // Some stores send no range of an empty object, but all of it.
-                        (found, end, limit) = (facts, start, 0)
-                        return true
-                    }
-                    guard answer.status == 206, let facts = ObjectFacts(answer),
-                        let sent = answer.header("content-range").flatMap({ ContentRange($0) })?.bytes
-                    else {
-                        refusal = "the store does not send ranges"
-                        return false
-                    }
-                    guard sent.lowerBound == first, known == nil || facts.etag == known else {
-                        refusal = "it is of another range or object than asked for"
-                        return false
-                    }
-                    if isFirst { end = min(end, facts.byteCount) }
-                    limit = min(most, sent.upperBound - start)
-                    found = facts
-                    return true
-                } take: { piece in
-                    guard Int64(bytes.count) + Int64(piece.count) <= limit else {
-                        refusal = "it is longer than asked for"
-                        return false
-                    }
-                    bytes.append(contentsOf: piece)
-                    return true
-                }
-            } catch {
-                note(found, end)
-                throw translated(error, refusal)
-            }
-            note(found, end)
-        }
-
-        /// The first answer says which object it is, and how long.
-        private mutating func note(_ found: ObjectFacts?, _ end: Int64) {
-            guard let found, facts == nil else { return }
-            facts = found
-            etag = etag ?? found.etag
-            range = range.lowerBound..<max(range.lowerBound, end)
-        }
-
-        private func translated(_ error: StoreError, _ refusal: String?) -> StoreError {
-            var error = error
-            if let refusal, error.kind == .stopped, !stop.isStopped {
-                error.kind = .unexpectedAnswer
-                error.detail = "the answer of the store is not what was asked for: \(refusal)"
-            }
-            // The object is gone, or another one has its key.
-            let isOther =
-                [.conditionFailed, .noSuchObject].contains(error.kind) || error.problem?.code == "InvalidRange"
-            if etag != nil, isOther {
-                error.kind = .changed
-                error.detail = "the object has changed since it was opened"
-            }
-            return error
         }
     }
 }

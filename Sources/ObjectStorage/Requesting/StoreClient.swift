@@ -27,14 +27,6 @@ package final class StoreClient: Sendable {
         var clockOffset: Int64 = 0
         /// How far the store's clock was ahead of this machine's when it answered last, in seconds; `nil` before.
         var shownOffset: Int64?
-        var idle: [Connection] = []
-    }
-
-    /// A connection that is either idle, and then only in the list of the state, or used by one call. So no two threads
-    /// ever use it at a time.
-    private final class Connection: @unchecked Sendable {
-        let web: WebConnection
-        init(_ web: WebConnection) { self.web = web }
     }
 
     package let address: BucketAddress
@@ -43,7 +35,7 @@ package final class StoreClient: Sendable {
     private let now: @Sendable () -> StoreTime
     private let wait: @Sendable (Duration) -> Void
     private let state: Mutex<State>
-    private static let mostIdle = 32
+    private let connections = ConnectionPool()
 
     /// Connects to nothing yet. `region` counts if the address has none. `wait` blocks between two attempts.
     package init(
@@ -123,7 +115,7 @@ package final class StoreClient: Sendable {
                 if isSuccess { return StoreAnswer(answer: answer, mayHaveHappenedBefore: mayHaveHappened) }
                 let problem = StoreProblem(answer)
                 if repair.isRepaired(problem, of: call, basis, by: self), ContinuousClock.now < deadline { continue }
-                rest = answer.header("retry-after").flatMap { Int64($0) }.map { .seconds(min($0, 30)) }
+                rest = answer.retryAfter(now: now())
                 error = refusal(call, problem, mayHaveHappened)
             } catch {
                 mayHaveHappened = mayHaveHappened || error.mayHaveHappened
@@ -135,7 +127,7 @@ package final class StoreClient: Sendable {
                     throw error
                 }
                 attempt += 1
-                pause(wait, stop)
+                BlockingPause.pause(wait, until: stop, by: self.wait)
                 continue
             }
             // A store that reports an internal error may have done its work.
@@ -149,7 +141,7 @@ package final class StoreClient: Sendable {
                 throw error
             }
             attempt += 1
-            pause(wait, stop)
+            BlockingPause.pause(wait, until: stop, by: self.wait)
         }
     }
 
@@ -164,32 +156,20 @@ package final class StoreClient: Sendable {
         _ take: @escaping (UnsafeRawBufferPointer) -> Bool,
         isTaken: () -> Bool
     ) throws(StoreError) -> WebAnswer {
-        let connection = try connection(call)
         var request = signed
         // libcurl takes a limit of 0 for none.
         let rest = max(.milliseconds(1), ContinuousClock.now.duration(to: deadline))
         request.timeLimit = min(call.timeLimit, rest)
         do throws(WebError) {
+            let connection = try connections.borrow()
             let answer = try connection.web.send(
                 request,
                 begin: begin,
                 take: isTaken() ? take : nil,
                 stop: stop
             )
-            state.withLock { state in
-                if state.idle.count < Self.mostIdle { state.idle.append(connection) }
-            }
+            connections.giveBack(connection)
             return answer
-        } catch {
-            // The connection is dropped with whatever is on it.
-            throw failure(call, error)
-        }
-    }
-
-    private func connection(_ call: StoreCall) throws(StoreError) -> Connection {
-        if let idle = state.withLock({ $0.idle.popLast() }) { return idle }
-        do throws(WebError) {
-            return Connection(try WebConnection())
         } catch {
             throw failure(call, error)
         }
@@ -241,13 +221,7 @@ package final class StoreClient: Sendable {
     // MARK: - Failures
 
     private func failure(_ call: StoreCall, _ error: WebError) -> StoreError {
-        let kind: StoreError.Kind =
-            switch error.kind {
-            case .cannotResolve, .cannotConnect, .timedOut, .broken: .unavailable
-            case .stopped: .stopped
-            case .badRequest, .forbiddenAddress, .cannotSecure: .refused
-            case .answerTooLong: .unexpectedAnswer
-            }
+        let kind = StoreError.Kind(error)
         let place = place(call.key)
         let server = address.server(in: region).authority
         let detail = "\(server): \(error.message)"
@@ -330,16 +304,6 @@ package final class StoreClient: Sendable {
             // An answer to HEAD has no code.
             return codes.contains(problem.code) || [301, 307].contains(problem.status)
                 || problem.status == 400 && problem.code == "BadRequest"
-        }
-    }
-
-    private func pause(_ duration: Duration, _ stop: WebStop?) {
-        var rest = duration
-        // In slices, so that a stop is noticed soon.
-        while rest > .zero, stop?.isStopped != true {
-            let slice = min(rest, .milliseconds(200))
-            wait(slice)
-            rest -= slice
         }
     }
 }

@@ -1,4 +1,5 @@
 package import Conversion
+import WebClient
 
 /// Why an object store did not do what was asked.
 ///
@@ -22,6 +23,8 @@ package struct StoreError: Error, Sendable, Hashable {
         case unexpectedAnswer
         /// The object is another one than at the beginning of reading.
         case changed
+        /// A web server sends the object in a way that cannot be read, or by a redirect that is not followed.
+        case notServed
         /// This machine could not store bytes on their way.
         case localDisk
         case stopped
@@ -64,6 +67,17 @@ extension StoreError: CustomStringConvertible {
 }
 
 extension StoreError.Kind {
+    /// Why there is no answer.
+    init(_ error: WebError) {
+        self =
+            switch error.kind {
+            case .cannotResolve, .cannotConnect, .timedOut, .broken: .unavailable
+            case .stopped: .stopped
+            case .badRequest, .forbiddenAddress, .cannotSecure: .refused
+            case .answerTooLong: .unexpectedAnswer
+            }
+    }
+
     /// What a store means by `problem`.
     init(_ problem: StoreProblem) {
         self =
@@ -105,6 +119,7 @@ extension StoreError {
         case .conditionFailed: side == .source ? .sourceChanged : .destinationExists
         case .accessDenied, .noCredentials: .permissionDenied
         case .changed: .sourceChanged
+        case .notServed: side == .source ? .sourceNotServed : .destinationIO
         case .stopped: .cancelled
         case .localDisk: .diskFull
         case .noSuchUpload, .conflict, .unsupported, .refused, .unexpectedAnswer:

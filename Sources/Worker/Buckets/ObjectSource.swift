@@ -31,7 +31,7 @@ final class ObjectSource: RemoteSource {
             .multipliedReportingOverflow(by: 1_000_000_000)
         return isTooFar ? .max : nanoseconds
     }
-    var version: String { bytes.reader.facts.etag }
+    var version: String { bytes.reader.facts.version }
     var isUnchanged: Bool { bytes.isUnchanged }
 }
 
@@ -117,8 +117,7 @@ private final class ObjectBytes: FetchedBytes {
     var isUnchanged: Bool {
         FileCalls.touches(root.name)
         do throws(StoreError) {
-            guard let now = try root.client.facts(of: reader.key) else { return false }
-            return now.etag == reader.facts.etag && now.byteCount == reader.facts.byteCount
+            return try reader.isUnchanged()
         } catch {
             note(error)
             return false

@@ -6,9 +6,8 @@ import WebClient
 
 /// The object store of `Tests/Programs/StrictStore`, in a process of its own. It ends with the last reference.
 package final class StrictStore: Sendable {
-    private let process: ChildProcess
-    private let input: OpenPipe
-    package let port: Int
+    private let process: ServerProcess
+    package var port: Int { process.port }
 
     /// A fault at the next request whose method and target contain `match`.
     package struct Fault: Sendable, Encodable {
@@ -53,33 +52,7 @@ package final class StrictStore: Sendable {
         package let asked: Int
     }
 
-    package init() throws {
-        let program = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../StrictStore/strict_store.py").standardizedFileURL.path
-        let (input, output) = (try OpenPipe.open(), try OpenPipe.open())
-        process = try ChildProcess.spawn(
-            "python3",
-            ["-B", program],
-            environment: nil,
-            folder: nil,
-            input: input.reading,
-            output: output.writing,
-            errors: STDERR_FILENO
-        )
-        self.input = input
-        input.closeReading()
-        output.closeWriting()
-        var line: [UInt8] = []
-        var byte: UInt8 = 0
-        while read(output.reading, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
-        guard let port = Int(String(decoding: line, as: UTF8.self)) else {
-            process.kill()
-            throw SupportError("start the store", "it prints no port")
-        }
-        self.port = port
-    }
-
-    deinit { process.kill() }
+    package init() throws { process = try ServerProcess("StrictStore/strict_store.py") }
 
     // MARK: - Control
 

@@ -1,0 +1,165 @@
+import Conversion
+import Synchronization
+import System
+package import WebClient
+
+/// One file of a web server, which is read by ranges. Redirects are followed once for many ranges.
+package final class WebFile: RangeServer {
+    private let server: WebServer
+    /// Behind the redirects that were followed; `nil` for straight to the root.
+    private let route = Mutex<WebRoute?>(nil)
+
+    package init(_ server: WebServer) { self.server = server }
+
+    package var noun: String { "server" }
+    package var repetitionsOfWrongAnswers: Int { 2 }
+    // The path was checked when the file was opened.
+    package func place(_ path: String) -> String { (try? server.address.url(of: path)) ?? server.address.folder }
+
+    package func facts(_ answer: WebAnswer, byteCount: Int64) -> SourceFacts? {
+        SourceFacts(ofWebServer: answer, byteCount: byteCount)
+    }
+
+    package func get(
+        _ path: String,
+        _ part: RangeRequest,
+        stop: WebStop?,
+        begin: @escaping (WebAnswer) -> Bool,
+        take: @escaping (UnsafeRawBufferPointer) -> Bool
+    ) throws(StoreError) {
+        let deadline = ContinuousClock.now + server.patience.deadline
+        var backOff = BackOff(first: server.patience.firstWait, longest: server.patience.longestWait)
+        var attempt = 1
+        while true {
+            if stop?.isStopped == true { throw StoreError(.stopped, "read", place(path), "stopped") }
+            var hasTaken = false
+            var rest: Duration?
+            let error: StoreError
+            do throws(StoreError) {
+                let answer = try follow(path, part, until: deadline, stop, begin) { piece in
+                    hasTaken = true
+                    return take(piece)
+                }
+                if (200..<300).contains(answer.status) { return }
+                rest = answer.retryAfter(now: .now())
+                error = server.refusal(answer, "read", place(path))
+            } catch let failure {
+                error = failure
+            }
+            let wait = max(backOff.next(), rest ?? .zero)
+            guard error.kind == .unavailable, !hasTaken, attempt < server.patience.attempts,
+                ContinuousClock.now + wait < deadline
+            else { throw error }
+            attempt += 1
+            BlockingPause.pause(wait, until: stop, by: server.wait)
+        }
+    }
+
+    package func currentFacts(of path: String, stop: WebStop?) throws(StoreError) -> SourceFacts? {
+        let part = RangeRequest(range: 0..<1, most: 0)
+        var found: SourceFacts?
+        var count = 0
+        do throws(StoreError) {
+            try get(path, part, stop: stop) { answer in
+                let total = answer.status == 206 ? Self.total(answer) : answer.bodyLength
+                found = total.map { SourceFacts(ofWebServer: answer, byteCount: $0) }
+                return answer.status == 206
+            } take: { piece in
+                count += piece.count
+                return count <= 1
+            }
+        } catch {
+            switch error.kind {
+            case .noSuchObject: return nil
+            // The rest of an answer that says enough was not wanted.
+            case .stopped where found != nil && stop?.isStopped != true: break
+            case .refused where error.problem?.code == "InvalidRange":
+                // The server says in the message how long the source is.
+                guard error.problem.flatMap({ ContentRange($0.message) })?.byteCount == 0 else { throw error }
+                return SourceFacts(ofWebServer: WebAnswer(status: 416, headers: [], body: []), byteCount: 0)
+            default: throw error
+            }
+        }
+        guard let found else { throw unexpected(path, "it does not say how long the source is") }
+        return found
+    }
+
+    private static func total(_ answer: WebAnswer) -> Int64? {
+        answer.header("content-range").flatMap { ContentRange($0) }?.byteCount
+    }
+
+    // MARK: - One attempt
+
+    /// Follows redirects until there is another answer.
+    private func follow(
+        _ path: String,
+        _ part: RangeRequest,
+        until deadline: ContinuousClock.Instant,
+        _ stop: WebStop?,
+        _ begin: @escaping (WebAnswer) -> Bool,
+        _ take: @escaping (UnsafeRawBufferPointer) -> Bool
+    ) throws(StoreError) -> WebAnswer {
+        let known = route.withLock { $0 }
+        let straight = try self.straight(path)
+        var now = known ?? straight
+        var isKnown = known != nil
+        while true {
+            let answer = try ask(now, path, part, until: deadline, stop, begin, take)
+            let isRedirect = WebServer.redirects.contains(answer.status)
+            // An address behind a redirect may be good for some time only.
+            if isKnown, isRedirect || [401, 403, 404, 410].contains(answer.status) {
+                (now, isKnown) = (straight, false)
+                route.withLock { $0 = nil }
+                continue
+            }
+            if isRedirect {
+                do throws(WebRoute.Refusal) {
+                    now = try server.follow(answer, from: now)
+                } catch {
+                    throw StoreError(.notServed, "read", place(path), error.text, hint: error.hint)
+                }
+                continue
+            }
+            if now.redirects > 0, (200..<300).contains(answer.status) { route.withLock { [now] in $0 = now } }
+            return answer
+        }
+    }
+
+    private func straight(_ path: String) throws(StoreError) -> WebRoute {
+        do throws(AddressError) {
+            return WebRoute(to: try server.address.url(of: path))
+        } catch {
+            throw StoreError(.refused, "read", server.address.folder, error.why, hint: error.hint)
+        }
+    }
+
+    private func ask(
+        _ route: WebRoute,
+        _ path: String,
+        _ part: RangeRequest,
+        until deadline: ContinuousClock.Instant,
+        _ stop: WebStop?,
+        _ begin: @escaping (WebAnswer) -> Bool,
+        _ take: @escaping (UnsafeRawBufferPointer) -> Bool
+    ) throws(StoreError) -> WebAnswer {
+        var encoding: String?
+        do throws(WebError) {
+            return try server.ask(
+                route,
+                headers: part.headers,
+                most: part.most,
+                until: deadline,
+                stop: stop,
+                begin: { answer in
+                    encoding = answer.header("content-encoding").flatMap { $0.lowercased() == "identity" ? nil : $0 }
+                    return encoding == nil && begin(answer)
+                },
+                take: take
+            )
+        } catch {
+            guard let encoding, error.kind == .stopped else { throw server.failure(error, "read", place(path)) }
+            let detail = "the server sends the source with the encoding \(encoding.prefix(40).description.plain)"
+            throw StoreError(.notServed, "read", place(path), detail)
+        }
+    }
+}
