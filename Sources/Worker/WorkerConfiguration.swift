@@ -18,8 +18,8 @@ public struct WorkerConfiguration: Sendable, Hashable {
     public var queues: [String] = []
     /// The folders in which the worker reads sources and publishes outputs.
     public var roots: [RootPlace] = []
-    /// The buckets in which the worker reads sources.
-    package var buckets: [BucketRoot] = []
+    /// The roots that are no folders, in which the worker reads sources.
+    package var objectRoots: [ObjectRoot] = []
     /// Codecs to leave to other workers, in addition to those that the libraries here cannot write.
     public var codecsToLeave: Set<Codec> = []
     /// Settings of the rooms in which conversions run.
@@ -103,14 +103,14 @@ public struct WorkerConfiguration: Sendable, Hashable {
         try require(longestPause >= firstPause, "longestPause must be at least firstPause, which is \(firstPause)")
     }
 
-    /// Of the folders and of the buckets.
-    private var namesOfRoots: [String] { roots.map(\.name) + buckets.map(\.name) }
+    /// Of all roots.
+    private var namesOfRoots: [String] { roots.map(\.name) + objectRoots.map(\.name) }
 
     /// All roots, for people.
     var placesOfRoots: [RootPlace] {
         var rules = RootRules()
         rules.mayWrite = false
-        return roots + buckets.map { RootPlace(name: $0.name, path: $0.address.text, rules: rules) }
+        return roots + objectRoots.map { RootPlace(name: $0.name, path: $0.text, rules: rules) }
     }
 
     /// The codecs that this worker writes.

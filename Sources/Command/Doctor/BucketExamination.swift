@@ -58,7 +58,7 @@ struct BucketExamination: Sendable {
         }
     }
 
-    private static func finding(_ subject: String, _ line: StoreExamination.Line) -> Finding {
+    static func finding(_ subject: String, _ line: StoreExamination.Line) -> Finding {
         let text = line.text.printable
         let hint = line.hint?.printable
         return switch line.level {
@@ -74,9 +74,4 @@ struct BucketExamination: Sendable {
             ? .ok(subject, text)
             : .warn(subject, text, "a store that honours If-None-Match keeps outputs apart by itself")
     }
-}
-
-extension WorkerConfiguration.RootPlace {
-    /// Whether it is meant as a bucket and not as a folder.
-    var isBucket: Bool { BucketAddress.isMeant(by: path) }
 }

@@ -26,6 +26,8 @@ enum DoctorCommand {
                 + "the user of the services. What the superuser may read and write says nothing about that user.",
             "A root may be a bucket, s3://BUCKET/PREFIX?region=REGION: doctor writes and removes objects there, and says which "
                 + "permissions are missing and whether the store keeps two writers apart. Workers read sources from buckets.",
+            "A root may be on a web server, https://HOST/PATH: doctor says whether it answers, and at the address of a file, "
+                + "whether it sends ranges and ETags.",
         ],
         options: [ServiceOptions.root.form, ServiceFile.option.form, user.form] + LedgerOptions.databaseForms
             + [json.form],
@@ -37,7 +39,7 @@ enum DoctorCommand {
 
     @Sendable private static func run(_ invocation: Invocation, _ console: CommandOutput) throws -> ExitCode {
         let invocation = try ServiceFile.completing(invocation)
-        let roots = try LedgerOptions.roots(invocation, mayBeBuckets: true)
+        let roots = try LedgerOptions.roots(invocation, mayBeServers: true)
         let ledger = LedgerExamination(
             configuration: try LedgerOptions.configuration(invocation),
             isForServices: try LedgerOptions.place(invocation).machineFile != nil

@@ -116,7 +116,8 @@ struct MachineExamination: Sendable {
         return await withTaskGroup(of: (Int, [Finding]?).self) { group in
             for (number, root) in roots.enumerated() {
                 group.addTask {
-                    guard !root.isBucket else { return (number, await buckets.findings(of: root)) }
+                    if root.isBucket { return (number, await buckets.findings(of: root)) }
+                    guard root.isFolder else { return (number, await WebServerFindings.findings(of: root)) }
                     return (number, await files.run(in: [root.name]) { Self.findings(of: root, as: user) })
                 }
             }

@@ -303,19 +303,19 @@ enum LedgerOptions {
     /// The context in use; `nil` if the ledger was selected in another way.
     static func contextInUse(_ invocation: Invocation) throws -> LedgerContext? { try place(invocation).contextInUse }
 
-    /// The roots that `--root` names, or else those of the context. Unless buckets may be there, it refuses those that the user
-    /// names for this command, and leaves out others.
+    /// The roots that `--root` names, or else those of the context. Unless buckets and web servers may be there, it refuses those
+    /// that the user names for this command, and leaves out others.
     static func roots(
         _ invocation: Invocation,
-        mayBeBuckets: Bool = false
+        mayBeServers: Bool = false
     ) throws -> [WorkerConfiguration.RootPlace] {
         let roots = try placesOfRoots(invocation)
-        guard !mayBeBuckets else { return roots }
+        guard !mayBeServers else { return roots }
         // The settings file of a machine is that of its worker, too, and a context is for all commands.
         guard invocation.origin(of: ServiceOptions.root.form) == .commandLine else {
-            return roots.filter { !$0.isBucket }
+            return roots.filter(\.isFolder)
         }
-        if let bucket = roots.first(where: \.isBucket) { throw UsageError.bucket(bucket, "workers read") }
+        if let other = roots.first(where: { !$0.isFolder }) { throw UsageError.server(other, "workers read") }
         return roots
     }
 
@@ -336,7 +336,7 @@ enum LedgerOptions {
     static func pathRoots(_ invocation: Invocation, findsSources: Bool = false) throws -> PathRoots {
         let said = try saidRoots(invocation)
         if let bucket = said.buckets.first, !findsSources {
-            throw UsageError.bucket(bucket, "submit, scan and workers read")
+            throw UsageError.server(bucket, "submit, scan and workers read")
         }
         let folders =
             try said.folders.isEmpty
@@ -363,6 +363,7 @@ enum LedgerOptions {
         var roots = SaidRoots()
         for word in invocation.all(SubmitOptions.root) {
             let place = try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word)
+            guard place.isFolder || place.isBucket else { throw UsageError.server(place, "workers read") }
             if place.isBucket { roots.buckets.append(place) } else { roots.folders.append(word) }
         }
         return roots
@@ -396,8 +397,8 @@ enum LedgerOptions {
     /// The folders of the context in use, of the file that names this machine's ledger, or of the private cluster, as
     /// `NAME=PATH`.
     static func usualRootWords(_ invocation: Invocation) throws -> [String] {
-        // A bucket is no folder of this machine.
-        try usualRootPlaces(invocation).filter { !$0.isBucket }.map { "\($0.name)=\($0.path)" }
+        // Paths are those of this machine.
+        try usualRootPlaces(invocation).filter(\.isFolder).map { "\($0.name)=\($0.path)" }
     }
 
     private static func usualRootPlaces(_ invocation: Invocation) throws -> [WorkerConfiguration.RootPlace] {

@@ -1,10 +1,8 @@
 import Console
-import Conversion
 import ObjectStorage
-import Storage
 import Worker
 
-/// Roots that are buckets, with their credentials, which are looked up when they are first needed.
+/// Opens the stores of roots that are buckets. Their credentials are looked up when they are first needed.
 enum BucketPlaces {
     /// What is needed to open the store of a root.
     struct Store: Sendable {
@@ -12,25 +10,6 @@ enum BucketPlaces {
         /// Counts if the address has none.
         let region: String?
         let credentials: CredentialProvider
-    }
-
-    /// The roots of a worker. Throws for an address that no bucket can have, and for rules that say that a bucket is written.
-    static func roots(
-        _ places: [WorkerConfiguration.RootPlace],
-        environment: [String: String]
-    ) throws -> [BucketRoot] {
-        try places.map { place throws in
-            guard place.rules.mayRead else {
-                throw UsageError("--root \(place.name): workers only read from buckets".printable)
-            }
-            let store = try store(address(of: place), of: place.name, environment: environment)
-            return BucketRoot(
-                name: place.name,
-                address: store.address,
-                region: store.region,
-                credentials: store.credentials
-            )
-        }
     }
 
     /// Throws for an address that no bucket can have.

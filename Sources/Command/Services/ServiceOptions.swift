@@ -30,9 +30,11 @@ enum ServiceOptions {
             }
         }
         let buckets = places.filter(\.isBucket)
-        if let bucket = buckets.first, !mayBeBuckets { throw UsageError.bucket(bucket, "workers read") }
+        if let other = places.first(where: { !$0.isFolder && !(mayBeBuckets && $0.isBucket) }) {
+            throw UsageError.server(other, "workers read")
+        }
         // Checks the names, each of which may occur only once.
-        let folders = places.filter { !$0.isBucket }.map { "\($0.name)=\($0.path)" }
+        let folders = places.filter(\.isFolder).map { "\($0.name)=\($0.path)" }
         let paths = try PathRoots(words: folders, environment: invocation.environment).listing(
             buckets.map { place throws in
                 try SourceBucket(place, isNamed: false, environment: invocation.environment)

@@ -162,7 +162,8 @@ enum WorkerCommand {
             "RULES of a root, separated by commas: ro (never write), wo (never read), create (never replace "
                 + "files), ext=flac+mp3 (extensions that outputs may have), mode=640 (permissions of outputs; by "
                 + "default those of their folder, and at most those of the source), group=audio (their group).",
-            "A root may be a bucket, s3://BUCKET/PREFIX?region=REGION: jobs read sources there. Outputs need a folder.",
+            "A root may be a bucket, s3://BUCKET/PREFIX?region=REGION, or a folder of a web server, https://HOST/PATH: jobs "
+                + "read sources there. Outputs need a folder.",
             "Settings that neither the command line nor the environment gives come from the file of --config, by "
                 + "default /etc/sluice/sluice.conf if it exists. A line of it is the name of an option and its "
                 + "value, such as: slots = 8",
@@ -221,10 +222,10 @@ enum WorkerCommand {
         configuration.build = Version.number
         configuration.slots = invocation[slots] ?? configuration.slots
         configuration.queues = invocation.all(queue)
-        let places = try LedgerOptions.roots(invocation, mayBeBuckets: true)
-        configuration.roots = places.filter { !$0.isBucket }
-        configuration.buckets = try BucketPlaces.roots(
-            places.filter(\.isBucket),
+        let places = try LedgerOptions.roots(invocation, mayBeServers: true)
+        configuration.roots = places.filter(\.isFolder)
+        configuration.objectRoots = try ObjectPlaces.roots(
+            places.filter { !$0.isFolder },
             environment: invocation.environment
         )
         configuration.name = invocation[name] ?? configuration.name

@@ -176,13 +176,3 @@ extension SourceStamp {
         self.init(bytes: bytes, modified: isTooFar ? .max : nanoseconds)
     }
 }
-
-extension UsageError {
-    /// A bucket where a command takes folders only. `users` says who reads from buckets.
-    static func bucket(_ place: WorkerConfiguration.RootPlace, _ users: String) -> UsageError {
-        UsageError(
-            "--root \(place.name)=\(place.path): only \(users) from buckets".printable,
-            hint: "sluice doctor --root \(place.name)=\(place.path) examines the bucket".printable
-        )
-    }
-}

@@ -21,7 +21,7 @@ enum Preparation: Sendable {
     static func of(
         _ claim: Claim,
         in roots: StorageRoots,
-        _ buckets: BucketRoots,
+        _ objectRoots: ObjectRoots,
         codecs: Set<Codec>,
         _ disks: DiskKeeper,
         _ mounts: MountKeeper,
@@ -30,7 +30,7 @@ enum Preparation: Sendable {
         var opening = JobOpening(
             claim: claim,
             roots: roots,
-            buckets: buckets,
+            objectRoots: objectRoots,
             codecs: codecs,
             disks: disks,
             mounts: mounts
@@ -47,7 +47,7 @@ enum Preparation: Sendable {
 private struct JobOpening {
     let claim: Claim
     let roots: StorageRoots
-    let buckets: BucketRoots
+    let objectRoots: ObjectRoots
     let codecs: Set<Codec>
     let disks: DiskKeeper
     let mounts: MountKeeper
@@ -61,14 +61,14 @@ private struct JobOpening {
     init(
         claim: Claim,
         roots: StorageRoots,
-        buckets: BucketRoots,
+        objectRoots: ObjectRoots,
         codecs: Set<Codec>,
         disks: DiskKeeper,
         mounts: MountKeeper
     ) {
         self.claim = claim
         self.roots = roots
-        self.buckets = buckets
+        self.objectRoots = objectRoots
         self.codecs = codecs
         self.disks = disks
         self.mounts = mounts
@@ -77,7 +77,7 @@ private struct JobOpening {
     mutating func prepare(_ calls: FileCalls) throws(StorageError) -> Preparation {
         let mountChanges = mounts.watch.refresh()
         let (from, to) = try places()
-        try refuseOutputsInBuckets(to)
+        try refuseOutputsInObjectRoots(to)
         if let need = missingAbility(for: from + to) { return .unable(need: need) }
         // A file opened below an unmounted folder would be hidden as soon as the file system is mounted again.
         try checkRoots(of: from)
@@ -124,9 +124,9 @@ private struct JobOpening {
         return (from, to)
     }
 
-    private mutating func refuseOutputsInBuckets(_ locations: [Location]) throws(StorageError) {
+    private mutating func refuseOutputsInObjectRoots(_ locations: [Location]) throws(StorageError) {
         for location in locations {
-            guard let refusal = buckets.refusal(ofOutputAt: location) else { continue }
+            guard let refusal = objectRoots.refusal(ofOutputAt: location) else { continue }
             (root, isWriting) = (location.root, true)
             throw refusal
         }
@@ -134,7 +134,7 @@ private struct JobOpening {
 
     /// A root or a codec that the job needs and this worker lacks; `nil` if there is none.
     private func missingAbility(for locations: [Location]) -> String? {
-        for location in locations where buckets.usable[location.root] == nil {
+        for location in locations where objectRoots.usable[location.root] == nil {
             // `try?`: only whether the worker has the root matters here.
             if (try? roots.root(of: location)) == nil { return AbilityWord.root(location.root) }
         }
@@ -149,7 +149,7 @@ private struct JobOpening {
         for location in locations where checked.insert(location.root).inserted {
             root = location.root
             // Opening an object shows whether the store answers.
-            if buckets.usable[location.root] != nil { continue }
+            if objectRoots.usable[location.root] != nil { continue }
             try roots.root(of: location).check()
         }
     }
@@ -177,11 +177,11 @@ private struct JobOpening {
     ) throws(StorageError) -> SourceFiles {
         var place: String?
         defer { root = place ?? root }
-        let (roots, buckets) = (roots, buckets)
+        let (roots, objectRoots) = (roots, objectRoots)
         return try SourceFiles.opening(locations) { location throws(StorageError) in
             place = location.root
-            return try buckets.usable[location.root].map { bucket throws(StorageError) in
-                try ObjectSource(location, in: bucket, for: objects)
+            return try objectRoots.usable[location.root].map { root throws(StorageError) in
+                try ObjectSource(location, in: root, for: objects)
             }
         } _: { location throws(StorageError) in
             try roots.root(of: location).openSource(location)

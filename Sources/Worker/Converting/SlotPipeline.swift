@@ -25,10 +25,10 @@ struct SlotPipeline: Sendable {
     private func work(on job: HeldJob) async -> PipelineResult {
         let (claim, storage, codecs) = (job.claim, services.storage, services.codecs)
         let (roots, disks, mounts) = (storage.roots.usable, storage.disks, storage.mounts)
-        let buckets = storage.roots.buckets
+        let objectRoots = storage.roots.objects
         let files = storage.files
         let preparation = await files.run(in: claim.roots) {
-            Preparation.of(claim, in: roots, buckets, codecs: codecs, disks, mounts, files)
+            Preparation.of(claim, in: roots, objectRoots, codecs: codecs, disks, mounts, files)
         }
         switch preparation {
         case nil: return .handedBack(storage.givenUp(claim.roots))

@@ -60,7 +60,7 @@ final class RootKeeper: Sendable {
 
     private let state: Mutex<State>
     private let places: [String: WorkerConfiguration.RootPlace]
-    private let bucketRoots: [String: BucketRoot]
+    private let objectRoots: [String: ObjectRoot]
     /// One thread for each root, because a mount whose server is gone blocks the thread that checks it.
     private let lines: [String: RootLine]
     private let silenceLimit: Duration
@@ -73,7 +73,7 @@ final class RootKeeper: Sendable {
     /// a wrong setting shows when the worker starts.
     static func open(_ configuration: WorkerConfiguration) async throws(StorageError) -> RootKeeper {
         try StorageRoots.check(names: configuration.roots.map(\.name))
-        let names = configuration.roots.map(\.name) + configuration.buckets.map(\.name)
+        let names = configuration.roots.map(\.name) + configuration.objectRoots.map(\.name)
         let lines = Dictionary(names.map { ($0, RootLine("root \($0)")) }) { first, _ in first }
         let limit = configuration.silenceLimit
         let answers = await withTaskGroup(of: (Int, Opened?).self) { group in
@@ -92,15 +92,15 @@ final class RootKeeper: Sendable {
         for (number, place) in configuration.roots.enumerated() where answers[number] == nil {
             _ = keeper.setAsideSilent(place.name)
         }
-        try await keeper.checkBuckets()
+        try await keeper.checkObjectRoots()
         return keeper
     }
 
-    /// Sets aside the buckets whose stores do not answer. Throws if a bucket cannot be used as it is configured.
-    private func checkBuckets() async throws(StorageError) {
-        for name in bucketRoots.keys.sorted() {
-            guard let bucket = bucketRoots[name], let line = lines[name],
-                let problem = await line.ask({ bucket.problem() }) ?? nil
+    /// Sets aside the roots whose servers do not answer. Throws if a root cannot be used as it is configured.
+    private func checkObjectRoots() async throws(StorageError) {
+        for name in objectRoots.keys.sorted() {
+            guard let root = objectRoots[name], let line = lines[name],
+                let problem = await line.ask({ root.problem() }) ?? nil
             else { continue }
             guard !problem.isMistake else { throw problem.error }
             _ = setAside(name, because: problem.error.failure)
@@ -128,7 +128,7 @@ final class RootKeeper: Sendable {
         _ roots: [StorageRoot]
     ) {
         places = Dictionary(configuration.roots.map { ($0.name, $0) }) { first, _ in first }
-        bucketRoots = Dictionary(configuration.buckets.map { ($0.name, $0) }) { first, _ in first }
+        objectRoots = Dictionary(configuration.objectRoots.map { ($0.name, $0) }) { first, _ in first }
         let named = Dictionary(roots.map { ($0.name, $0) }) { first, _ in first }
         state = Mutex(State(roots: named, all: all, usable: all))
         self.lines = lines
@@ -140,13 +140,13 @@ final class RootKeeper: Sendable {
     var roots: StorageRoots { state.withLock { $0.all } }
     /// The roots that are not set aside.
     var usable: StorageRoots { state.withLock { $0.usable } }
-    /// The buckets among the roots.
-    var buckets: BucketRoots {
+    /// The roots that are no folders.
+    var objects: ObjectRoots {
         let absent = state.withLock { $0.absent }
-        return BucketRoots(usable: bucketRoots.filter { absent[$0.key] == nil }, names: Set(bucketRoots.keys))
+        return ObjectRoots(usable: objectRoots.filter { absent[$0.key] == nil }, all: objectRoots)
     }
     /// Of all roots, sorted.
-    var names: [String] { (Array(places.keys) + bucketRoots.keys).sorted() }
+    var names: [String] { (Array(places.keys) + objectRoots.keys).sorted() }
 
     /// The roots that are set aside, for the worker's decisions.
     var changed: WorkerState.Event {
@@ -167,7 +167,7 @@ final class RootKeeper: Sendable {
     /// first check, or `nil` if the root was set aside already or is unknown.
     func setAside(_ name: String, because failure: Failure, full: FileSystemFacts? = nil) -> Duration? {
         let wait = state.withLock { state -> Duration? in
-            guard state.roots[name] != nil || bucketRoots[name] != nil, state.absent[name] == nil else { return nil }
+            guard state.roots[name] != nil || objectRoots[name] != nil, state.absent[name] == nil else { return nil }
             let now = ContinuousClock.now
             let looks = state.returned[name].map { now - $0.at < longestPause ? $0.looks + 1 : 0 } ?? 0
             let wait = pause(after: looks)
@@ -255,8 +255,8 @@ final class RootKeeper: Sendable {
     private func see(_ name: String) -> Sight {
         let known = state.withLock { ($0.roots[name], $0.absent[name]) }
         guard let absence = known.1 else { return .refused(nil) }
-        if let bucket = bucketRoots[name] {
-            guard let problem = bucket.problem()?.error else { return .present(note: nil) }
+        if let object = objectRoots[name] {
+            guard let problem = object.problem()?.error else { return .present(note: nil) }
             return .refused("\(problem.failure.code): \(problem.detail)")
         }
         guard let root = known.0 else { return openLate(name) }
@@ -298,7 +298,7 @@ final class RootKeeper: Sendable {
 
     /// Why the root `name` is not accessible; `nil` if it is. Blocks.
     func problem(of name: String) -> StorageError? {
-        if let bucket = bucketRoots[name] { return bucket.problem()?.error }
+        if let object = objectRoots[name] { return object.problem()?.error }
         guard let root = state.withLock({ $0.roots[name] }) else { return nil }
         do throws(StorageError) {
             try root.check()

@@ -4,14 +4,14 @@ import PumpRoom
 import Storage
 import Synchronization
 
-/// An object of a bucket as the source of a job. A room reads it through a window, and all bytes are of the object that was
-/// opened.
+/// An object of a bucket or of a web server as the source of a job. A room reads it through a window, and all bytes are of
+/// the object that was opened.
 final class ObjectSource: RemoteSource {
     let window: RoomWindow
     private let bytes: ObjectBytes
 
     /// Opens the object at `location`, with one request that also has its first bytes. Blocks.
-    init(_ location: Location, in root: BucketRoot, for reading: ObjectReading) throws(StorageError) {
+    init(_ location: Location, in root: ObjectRoot, for reading: ObjectReading) throws(StorageError) {
         bytes = try ObjectBytes(location, root, reading)
         do throws(Failure) {
             window = try RoomWindow(bytes)
@@ -41,6 +41,8 @@ final class ObjectReading: Sendable {
         var failure: (error: StorageError, root: String)?
         /// Readers that hold bytes, the one that was used last at the end.
         var readers: [ObjectReader] = []
+        /// Bytes that are kept of sources that their servers send without ranges.
+        var wholeBytes: Int64 = 0
     }
 
     private let state = Mutex(State())
@@ -57,8 +59,18 @@ final class ObjectReading: Sendable {
         state.withLock { $0.failure = $0.failure ?? (error, root) }
     }
 
+    /// The most bytes that another source without ranges may have.
+    fileprivate var wholeLimit: Int64 { state.withLock { ObjectReader.longestWhole - $0.wholeBytes } }
+
+    /// `reader` was opened. One that keeps all of its bytes is not among those that give up theirs.
+    fileprivate func add(_ reader: ObjectReader) {
+        guard reader.isWhole else { return use(reader) }
+        state.withLock { $0.wholeBytes += reader.facts.byteCount }
+    }
+
     /// `reader` is about to hold bytes: the one that was used longest ago gives up its own.
     fileprivate func use(_ reader: ObjectReader) {
+        guard !reader.isWhole else { return }
         let idle = state.withLock { state -> ObjectReader? in
             guard state.readers.last !== reader else { return nil }
             state.readers.removeAll { $0 === reader }
@@ -73,14 +85,14 @@ final class ObjectReading: Sendable {
 private final class ObjectBytes: FetchedBytes {
     let reader: ObjectReader
     private let location: Location
-    private let root: BucketRoot
+    private let root: ObjectRoot
     private let reading: ObjectReading
 
-    init(_ location: Location, _ root: BucketRoot, _ reading: ObjectReading) throws(StorageError) {
+    init(_ location: Location, _ root: ObjectRoot, _ reading: ObjectReading) throws(StorageError) {
         (self.location, self.root, self.reading) = (location, root, reading)
         let key: String
         do throws(AddressError) {
-            key = try root.address.key(of: location.path)
+            key = try root.key(of: location.path)
         } catch {
             let hint = error.hint
             throw StorageError(
@@ -94,11 +106,11 @@ private final class ObjectBytes: FetchedBytes {
         }
         FileCalls.touches(root.name)
         do throws(StoreError) {
-            reader = try ObjectReader.open(key, in: root.client)
+            reader = try root.open(key, wholeLimit: reading.wholeLimit)
         } catch {
-            throw error.reading(location, in: root.address)
+            throw root.error(error, reading: location)
         }
-        reading.use(reader)
+        reading.add(reader)
     }
 
     var byteCount: Int64 { reader.facts.byteCount }
@@ -113,7 +125,7 @@ private final class ObjectBytes: FetchedBytes {
         }
     }
 
-    /// Whether the object has the ETag and the size that it had when it was opened. A store that does not say is a failure.
+    /// Whether the object is what it was when it was opened. A server that does not say is a failure.
     var isUnchanged: Bool {
         FileCalls.touches(root.name)
         do throws(StoreError) {
@@ -127,6 +139,6 @@ private final class ObjectBytes: FetchedBytes {
     private func note(_ error: StoreError) {
         // The job has ended, and wants no more bytes.
         guard error.kind != .stopped else { return }
-        reading.note(error.reading(location, in: root.address), root.name)
+        reading.note(root.error(error, reading: location), root.name)
     }
 }

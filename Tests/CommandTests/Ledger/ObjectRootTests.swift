@@ -2,8 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Roots that are buckets, which `sluice doctor` and workers take.
-struct BucketRootTests {
+/// Roots that are buckets or on web servers, which `sluice doctor` and workers take.
+struct ObjectRootTests {
+    @Test func coordinatorsRefuseWebServers() throws {
+        let run = try LedgerBench().run("coordinator", "--root", "web=https://host/p")
+        #expect(run.status == .exited(2))
+        #expect(
+            run.errorText.contains("--root web=https://host/p: only workers read from web servers"),
+            "\(run.errorText)"
+        )
+    }
+
     @Test func coordinatorsRefuseBuckets() throws {
         let run = try LedgerBench().run("coordinator", "--root", "archive=s3://bucket/p")
         #expect(run.status == .exited(2))
@@ -18,8 +27,15 @@ struct BucketRootTests {
         ("s3://Bucket", "--root archive: the name of the bucket must consist of lower-case letters"),
         ("s3://bucket/a?colour=red", "--root archive: colour is no option of a bucket"),
         ("s3://bucket/a:wo", "--root archive: workers only read from buckets"),
+        ("https://host/a:wo", "--root archive: workers only read from web servers"),
+        (
+            "https://me:word@host/a",
+            "--root archive: the address contains a user name, which commands and logs would show"
+        ),
+        ("http://host/a", "?allow-http at the end permits it"),
+        ("https://host/a/../b", "--root archive: the path contains the name .., which is not followed here"),
     ])
-    func workersRefuseWhatIsNoBucketToReadFrom(path: String, problem: String) throws {
+    func workersRefuseRootsThatTheyCannotRead(path: String, problem: String) throws {
         let run = try LedgerBench().run("worker", "--root", "archive=\(path)")
         #expect(run.status == .exited(2))
         #expect(run.errorText.contains(problem), "\(run.errorText)")
@@ -39,6 +55,13 @@ struct BucketRootTests {
             environment: Sluice.environment(bench.environment.merging(["AWS_CONFIG_FILE": config]) { $1 })
         )
         #expect(try String(contentsOfFile: found, encoding: .utf8) == "0\n")
+    }
+
+    @Test func doctorAsksAWebServer() throws {
+        let run = try LedgerBench().run("doctor", "--json", "--root", "web=http://127.0.0.1:1/a?allow-http")
+        #expect(run.status == .exited(1))
+        let line = try #require(run.outputText.split(separator: "\n").first { $0.contains(#""subject":"root web""#) })
+        #expect(line.contains(#""verdict":"fail""#) && line.contains("nothing answers at that address"), "\(line)")
     }
 
     @Test func doctorNamesWhatIsWrongWithAnAddress() throws {

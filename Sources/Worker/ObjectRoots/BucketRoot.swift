@@ -1,6 +1,4 @@
-import Conversion
 package import ObjectStorage
-import Storage
 
 /// A root that is a bucket or a part of one. Jobs read their sources there.
 package struct BucketRoot: Sendable {
@@ -18,19 +16,19 @@ package struct BucketRoot: Sendable {
     }
 
     /// For one request with all its attempts. A store that does not answer for longer counts as gone.
-    private static let patience: StoreClient.Patience = {
+    static let patience: StoreClient.Patience = {
         var patience = StoreClient.Patience()
         (patience.attempts, patience.deadline) = (6, .seconds(120))
         return patience
     }()
-    private static let impatience: StoreClient.Patience = {
+    static let impatience: StoreClient.Patience = {
         var patience = StoreClient.Patience()
         (patience.attempts, patience.deadline, patience.silenceLimit) = (2, .seconds(10), .seconds(8))
         return patience
     }()
 
     /// Why no object of the root can be read now; `nil` if the store answers. Blocks.
-    func problem() -> BucketProblem? {
+    func problem() -> ObjectRootProblem? {
         do throws(StoreError) {
             _ = try checker.page(prefix: address.prefix, most: 1)
             return nil
@@ -39,26 +37,21 @@ package struct BucketRoot: Sendable {
             // Credentials that may not list may still read.
             if error.kind == .accessDenied, !concernsCredentials { return nil }
             let mistakes: Set<StoreError.Kind> = [.noSuchBucket, .noCredentials, .accessDenied, .refused]
-            return BucketProblem(
-                error: StorageError(
-                    .storageUnavailable,
-                    at: .open,
-                    "use the bucket",
-                    error.detail,
-                    place: name,
-                    hint: error.hint
-                ),
-                isMistake: mistakes.contains(error.kind)
-            )
+            return ObjectRootProblem(error, of: name, "use the bucket", isMistake: mistakes.contains(error.kind))
         }
     }
-}
 
-/// Why a bucket cannot be used.
-struct BucketProblem: Sendable {
-    var error: StorageError
-    /// Whether it stays as it is until the configuration changes.
-    var isMistake: Bool
+    /// What the user can do about `error` of a job.
+    func hint(_ error: StoreError) -> String? {
+        guard error.kind == .accessDenied, !error.isOfSignature, error.problem?.concernsCredentials != true else {
+            return error.hint
+        }
+        let objects = "arn:aws:s3:::\(address.bucket)/\(address.prefix)*"
+        return """
+            allow the credentials s3:GetObject on \(objects); without s3:ListBucket, a store answers like this for missing \
+            objects, too
+            """
+    }
 }
 
 extension BucketRoot: Hashable {
@@ -75,25 +68,4 @@ extension BucketRoot: Hashable {
 extension StoreError {
     /// Whether the store has found that the key and the secret do not belong together.
     fileprivate var isOfSignature: Bool { problem?.code == "SignatureDoesNotMatch" }
-
-    /// The error of a job that reads `location`.
-    func reading(_ location: Location, in address: BucketAddress) -> StorageError {
-        let code = code(.source)
-        var hint = hint
-        if kind == .accessDenied, !isOfSignature, problem?.concernsCredentials != true {
-            let objects = "arn:aws:s3:::\(address.bucket)/\(address.prefix)*"
-            hint = """
-                allow the credentials s3:GetObject on \(objects); without s3:ListBucket, a store answers like this for missing \
-                objects, too
-                """
-        }
-        return StorageError(
-            code,
-            at: code == .sourceChanged ? .decode : .open,
-            "read the source",
-            detail,
-            place: "\(location)",
-            hint: hint
-        )
-    }
 }
