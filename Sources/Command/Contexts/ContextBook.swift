@@ -120,7 +120,7 @@ extension ContextBook {
         context.roots = entry.roots ?? []
         do {
             let places = try context.rootPlaces
-            guard places.allSatisfy({ $0.isBucket || $0.path.hasPrefix("/") }) else { throw damage("roots") }
+            guard places.allSatisfy({ !$0.isFolder || $0.path.hasPrefix("/") }) else { throw damage("roots") }
         } catch {
             throw damage("roots")
         }

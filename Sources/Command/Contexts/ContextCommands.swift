@@ -185,7 +185,7 @@ enum ContextCommands {
         // Before anything is written: reject an address that libpq cannot read now, rather than at every later
         // command.
         if let database { _ = try LedgerConfiguration(url: database) }
-        let roots = try ServiceOptions.absoluteRoots(invocation.all(root), mayBeBuckets: true, invocation)
+        let roots = try ServiceOptions.absoluteRoots(invocation.all(root), mayBeServers: true, invocation)
         let url = try said(LedgerOptions.url, invocation).map(coordinatorURL)
         let tokenFile = try absoluteTokenFile(invocation)
         let isInsecure = invocation.origin(of: LedgerOptions.insecure.form) == .commandLine

@@ -303,8 +303,8 @@ enum LedgerOptions {
     /// The context in use; `nil` if the ledger was selected in another way.
     static func contextInUse(_ invocation: Invocation) throws -> LedgerContext? { try place(invocation).contextInUse }
 
-    /// The roots that `--root` names, or else those of the context. Unless buckets and web servers may be there, it refuses those
-    /// that the user names for this command, and leaves out others.
+    /// The roots that `--root` names, or else those of the context. Unless buckets and web servers may be there, it refuses
+    /// those that the user names for this command, and leaves out others.
     static func roots(
         _ invocation: Invocation,
         mayBeServers: Bool = false
@@ -331,40 +331,36 @@ enum LedgerOptions {
         return said
     }
 
-    /// The roots that map paths of this machine to locations: those that `--root` names, or else the usual ones. Buckets among
-    /// them are refused, or for a command that `findsSources` listed.
+    /// The roots that map paths of this machine to locations: those that `--root` names, or else the usual ones. Buckets and web
+    /// servers are among them for a command that `findsSources`; other commands refuse those that `--root` names.
     static func pathRoots(_ invocation: Invocation, findsSources: Bool = false) throws -> PathRoots {
         let said = try saidRoots(invocation)
-        if let bucket = said.buckets.first, !findsSources {
-            throw UsageError.server(bucket, "submit, scan and workers read")
+        if let server = said.servers.first, !findsSources {
+            throw UsageError.server(server, "submit, scan and workers read")
         }
         let folders =
             try said.folders.isEmpty
-            ? usualPathRoots(invocation, without: Set(said.buckets.map(\.name)))
+            ? usualPathRoots(invocation, without: Set(said.servers.map(\.name)))
             : PathRoots(words: said.folders, environment: invocation.environment)
         guard findsSources else { return folders }
         let isNamed = invocation.origin(of: SubmitOptions.root.form) == .commandLine
-        let places = try said.isEmpty ? usualRootPlaces(invocation).filter(\.isReadableBucket) : said.buckets
-        let buckets = try places.map { place throws in
-            try SourceBucket(place, isNamed: isNamed, environment: invocation.environment)
-        }
-        return try folders.listing(buckets)
+        let servers = try said.isEmpty ? usualRootPlaces(invocation).filter(\.isReadableServer) : said.servers
+        return try folders.adding(servers, areNamed: isNamed, environment: invocation.environment)
     }
 
-    /// What `--root` names: folders as they were written, and buckets.
+    /// What `--root` names: folders as they were written, and buckets and web servers.
     private struct SaidRoots {
         var folders: [String] = []
-        var buckets: [WorkerConfiguration.RootPlace] = []
+        var servers: [WorkerConfiguration.RootPlace] = []
 
-        var isEmpty: Bool { folders.isEmpty && buckets.isEmpty }
+        var isEmpty: Bool { folders.isEmpty && servers.isEmpty }
     }
 
     private static func saidRoots(_ invocation: Invocation) throws -> SaidRoots {
         var roots = SaidRoots()
         for word in invocation.all(SubmitOptions.root) {
             let place = try ValueType<WorkerConfiguration.RootPlace>.rootPlace.read(word)
-            guard place.isFolder || place.isBucket else { throw UsageError.server(place, "workers read") }
-            if place.isBucket { roots.buckets.append(place) } else { roots.folders.append(word) }
+            if place.isFolder { roots.folders.append(word) } else { roots.servers.append(place) }
         }
         return roots
     }
@@ -417,7 +413,7 @@ enum LedgerOptions {
 }
 
 extension WorkerConfiguration.RootPlace {
-    fileprivate var isReadableBucket: Bool { isBucket && rules.mayRead }
+    fileprivate var isReadableServer: Bool { !isFolder && rules.mayRead }
 }
 
 extension ValueType where Value == SchemaName {

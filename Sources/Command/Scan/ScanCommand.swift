@@ -47,6 +47,7 @@ enum ScanCommand {
             "A file is scanned again if its size or its time has changed, and with --every also if its last scan is older. "
                 + "Files whose scans failed are reported. --again scans all files.",
             SourceBucket.discussion,
+            SourceWebServer.discussion,
         ],
         arguments: [paths],
         options: forms,
@@ -101,9 +102,9 @@ enum ScanCommand {
     private static func check(_ word: String, _ roots: PathRoots) throws(UsageError) {
         guard roots.isLocation(ofSource: word) else { return }
         let name = String(word.unicodeScalars.prefix { $0 != ":" })
-        guard roots.root(named: name) == nil, roots.bucket(named: name) == nil,
-            word.hasSuffix(":") || word.hasSuffix("/")
-        else { return }
+        guard roots.root(named: name) == nil, !roots.isServer(name), word.hasSuffix(":") || word.hasSuffix("/") else {
+            return
+        }
         throw SourceSearch.unknownFolder(word)
     }
 

@@ -12,7 +12,7 @@ enum ObjectPlaces {
     ) throws -> [ObjectRoot] {
         try places.map { place throws -> ObjectRoot in
             guard place.rules.mayRead else {
-                throw UsageError("--root \(place.name): workers only read from \(place.nounOfServer)".printable)
+                throw UsageError("--root \(place.name): workers only read from \(place.nounOfServer)s".printable)
             }
             guard place.isBucket else { return .web(WebRoot(name: place.name, address: try address(of: place))) }
             let store = try BucketPlaces.store(
@@ -47,16 +47,27 @@ extension WorkerConfiguration.RootPlace {
     /// Whether it is meant as a folder of this machine, and neither as a bucket nor as an address of a web server.
     var isFolder: Bool { !isBucket && !WebAddress.isMeant(by: path) }
     /// Of a root that is no folder, for messages.
-    var nounOfServer: String { isBucket ? "buckets" : "web servers" }
+    var nounOfServer: String { isBucket ? "bucket" : "web server" }
+
+    /// Throws for rules of such a root that forbid reading, and for a name that no location can have.
+    func checkAsSource() throws(UsageError) {
+        guard rules.mayRead else {
+            let why = "a \(nounOfServer) is read only, and its rules forbid reading"
+            throw UsageError("--root \(name): \(why)".printable)
+        }
+        do throws(StorageError) { _ = try Location("\(name):file") } catch {
+            throw UsageError("--root \(name): \(error.detail)".printable)
+        }
+    }
 }
 
 extension UsageError {
     /// A bucket or a web server where a command takes folders only. `users` says who reads from such roots.
     static func server(_ place: WorkerConfiguration.RootPlace, _ users: String) -> UsageError {
-        let (root, noun) = ("\(place.name)=\(place.path)", place.isBucket ? "bucket" : "web server")
+        let root = "\(place.name)=\(place.path)"
         return UsageError(
-            "--root \(root): only \(users) from \(place.nounOfServer)".printable,
-            hint: "sluice doctor --root \(root) examines the \(noun)".printable
+            "--root \(root): only \(users) from \(place.nounOfServer)s".printable,
+            hint: "sluice doctor --root \(root) examines the \(place.nounOfServer)".printable
         )
     }
 }

@@ -15,11 +15,11 @@ enum ServiceOptions {
         in: .work
     )
 
-    /// Roots of the form `NAME=PATH[:RULES]` with absolute paths, so that they hold in every folder. Buckets are refused, or stay
-    /// as they are if they may be there.
+    /// Roots of the form `NAME=PATH[:RULES]` with absolute paths, so that they hold in every folder. Buckets and web servers are
+    /// refused, or stay as they are if they may be there.
     static func absoluteRoots(
         _ words: [String],
-        mayBeBuckets: Bool = false,
+        mayBeServers: Bool = false,
         _ invocation: Invocation
     ) throws -> [String] {
         let places = try words.map { word throws -> WorkerConfiguration.RootPlace in
@@ -29,19 +29,14 @@ enum ServiceOptions {
                 throw UsageError("--root \(word): \(error.why)")
             }
         }
-        let buckets = places.filter(\.isBucket)
-        if let other = places.first(where: { !$0.isFolder && !(mayBeBuckets && $0.isBucket) }) {
-            throw UsageError.server(other, "workers read")
-        }
+        let servers = places.filter { !$0.isFolder }
+        if let server = servers.first, !mayBeServers { throw UsageError.server(server, "workers read") }
         // Checks the names, each of which may occur only once.
         let folders = places.filter(\.isFolder).map { "\($0.name)=\($0.path)" }
-        let paths = try PathRoots(words: folders, environment: invocation.environment).listing(
-            buckets.map { place throws in
-                try SourceBucket(place, isNamed: false, environment: invocation.environment)
-            }
-        )
+        let paths = try PathRoots(words: folders, environment: invocation.environment)
+            .adding(servers, areNamed: false, environment: invocation.environment)
         return zip(words, places).map { word, place in
-            guard !place.isBucket else { return word }
+            guard place.isFolder else { return word }
             let rules = word.utf8.dropFirst(place.name.utf8.count + 1 + place.path.utf8.count)
             return "\(place.name)=\(paths.absolute(place.path))\(String(decoding: rules, as: UTF8.self))"
         }

@@ -109,7 +109,7 @@ enum SplitProblem: Error, Hashable {
     /// The source is not on this machine, so its cuts are not known.
     case elsewhere
     /// This machine looks into its own files only.
-    case inBucket
+    case inBucket, onWebServer
     case tooManyForAJob(Int)
 
     var detail: String {
@@ -128,6 +128,7 @@ enum SplitProblem: Error, Hashable {
         case .unreadable(let why): why
         case .elsewhere: "is not on this machine, which has to look where to cut it"
         case .inBucket: "is in a bucket, and only files of this machine are searched for cuts"
+        case .onWebServer: "is on a web server, and only files of this machine are searched for cuts"
         case .tooManyForAJob(let count): "\(Figures.count(count, "piece")); a job makes up to \(Recipe.maximumPieces)"
         case .otherTrack(let main): "silence is searched for only in the main track, \(main)"
         }
@@ -143,7 +144,7 @@ enum SplitProblem: Error, Hashable {
         case .unknownLength: "give times"
         case .otherTrack: "give times, as in 1:00,2:30"
         case .elsewhere: "name its root with --root NAME=PATH, or give times, as in --split-at 1:00,2:30"
-        case .inBucket: "give times, as in --split-at 1:00,2:30"
+        case .inBucket, .onWebServer: "give times, as in --split-at 1:00,2:30"
         case .tooManyForAJob: "\"sluice split\" makes more, one after another"
         case .noTracks: "of several FILE lines in the sheet, one must name this file"
         case .beyondEnd, .tooMany, .unreadable: nil

@@ -43,8 +43,8 @@ struct CompanionFiles: Sendable {
         func path(of location: Location) throws -> String {
             if let path = roots.path(of: location) { return path }
             let message = "--copy-files: \(location) is not on this machine"
-            guard roots.bucket(named: location.root) == nil else {
-                throw Refusal(message: message, hint: "files beside sources in a bucket are not copied")
+            guard !roots.isServer(location.root) else {
+                throw Refusal(message: message, hint: "files in buckets and on web servers are not copied")
             }
             throw Refusal(message: message, hint: "name its root with --root, or copy the files on the other machine")
         }

@@ -2,6 +2,7 @@ import Console
 import Glibc
 import Storage
 import System
+import Worker
 
 /// Maps folders of this machine to the roots that workers know, and so converts paths to locations and back.
 struct PathRoots: Sendable {
@@ -18,6 +19,8 @@ struct PathRoots: Sendable {
     private(set) var roots: [Root]
     /// Roots that are buckets, where sources are found. They hold no path of this machine.
     private(set) var buckets: [SourceBucket] = []
+    /// Roots on web servers, whose files are taken as they are written.
+    private(set) var webServers: [SourceWebServer] = []
     /// Where files go that lie under no root; `nil` if they go nowhere.
     private(set) var uploads: UploadPlaces?
     /// Why no file of this machine can be used; `nil` if those under the roots can.
@@ -44,16 +47,25 @@ struct PathRoots: Sendable {
         return roots
     }
 
-    /// The same roots, and buckets beside them. Throws if two have one name.
-    func listing(_ buckets: [SourceBucket]) throws(UsageError) -> PathRoots {
+    /// The same roots, and `servers` beside them, which are buckets and web servers. `areNamed`: whether the user named them for
+    /// this command. Throws if two roots have one name, and for a root that no server can have.
+    func adding(
+        _ servers: [WorkerConfiguration.RootPlace],
+        areNamed: Bool,
+        environment: [String: String]
+    ) throws(UsageError) -> PathRoots {
         var roots = self
-        // The usual root gives way to a bucket of its name.
-        roots.roots.removeAll { root in root == Self.usual && buckets.contains { $0.name == root.name } }
+        // The usual root gives way to a server of its name.
+        roots.roots.removeAll { root in root == Self.usual && servers.contains { $0.name == root.name } }
         var names = Set(roots.roots.map(\.name))
-        for bucket in buckets where !names.insert(bucket.name).inserted {
-            throw UsageError("--root \(bucket.name) is given twice")
+        for place in servers {
+            if place.isBucket {
+                roots.buckets.append(try SourceBucket(place, isNamed: areNamed, environment: environment))
+            } else {
+                roots.webServers.append(try SourceWebServer(place))
+            }
+            guard names.insert(place.name).inserted else { throw UsageError("--root \(place.name) is given twice") }
         }
-        roots.buckets = buckets
         return roots
     }
 
@@ -150,7 +162,7 @@ struct PathRoots: Sendable {
         guard Self.isLocation(word) else { return false }
         let scalars = word.unicodeScalars
         let name = String(scalars.prefix { $0 != ":" })
-        if root(named: name) != nil || bucket(named: name) != nil { return true }
+        if root(named: name) != nil || isServer(name) { return true }
         return FileFacts.of(path: absolute(word), followingLinks: true) == nil
     }
 
@@ -188,6 +200,11 @@ struct PathRoots: Sendable {
     func root(named name: String) -> Root? { roots.first { $0.name == name } }
 
     func bucket(named name: String) -> SourceBucket? { buckets.first { $0.name == name } }
+
+    func isWebServer(_ name: String) -> Bool { webServers.contains { $0.name == name } }
+
+    /// Whether the root of that name is a bucket or on a web server.
+    func isServer(_ name: String) -> Bool { bucket(named: name) != nil || isWebServer(name) }
 
     /// The template relative to a root: `~/out/{dir}/{stem}.mp3` becomes `local:home/ada/out/{dir}/{stem}.mp3`.
     func template(_ text: String, of option: String = "--to") throws -> DestinationTemplate {

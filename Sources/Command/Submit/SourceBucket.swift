@@ -2,7 +2,6 @@ import Console
 import Conversion
 import Ledger
 import ObjectStorage
-import Storage
 import Synchronization
 import System
 import Worker
@@ -49,12 +48,7 @@ final class SourceBucket: Sendable {
         environment: [String: String]
     ) throws(UsageError) {
         (name, self.isNamed, self.environment) = (place.name, isNamed, environment)
-        guard place.rules.mayRead else {
-            throw UsageError("--root \(place.name): a bucket is read only, and its rules forbid reading".printable)
-        }
-        do throws(StorageError) { _ = try Location("\(place.name):file") } catch {
-            throw UsageError("--root \(place.name): \(error.detail)".printable)
-        }
+        try place.checkAsSource()
         address = try BucketPlaces.address(of: place)
     }
 

@@ -107,7 +107,8 @@ enum SourceCuts {
         do throws(SplitProblem) {
             guard let path = roots.path(of: source) else {
                 if case .times = points { return try bounded(points.pieces(length: nil, chapters: [], silences: [])) }
-                throw roots.bucket(named: source.root) == nil ? .elsewhere : .inBucket
+                guard roots.isServer(source.root) else { throw .elsewhere }
+                throw roots.isWebServer(source.root) ? .onWebServer : .inBucket
             }
             var hasScanned = false
             while true {

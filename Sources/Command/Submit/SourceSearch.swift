@@ -137,6 +137,9 @@ struct SourceSearch {
         if let bucket = roots.bucket(named: String(word.unicodeScalars[..<colon])) {
             return try take(word, below, in: bucket, isNamed: isNamed)
         }
+        if roots.isWebServer(String(word.unicodeScalars[..<colon])) {
+            return try takeWebFile(word, below, isNamed: isNamed)
+        }
         guard let root = roots.root(named: String(word.unicodeScalars[..<colon])) else {
             // The root is not on this machine; the worker checks the file. It would find no file where `-r` means a folder.
             let name = below.lastPathName ?? ""
@@ -149,6 +152,17 @@ struct SourceSearch {
         } else {
             add(word, relative: below, shown: word, isNamed: isNamed)
         }
+    }
+
+    /// Takes a file of a web server as the user wrote it. The worker finds out whether it is there.
+    private mutating func takeWebFile(_ word: String, _ below: String, isNamed: Bool) throws {
+        let isFolder = below.isEmpty || below.utf8.last == UInt8(ascii: "/")
+        guard isNamed || !isFolder else { throw Self.folderInList(word) }
+        // With `-r`, a name without the extension of a sound means a folder.
+        guard !isFolder, !isNamed || !isRecursive || NameFilter.isAudio(below.lastPathName ?? "") else {
+            throw SourceWebServer.folder(word)
+        }
+        add(word, relative: below, shown: word, isNamed: isNamed)
     }
 
     /// The refusal of a folder in a root that is not on this machine.

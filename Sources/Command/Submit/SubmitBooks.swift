@@ -150,7 +150,8 @@ enum SubmitBooks {
         }
     }
 
-    /// Refuses what needs the contents of objects in buckets, and warns of pictures there that will be missing.
+    /// Refuses what needs the contents of sources in buckets and on web servers, and warns of pictures there that will be
+    /// missing.
     private static func checkObjects(
         _ found: [FoundSource],
         _ order: BookOrder,
@@ -158,16 +159,19 @@ enum SubmitBooks {
         _ invocation: Invocation,
         _ console: CommandOutput
     ) throws {
-        guard let first = found.first(where: { roots.bucket(named: $0.location.root) != nil }) else { return }
+        guard let first = found.first(where: { roots.isServer($0.location.root) }) else { return }
+        let isOnWeb = roots.isWebServer(first.location.root)
         if order == .tags {
+            let place = isOnWeb ? "on a web server" : "in a bucket"
             throw UsageError(
-                "\(BookOptions.order.form.word) tags: \(first.location) is in a bucket, and no object is opened here"
+                "\(BookOptions.order.form.word) tags: \(first.location) is \(place), and no file there is opened here"
                     .printable,
                 hint: "\(BookOptions.order.form.word) names needs their names only"
             )
         }
         guard !invocation[ConvertCommand.noTags], invocation[CoverOption.option] == nil else { return }
-        console.warn("covers and lists of chapters beside objects in buckets are left out; --cover names a picture")
+        let sources = isOnWeb ? "files on web servers" : "objects in buckets"
+        console.warn("covers and lists of chapters beside \(sources) are left out; --cover names a picture")
     }
 
     /// The stamp of a book whose files are all in buckets; `nil` for others.

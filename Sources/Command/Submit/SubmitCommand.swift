@@ -25,6 +25,7 @@ enum SubmitCommand {
                 + "{source-ext} its extension, {ext} the extension of the output's format, and {preset} the name of the "
                 + "preset. A file that is given directly has no {dir}; in a list, and as ROOT:PATH, it keeps its folder.",
             SourceBucket.discussion,
+            SourceWebServer.discussion,
             "Before it submits, the command checks for sources with the same destination, destinations that are "
                 + "sources, and existing destinations. It submits all jobs or none. Files in folders and lists whose "
                 + "names are not UTF-8 or contain control characters are left out and reported, unless you use "

@@ -13,8 +13,8 @@ struct SubmitGaps: Sendable {
     private(set) var roots: [String]?
     /// The roots of the private cluster, which has one worker; `nil` for another ledger.
     var clusterRoots: [String]?
-    /// The addresses of roots that are buckets, by name. The private cluster takes none.
-    var buckets: [String: String] = [:]
+    /// The addresses of roots that are buckets or on web servers, by name. The private cluster takes none.
+    var servers: [String: String] = [:]
 
     init() {}
 
@@ -63,7 +63,7 @@ struct SubmitGaps: Sendable {
 
     /// What closes a gap.
     private func way(_ gap: WorkerGap, isOfRoots: Bool) -> String {
-        guard clusterRoots != nil, !needBuckets([gap]) else {
+        guard clusterRoots != nil, !needServers([gap]) else {
             return "start a worker with \"\(command([gap]))\", or see \"sluice workers\""
         }
         return isOfRoots ? "add the missing roots with \"\(command([gap]))\"" : "see \"sluice workers\""
@@ -75,22 +75,22 @@ struct SubmitGaps: Sendable {
         return "\(roots.count == 1 ? "root" : "roots") \(roots.prefix(10).joined(separator: ", "))\(more)".printable
     }
 
-    /// Whether the workers lack a root that is a bucket.
-    private func needBuckets(_ gaps: [WorkerGap]) -> Bool {
+    /// Whether the workers lack a root that is a bucket or on a web server.
+    private func needServers(_ gaps: [WorkerGap]) -> Bool {
         let lacking = gaps.flatMap(\.missing).filter { $0.hasPrefix(Self.rootPrefix) }
-        return lacking.contains { buckets[String($0.dropFirst(Self.rootPrefix.count))] != nil }
+        return lacking.contains { servers[String($0.dropFirst(Self.rootPrefix.count))] != nil }
     }
 
     /// Starts a worker with the roots that jobs need: `sluice worker --root local=/`. Adds them to those of the private
-    /// cluster, except buckets: another worker has these, with the same folders.
+    /// cluster, except buckets and web servers: another worker has these, with the same folders.
     private func command(_ gaps: [WorkerGap]) -> String {
         let own = Dictionary((clusterRoots ?? []).map { (String($0.prefix { $0 != "=" }), $0) }) { first, _ in first }
-        let isOfAnother = clusterRoots == nil || needBuckets(gaps)
+        let isOfAnother = clusterRoots == nil || needServers(gaps)
         let needed = gaps.flatMap(\.needs).filter { $0.hasPrefix(Self.rootPrefix) }
         let names = Set(needed.map { String($0.dropFirst(Self.rootPrefix.count)) })
         let words = names.sorted().compactMap { name -> String? in
             if let known = own[name] { return isOfAnother ? " --root \(ShellWord.quoted(known))" : nil }
-            if let address = buckets[name] { return " --root \(ShellWord.quoted("\(name)=\(address)"))" }
+            if let address = servers[name] { return " --root \(ShellWord.quoted("\(name)=\(address)"))" }
             // The private cluster keeps to some folders, so its root is not known to be `/`.
             return " --root \(name)=\(name == PathRoots.usual.name && clusterRoots == nil ? "/" : "PATH")"
         }

@@ -211,7 +211,9 @@ struct SubmitSending: Sendable {
         let gaps = try? await SubmitGaps(plan.needs(survey.chosen), in: invocation[SubmitOptions.queue], on: ledger)
         guard var gaps, !(cluster != nil && gaps.lacksWorkers) else { return SubmitGaps() }
         gaps.clusterRoots = cluster
-        gaps.buckets = Dictionary(roots.buckets.map { ($0.name, $0.text) }) { first, _ in first }
+        let servers: [(String, String)] =
+            roots.buckets.map { ($0.name, $0.text) } + roots.webServers.map { ($0.name, $0.text) }
+        gaps.servers = Dictionary(servers) { first, _ in first }
         return gaps
     }
 
