@@ -156,6 +156,16 @@ struct WebFileTests {
         #expect(try lab.targets().count == 3)
     }
 
+    /// However many bytes each of its answers brings.
+    @Test func aServerThatBreaksOffAgainAndAgainIsGivenUp() throws {
+        let lab = try Lab()
+        try lab.stub.set(faults: .init("GET", do: "truncate", times: 1_000, bytes: 1_000))
+        let file = WebFile(try lab.stub.server())
+        let found = try #require(error { _ = try ObjectReader.open("a", in: file, timeLimit: .zero) })
+        #expect(found.kind == .unexpectedAnswer && found.detail.contains("has not ended after"), "\(found)")
+        #expect(try lab.targets() == ["/pre/a"])
+    }
+
     @Test func statusesHaveKinds() throws {
         let kinds: [Int: StoreError.Kind] = [
             404: .noSuchObject, 410: .noSuchObject, 401: .accessDenied, 403: .accessDenied, 429: .unavailable,
@@ -236,6 +246,18 @@ struct WebFileTests {
         let requests = try lab.stub.requests()
         #expect(requests.map(\.target).prefix(3) == ["/pre/b", "/pre/c", "/other"])
         #expect(requests.dropFirst(3).allSatisfy { $0.target == "/other" && $0.host.hasPrefix("localhost") })
+    }
+
+    /// Each of them could take the time of a whole file.
+    @Test func redirectsEndWithTheTimeOfTheirRequest() throws {
+        let lab = try Lab(10)
+        try lab.show(["/pre/b": WebStub.Entry(to: "a")])
+        var patience = StoreClient.Patience()
+        patience.deadline = .zero
+        let server = WebServer(try WebAddress(lab.stub.root()), patience: patience)
+        let found = try #require(error { _ = try lab.open("b", server: server) })
+        #expect(found.kind == .unavailable && found.detail.contains("behind redirects"), "\(found)")
+        #expect(try lab.targets() == ["/pre/b"])
     }
 
     /// As addresses do that are signed for some time.

@@ -88,15 +88,17 @@ package final class ObjectReader: Sendable {
 
     /// Opens the object, with one request that also has its first bytes. `stop` ends it from another thread.
     ///
-    /// If the server sends all of the object instead of a range, up to `wholeLimit` bytes are taken and kept.
+    /// If the server sends all of the object instead of a range, up to `wholeLimit` bytes are taken and kept. No request
+    /// begins later than `timeLimit` after the first one.
     package static func open(
         _ key: String,
         in server: any RangeServer,
         wholeLimit: Int64 = 0,
+        timeLimit: Duration? = nil,
         stop: WebStop = WebStop()
     ) throws(StoreError) -> ObjectReader {
         var fetch = RangeFetch(server: server, key: key, known: nil, range: 0..<Int64(shortest), stop: stop)
-        fetch.wholeLimit = wholeLimit
+        (fetch.wholeLimit, fetch.timeLimit) = (wholeLimit, timeLimit)
         do throws(StoreError) {
             try fetch.run()
         } catch  where error.problem?.code == "InvalidRange" {

@@ -9,6 +9,8 @@ struct RangeFetch {
     private(set) var range: Range<Int64>
     /// The most bytes that are taken of an object that the server sends whole; 0 if it must send ranges.
     var wholeLimit: Int64 = 0
+    /// No request begins later than this after the first one; `nil` for the usual limit.
+    var timeLimit: Duration?
     let stop: WebStop
     private(set) var bytes: [UInt8] = []
     /// What the first answer says.
@@ -17,6 +19,10 @@ struct RangeFetch {
     private(set) var isWhole = false
     /// The most attempts without a byte in between.
     private static let mostAttempts = 6
+    /// The usual time limit of every range, in seconds, to which the bytes of the range are added.
+    private static let leastTime: Int64 = 180
+    /// The slowest line that is waited for, in bytes a second.
+    private static let slowest: Int64 = 16 << 10
 
     init(server: any RangeServer, key: String, known: SourceFacts?, range: Range<Int64>, stop: WebStop) {
         (self.server, self.key, self.known, self.range, self.stop) = (server, key, known, range, stop)
@@ -24,7 +30,15 @@ struct RangeFetch {
 
     mutating func run() throws(StoreError) {
         var (attempts, wrongAnswers) = (0, 0)
+        let usual: Duration = .seconds(Self.leastTime + Int64(range.count) / Self.slowest)
+        let limit = timeLimit ?? usual
+        let end = ContinuousClock.now + limit
+        var isFirst = true
         while Int64(bytes.count) < Int64(range.count) {
+            guard isFirst || ContinuousClock.now < end else {
+                throw server.unexpected(key, "it has not ended after \(Int(limit / .seconds(1))) seconds")
+            }
+            isFirst = false
             let before = bytes.count
             var hasMore = false
             do throws(StoreError) {

@@ -103,7 +103,14 @@ package final class WebFile: RangeServer {
         let straight = try self.straight(path)
         var now = known ?? straight
         var isKnown = known != nil
+        var isFirst = true
         while true {
+            // Each request has time for the body, which a server could spend on every redirect.
+            guard isFirst || ContinuousClock.now < deadline else {
+                let detail = "\(server.address.server.authority): no answer in time, behind redirects"
+                throw StoreError(.unavailable, "read", place(path), detail)
+            }
+            isFirst = false
             let answer = try ask(now, path, part, until: deadline, stop, begin, take)
             let isRedirect = WebServer.redirects.contains(answer.status)
             // An address behind a redirect may be good for some time only.
