@@ -224,6 +224,9 @@ struct WebFileTests {
         #expect(try lab.open(limit: 1_000_000).isWhole)
         let found = try #require(error { _ = try lab.open(limit: 999_999) })
         #expect(found.kind == .notServed && found.detail.contains("no ranges"), "\(found)")
+        // Other sources of the job have taken all.
+        let last = try #require(error { _ = try lab.open(limit: 0) })
+        #expect(last.kind == .notServed && last.detail.contains("the sources of this job"), "\(last)")
     }
 
     /// Its end could be missing.

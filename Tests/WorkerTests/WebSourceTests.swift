@@ -106,6 +106,26 @@ import Testing
         #expect(failure.hint?.contains("ranges") == true)
     }
 
+    @Test func sourcesWithoutRangesShareTheirLimit() async throws {
+        let lab = try await WebLab()
+        // 38 MB each.
+        for name in ["a.wav", "b.wav"] { try lab.lab.addLongSource(name, seconds: 200) }
+        let (a, b) = (lab.entry("a.wav") { $0.ranges = false }, lab.entry("b.wav") { $0.ranges = false })
+        try lab.stub.set(files: ["/pre/a.wav": a, "/pre/b.wav": b])
+        let recipe = Recipe(
+            sources: ["a", "b"].map { Recipe.Source(location: "web:\($0).wav", name: $0) },
+            outputs: [Recipe.Output(location: "out:web.flac")],
+            timeline: Timeline(tracks: [Timeline.Track(pieces: [Piece(.source("a")), Piece(.source("b"))])])
+        )
+        let worker = try lab.worker()
+        let jobs = try await lab.lab.submit([recipe], Submission(maxAttempts: 1))
+        try await lab.lab.wait(for: 1, "failed")
+        let failure = try #require(try await lab.failure(jobs[0]))
+        #expect(failure.known == .sourceNotServed, "\(failure)")
+        #expect(failure.message.contains("the sources of this job"), "\(failure)")
+        try await worker.stopsWell()
+    }
+
     @Test func anEncodedSourceFails() async throws {
         let lab = try await WebLab()
         try lab.lab.addSource()

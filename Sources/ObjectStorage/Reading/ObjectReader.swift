@@ -88,12 +88,12 @@ package final class ObjectReader: Sendable {
 
     /// Opens the object, with one request that also has its first bytes. `stop` ends it from another thread.
     ///
-    /// If the server sends all of the object instead of a range, up to `wholeLimit` bytes are taken and kept. No request
-    /// begins later than `timeLimit` after the first one.
+    /// If the server sends all of the object instead of a range, up to `wholeLimit` bytes are taken and kept; `nil` if it must
+    /// send ranges. No request begins later than `timeLimit` after the first one.
     package static func open(
         _ key: String,
         in server: any RangeServer,
-        wholeLimit: Int64 = 0,
+        wholeLimit: Int64? = nil,
         timeLimit: Duration? = nil,
         stop: WebStop = WebStop()
     ) throws(StoreError) -> ObjectReader {

@@ -7,8 +7,8 @@ struct RangeFetch {
     /// Of the object that was opened; `nil` for the requests that open it.
     let known: SourceFacts?
     private(set) var range: Range<Int64>
-    /// The most bytes that are taken of an object that the server sends whole; 0 if it must send ranges.
-    var wholeLimit: Int64 = 0
+    /// The most bytes that are taken of an object that the server sends whole; `nil` if it must send ranges.
+    var wholeLimit: Int64?
     /// No request begins later than this after the first one; `nil` for the usual limit.
     var timeLimit: Duration?
     let stop: WebStop
@@ -69,9 +69,9 @@ struct RangeFetch {
         let first = range.lowerBound + Int64(bytes.count)
         let expected = known ?? facts
         var part = RangeRequest(range: first..<range.upperBound, condition: expected?.condition, most: 0)
-        part.most = max(wholeLimit, Int64(part.range.count))
+        part.most = max(self.wholeLimit ?? 0, Int64(part.range.count))
         let (server, start, asked) = (server, range.lowerBound, range)
-        let wholeLimit = expected == nil ? wholeLimit : 0
+        let wholeLimit = expected == nil ? self.wholeLimit : nil
         var found: SourceFacts?
         var whole: WebAnswer?
         var refusal: Refusal?
@@ -89,10 +89,12 @@ struct RangeFetch {
                         (found, end, limit) = (facts, start, 0)
                         return true
                     }
-                    if wholeLimit > 0 {
+                    if let wholeLimit {
                         whole = answer
                         limit = wholeLimit
                         refusal = Self.refusal(ofWhole: answer, limit: wholeLimit)
+                        // Growing piece by piece, it would take twice its length for a moment.
+                        if refusal == nil, let length = answer.bodyLength { bytes.reserveCapacity(Int(length)) }
                         return refusal == nil
                     }
                 }
@@ -116,8 +118,7 @@ struct RangeFetch {
                 return true
             } take: { piece in
                 guard Int64(bytes.count) + Int64(piece.count) <= limit else {
-                    refusal =
-                        whole == nil ? Refusal(text: "it is longer than asked for") : Self.tooLong(limit: wholeLimit)
+                    refusal = whole == nil ? Refusal(text: "it is longer than asked for") : Self.tooLong(limit: limit)
                     return false
                 }
                 bytes.append(contentsOf: piece)
