@@ -199,6 +199,16 @@ struct WebFileTests {
         #expect(found.code(.source) == .sourceNotServed)
     }
 
+    /// Then nothing tells whether the file has changed, which is another failure than a stop.
+    @Test func aServerThatNoLongerTellsTheLengthIsNamed() throws {
+        let lab = try Lab()
+        let reader = try lab.open()
+        (lab.entry.ranges, lab.entry.chunked) = (false, true)
+        try lab.show()
+        let found = try #require(error { _ = try reader.isUnchanged() })
+        #expect(found.kind == .unexpectedAnswer && found.detail.contains("how long the source is"), "\(found)")
+    }
+
     // MARK: - Servers without ranges
 
     @Test(arguments: [false, true]) func aFileWithoutRangesIsKeptWhole(isChunked: Bool) throws {

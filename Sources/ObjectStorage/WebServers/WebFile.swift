@@ -71,8 +71,8 @@ package final class WebFile: RangeServer {
         } catch {
             switch error.kind {
             case .noSuchObject: return nil
-            // The rest of an answer that says enough was not wanted.
-            case .stopped where found != nil && stop?.isStopped != true: break
+            // The rest of the answer was not wanted, whatever it says.
+            case .stopped where stop?.isStopped != true: break
             case .refused where error.problem?.code == "InvalidRange":
                 // The server says in the message how long the source is.
                 guard error.problem.flatMap({ ContentRange($0.message) })?.byteCount == 0 else { throw error }
