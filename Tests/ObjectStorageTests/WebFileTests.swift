@@ -261,6 +261,18 @@ struct WebFileTests {
         #expect(requests.dropFirst(3).allSatisfy { $0.target == "/other" && $0.host.hasPrefix("localhost") })
     }
 
+    /// The root may redirect to another place by now.
+    @Test func aPlaceBehindARedirectThatIsAwayIsLeft() throws {
+        let lab = try Lab()
+        let (one, two) = (WebStub.Entry(to: "/one"), WebStub.Entry(to: "/two"))
+        try lab.show(["/pre/b": one, "/one": lab.entry])
+        let reader = try lab.open("b")
+        try lab.show(["/pre/b": two, "/one": lab.entry, "/two": lab.entry])
+        try lab.stub.set(faults: .init("GET /one", do: "status", times: 1_000, status: 503))
+        #expect(try read(reader, at: 900_000, 10) == Array(lab.bytes[900_000..<900_010]))
+        #expect(try lab.targets().suffix(3) == ["/one", "/pre/b", "/two"])
+    }
+
     /// Each of them could take the time of a whole file.
     @Test func redirectsEndWithTheTimeOfTheirRequest() throws {
         let lab = try Lab(10)

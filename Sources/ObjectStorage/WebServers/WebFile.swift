@@ -46,6 +46,8 @@ package final class WebFile: RangeServer {
             } catch let failure {
                 error = failure
             }
+            // The root may know another place by now.
+            if error.kind == .unavailable { route.withLock { $0 = nil } }
             let wait = max(backOff.next(), rest ?? .zero)
             guard error.kind == .unavailable, !hasTaken, attempt < server.patience.attempts,
                 ContinuousClock.now + wait < deadline
