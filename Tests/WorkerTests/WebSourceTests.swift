@@ -161,6 +161,22 @@ import Testing
         #expect(failure.known == .sourceChanged && failure.kind == .transient, "\(failure)")
     }
 
+    /// Its server answers otherwise, so the job fails and the root stays in use.
+    @Test(arguments: ["status", "redirect"]) func aFileThatAloneFailsSpendsItsAttempt(kind: String) async throws {
+        let lab = try await WebLab()
+        try lab.lab.addSource()
+        // Nothing listens there.
+        try lab.stub.set(files: ["/pre/talk.wav": .init(to: "http://127.0.0.1:1/talk.wav")])
+        if kind == "status" { try lab.stub.set(faults: .init("talk", do: "status", times: 1_000, status: 500)) }
+        let worker = try lab.worker()
+        let job = try await lab.submit()
+        try await lab.lab.wait(for: 1, "failed")
+        let failure = try #require(try await lab.failure(job))
+        #expect(failure.known == .sourceIO && failure.kind == .transient, "\(failure)")
+        #expect(worker.lines("paused").isEmpty, "\(worker.text)")
+        try await worker.stopsWell()
+    }
+
     // MARK: - Servers that are away
 
     @Test func aServerThatIsAwaySetsItsRootAside() async throws {

@@ -50,12 +50,16 @@ package enum ObjectRoot: Sendable, Hashable {
 
     /// The error of a job that reads `location`.
     func error(_ error: StoreError, reading location: Location) -> StorageError {
-        let code = error.code(.source)
-        let hint =
-            switch self {
-            case .bucket(let bucket): bucket.hint(error)
-            case .web(let web): web.hint(error)
-            }
+        var code = error.code(.source)
+        let hint: String?
+        switch self {
+        case .bucket(let bucket): hint = bucket.hint(error)
+        case .web(let web):
+            hint = web.hint(error)
+            // A server may fail for one file alone, or redirect it to another host that is away. The diagnosis asks the root
+            // itself, and disables it only if it does not answer either.
+            if code == .storageUnavailable { code = .sourceIO }
+        }
         return StorageError(
             code,
             at: code == .sourceChanged ? .decode : .open,
