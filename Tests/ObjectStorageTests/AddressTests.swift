@@ -130,6 +130,7 @@ struct AddressTests {
         ("https://host/a?allow-http#b", "allow-http#b is no option of a root on a web server"),
         ("https://host/a/%2E%2E/b", "the path contains the name .., which is not followed here"),
         ("https://host/%00", "the path contains a control character"),
+        ("https://host/a%2Fb", "the path contains a slash within a name (%2F), which no location can have"),
         ("https://host/%FF", "the path is not percent-encoded text"),
     ])
     func wrongWebAddressesAreRefused(text: String, why: String) { #expect(refusal(text) == why) }

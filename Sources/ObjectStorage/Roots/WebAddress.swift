@@ -48,8 +48,16 @@ package struct WebAddress: Sendable, Hashable {
             throw AddressError("the address names no host", hint: Self.form)
         }
         self.server = server
-        guard let below = NameBelow.trimmed(parts.count > 1 ? parts[1] : "").percentDecoded else {
+        let path = parts.count > 1 ? parts[1] : ""
+        guard let below = NameBelow.trimmed(path).percentDecoded else {
             throw AddressError("the path is not percent-encoded text", hint: Self.form)
+        }
+        // Decoded, it would stand between two names, and the server would be asked for another path.
+        guard !path.lowercased().contains("%2f") else {
+            throw AddressError(
+                "the path contains a slash within a name (%2F), which no location can have",
+                hint: Self.form
+            )
         }
         if !below.isEmpty, let problem = NameBelow.problem(below) {
             throw AddressError("the path \(problem)", hint: Self.form)
