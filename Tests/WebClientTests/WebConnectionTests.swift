@@ -380,6 +380,21 @@ struct WebConnectionTests {
         _ = try connection.send(WebRequest(url: server.url))
         #expect(throws: WebError.self) { try connection.send(request) }
     }
+
+    /// Each address that such a connection has ever led to was permitted.
+    @Test func connectionIsKeptUnderOneRule() throws {
+        let server = try RawServer(Self.answer("x"))
+        defer { server.stop() }
+        let connection = try WebConnection()
+        var request = WebRequest(url: server.url)
+        request.addresses = .publicOnly(others: [try #require(AddressBlock("127.0.0.0/8"))])
+        for _ in 0..<3 { _ = try connection.send(request) }
+        #expect(server.connectionCount == 1)
+        _ = try connection.send(WebRequest(url: server.url))
+        // What was open before may be of the request without a rule.
+        _ = try connection.send(request)
+        #expect(server.connectionCount == 2)
+    }
 }
 
 extension WebRequest {

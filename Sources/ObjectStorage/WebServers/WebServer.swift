@@ -7,6 +7,8 @@ package final class WebServer: Sendable {
     let wait: @Sendable (Duration) -> Void
     private let isPublic: @Sendable (NetworkAddress) -> Bool
     private let connections = ConnectionPool()
+    /// Those of routes that are bound to addresses of the internet. A connection that was used otherwise would not be kept.
+    private let boundConnections = ConnectionPool()
     /// An error page is not read further.
     private static let pageLimit = 64 << 10
     /// The slowest line for which time limits are made, in bytes a second.
@@ -46,6 +48,7 @@ package final class WebServer: Sendable {
         // A long answer that arrives may end after the deadline. libcurl takes a limit of 0 for none.
         let rest = max(.milliseconds(1), ContinuousClock.now.duration(to: deadline))
         request.timeLimit = min(.seconds(60), rest) + .seconds(most / Self.slowest)
+        let connections = route.addresses == .any ? connections : boundConnections
         let connection = try connections.borrow()
         let answer = try connection.web.send(request, begin: begin, take: take, stop: stop)
         // One that was cut has a rest on it.

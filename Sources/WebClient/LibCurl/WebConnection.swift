@@ -6,6 +6,8 @@ package final class WebConnection {
     private let handle: UnsafeMutableRawPointer
     /// Keeps the connections of requests that can be stopped.
     private let multi: UnsafeMutableRawPointer
+    /// The rules of all requests so far. A connection that was kept is of one of them.
+    private var rules: Set<AddressRule> = []
 
     /// libcurl's own preparation, once in a process.
     private static let isReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
@@ -85,8 +87,10 @@ package final class WebConnection {
             // A proxy of the environment would connect in our place, to any address.
             sluice_set_text(handle, CURLOPT_PROXY, "")
         }
-        // A kept connection may lead to an address that this request may not connect to.
-        if request.addresses != .any || request.isSentOnce { sluice_set_number(handle, CURLOPT_FRESH_CONNECT, 1) }
+        // A kept connection may lead to an address that this request may not connect to, unless all are of its own rule.
+        let mayReuse = request.addresses == .any || rules.isSubset(of: [request.addresses])
+        rules.insert(request.addresses)
+        if !mayReuse || request.isSentOnce { sluice_set_number(handle, CURLOPT_FRESH_CONNECT, 1) }
         if let socket = request.unixSocket { sluice_set_text(handle, CURLOPT_UNIX_SOCKET_PATH, socket) }
         if let authorities = request.authorities { sluice_set_text(handle, CURLOPT_CAINFO, authorities) }
         sluice_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, 10_000)
