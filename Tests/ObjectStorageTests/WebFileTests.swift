@@ -281,7 +281,7 @@ struct WebFileTests {
         patience.deadline = .zero
         let server = WebServer(try WebAddress(lab.stub.root()), patience: patience)
         let found = try #require(error { _ = try lab.open("b", server: server) })
-        #expect(found.kind == .unavailable && found.detail.contains("behind redirects"), "\(found)")
+        #expect(found.kind == .unavailable && found.detail.contains("behind redirects of 127.0.0.1"), "\(found)")
         #expect(try lab.targets() == ["/pre/b"])
     }
 
@@ -306,6 +306,17 @@ struct WebFileTests {
         #expect(found.kind == .notServed && found.detail.contains(why), "\(found)")
     }
 
+    /// The host of the root is not at fault.
+    @Test func failuresBehindARedirectAreToldAsSuch() throws {
+        let lab = try Lab(10)
+        // Nothing listens there.
+        try lab.show(["/pre/b": WebStub.Entry(to: "http://127.0.0.1:1/b"), "/pre/c": WebStub.Entry(to: "/gone")])
+        let host = "a host behind a redirect of 127.0.0.1:\(lab.stub.port)"
+        #expect(error { _ = try lab.open("b") }?.detail == "\(host): nothing answers at that address")
+        #expect(error { _ = try lab.open("c") }?.detail == "\(host) answers with the status 404")
+        #expect(error { _ = try lab.open("d") }?.detail == "127.0.0.1:\(lab.stub.port) answers with the status 404")
+    }
+
     /// A server of the internet must not have this machine ask hosts inside.
     @Test func noRedirectLeadsInside() throws {
         let lab = try Lab(10)
@@ -313,6 +324,8 @@ struct WebFileTests {
         let found = try #require(error { _ = try lab.open("b", server: lab.stub.server(isPublic: true)) })
         #expect(found.kind == .notServed && found.detail.contains("is not one of the internet"), "\(found)")
         #expect(found.hint?.contains("allow-private") == true)
+        // Nor does a message tell which addresses names have inside.
+        #expect(!found.detail.contains("::1") && !found.detail.contains("its address 127"), "\(found)")
         #expect(try lab.targets() == ["/pre/b"])
         let permitting = try lab.stub.server(options: "&allow-private", isPublic: true)
         #expect(try readAll(lab.open("b", server: permitting)) == lab.bytes)

@@ -38,11 +38,11 @@ package struct WebServerExamination: Sendable {
             do throws(WebError) {
                 answer = try server.ask(route, headers: [WebServer.firstByte], until: deadline)
             } catch {
-                return .failure(server.failure(error, "ask", place))
+                return .failure(server.failure(error, "ask", place, route))
             }
             guard WebServer.redirects.contains(answer.status) else {
                 let isTemporary = WebServer.isTemporary(answer.status)
-                return isTemporary ? .failure(server.refusal(answer, "ask", place)) : .success(answer)
+                return isTemporary ? .failure(server.refusal(answer, "ask", place, route)) : .success(answer)
             }
             do throws(WebRoute.Refusal) {
                 route = try server.follow(answer, from: route)

@@ -36,13 +36,13 @@ package final class WebFile: RangeServer {
             var rest: Duration?
             let error: StoreError
             do throws(StoreError) {
-                let answer = try follow(path, part, until: deadline, stop, begin) { piece in
+                let (answer, last) = try follow(path, part, until: deadline, stop, begin) { piece in
                     hasTaken = true
                     return take(piece)
                 }
                 if (200..<300).contains(answer.status) { return }
                 rest = answer.retryAfter(now: .now())
-                error = server.refusal(answer, "read", place(path))
+                error = server.refusal(answer, "read", place(path), last)
             } catch let failure {
                 error = failure
             }
@@ -92,7 +92,7 @@ package final class WebFile: RangeServer {
 
     // MARK: - One attempt
 
-    /// Follows redirects until there is another answer.
+    /// Follows redirects until there is another answer, and returns it with the route that led to it.
     private func follow(
         _ path: String,
         _ part: RangeRequest,
@@ -100,7 +100,7 @@ package final class WebFile: RangeServer {
         _ stop: WebStop?,
         _ begin: @escaping (WebAnswer) -> Bool,
         _ take: @escaping (UnsafeRawBufferPointer) -> Bool
-    ) throws(StoreError) -> WebAnswer {
+    ) throws(StoreError) -> (WebAnswer, WebRoute) {
         let known = route.withLock { $0 }
         let straight = try self.straight(path)
         var now = known ?? straight
@@ -109,7 +109,7 @@ package final class WebFile: RangeServer {
         while true {
             // Each request has time for the body, which a server could spend on every redirect.
             guard isFirst || ContinuousClock.now < deadline else {
-                let detail = "\(server.address.server.authority): no answer in time, behind redirects"
+                let detail = "no answer in time behind redirects of \(server.address.server.authority)"
                 throw StoreError(.unavailable, "read", place(path), detail)
             }
             isFirst = false
@@ -130,7 +130,7 @@ package final class WebFile: RangeServer {
                 continue
             }
             if now.redirects > 0, (200..<300).contains(answer.status) { route.withLock { [now] in $0 = now } }
-            return answer
+            return (answer, now)
         }
     }
 
@@ -166,7 +166,7 @@ package final class WebFile: RangeServer {
                 take: take
             )
         } catch {
-            guard let encoding, error.kind == .stopped else { throw server.failure(error, "read", place(path)) }
+            guard let encoding, error.kind == .stopped else { throw server.failure(error, "read", place(path), route) }
             let detail = "the server sends the source with the encoding \(encoding.prefix(40).description.plain)"
             throw StoreError(.notServed, "read", place(path), detail)
         }

@@ -69,16 +69,17 @@ package final class WebServer: Sendable {
     /// Why the server cannot be used now; `nil` if it answers. What it answers about the folder itself says nothing about the
     /// files below.
     package func problem() -> StoreError? {
+        let route = WebRoute(to: address.folder)
         let deadline = ContinuousClock.now + patience.deadline
         var attempt = 1
         while true {
             let error: StoreError
             do throws(WebError) {
-                let answer = try ask(WebRoute(to: address.folder), headers: [Self.firstByte], until: deadline)
+                let answer = try ask(route, headers: [Self.firstByte], until: deadline)
                 guard Self.isTemporary(answer.status) else { return nil }
-                error = refusal(answer, "ask", address.folder)
+                error = refusal(answer, "ask", address.folder, route)
             } catch let broken {
-                error = failure(broken, "ask", address.folder)
+                error = failure(broken, "ask", address.folder, route)
             }
             guard attempt < patience.attempts, error.kind == .unavailable else { return error }
             attempt += 1
@@ -94,20 +95,29 @@ package final class WebServer: Sendable {
 
     // MARK: - Failures
 
-    func failure(_ error: WebError, _ operation: String, _ place: String) -> StoreError {
+    /// The host that `route` leads to, for messages.
+    private func host(_ route: WebRoute) -> String {
+        let root = address.server.authority
+        return route.redirects == 0 ? root : "a host behind a redirect of \(root)"
+    }
+
+    func failure(_ error: WebError, _ operation: String, _ place: String, _ route: WebRoute) -> StoreError {
         var kind = StoreError.Kind(error)
+        var message = error.message
         var hint: String?
         switch error.kind {
         case .forbiddenAddress:
             kind = .notServed
+            // Owners of jobs read it, and may not know which addresses names have here.
+            message = "its address is not one of the internet"
             hint = "the option allow-private of the root permits redirects to such addresses"
         case .cannotSecure: hint = "check the certificate of the server, and the authorities that this machine trusts"
         default: break
         }
-        return StoreError(kind, operation, place, "\(address.server.authority): \(error.message)", hint: hint)
+        return StoreError(kind, operation, place, "\(host(route)): \(message)", hint: hint)
     }
 
-    func refusal(_ answer: WebAnswer, _ operation: String, _ place: String) -> StoreError {
+    func refusal(_ answer: WebAnswer, _ operation: String, _ place: String, _ route: WebRoute) -> StoreError {
         let kind: StoreError.Kind =
             switch answer.status {
             case 404, 410: .noSuchObject
@@ -121,7 +131,7 @@ package final class WebServer: Sendable {
             code: StoreProblem.code(of: answer.status),
             message: answer.header("content-range") ?? ""
         )
-        let detail = "\(address.server.authority) answers with the status \(answer.status)"
+        let detail = "\(host(route)) answers with the status \(answer.status)"
         return StoreError(kind, operation, place, detail, problem: problem)
     }
 }
