@@ -156,6 +156,14 @@ struct WebFileTests {
         #expect(try lab.targets().count == 3)
     }
 
+    @Test func aRangeOfAnUnknownLengthIsNamed() throws {
+        let lab = try Lab()
+        let headers = ["Content-Range": "bytes 0-6/*"]
+        try lab.stub.set(faults: .init("GET", do: "status", times: 10, status: 206, headers: headers))
+        let found = try #require(error { _ = try lab.open() })
+        #expect(found.kind == .unexpectedAnswer && found.detail.contains("how long the source is"), "\(found)")
+    }
+
     /// However many bytes each of its answers brings.
     @Test func aServerThatBreaksOffAgainAndAgainIsGivenUp() throws {
         let lab = try Lab()

@@ -98,10 +98,18 @@ struct RangeFetch {
                         return refusal == nil
                     }
                 }
-                guard answer.status == 206, let range = answer.header("content-range").flatMap({ ContentRange($0) }),
-                    let sent = range.bytes, let facts = server.facts(answer, byteCount: range.byteCount)
-                else {
+                guard answer.status == 206 else {
                     refusal = Refusal(text: "the \(server.noun) does not send ranges")
+                    return false
+                }
+                guard let range = answer.header("content-range").flatMap({ ContentRange($0) }),
+                    let sent = range.bytes
+                else {
+                    refusal = Refusal(text: "it does not say which range it is, or how long the source is")
+                    return false
+                }
+                guard let facts = server.facts(answer, byteCount: range.byteCount) else {
+                    refusal = Refusal(text: "it has no ETag")
                     return false
                 }
                 guard sent.lowerBound == first, sent.upperBound <= asked.upperBound else {
