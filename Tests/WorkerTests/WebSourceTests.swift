@@ -82,6 +82,27 @@ import Testing
         try await expectEqualOutputs(lab, "talk.wav", "talk.wav")
     }
 
+    /// Without a time, nothing says that other sound is of the same file.
+    @Test(arguments: [nil, "Mon, 01 Jan 2024 00:00:00 GMT"])
+    func scansAreComparedIfTheServerTellsATime(modified: String?) async throws {
+        let lab = try await WebLab()
+        try lab.stub.set(files: ["/pre/talk.wav": lab.entry { ($0.etag, $0.modified) = (nil, modified) }])
+        let recipe = Recipe(scanning: .init(location: "web:talk.wav"), for: .init(loudness: false))
+        try lab.lab.addSource(seed: 1)
+        let worker = try lab.worker()
+        try await lab.lab.submit([recipe])
+        try await lab.lab.wait(for: 1, "completed")
+        try lab.lab.addSource(seed: 2)
+        let jobs = try await lab.lab.submit([recipe])
+        guard modified == nil else {
+            try await lab.lab.wait(for: 1, "failed")
+            #expect(try await lab.failure(jobs[0])?.known == .bitRot)
+            return try await worker.stopsWell()
+        }
+        try await lab.lab.wait(for: 2, "completed")
+        try await worker.stopsWell()
+    }
+
     // MARK: - Sources that cannot be read
 
     @Test(arguments: [

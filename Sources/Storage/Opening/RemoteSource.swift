@@ -3,7 +3,7 @@ public protocol RemoteSource: Sendable {
     /// Stands for the source among the descriptors of files.
     var descriptor: Int32 { get }
     var byteCount: Int64 { get }
-    /// When the contents last changed, in nanoseconds since 1970.
+    /// When the contents last changed, in nanoseconds since 1970; 0 if nothing tells it.
     var modifiedAt: Int64 { get }
     /// What differs between any two contents of the source.
     var version: String { get }

@@ -70,7 +70,9 @@ final class PreparedJob: Sendable {
             let (both, isTooMuch) = sum.addingReportingOverflow(size)
             return isTooMuch ? .max : both
         }
-        stamp = SourceStamp(bytes: sourceFiles.byteCounts[0], modified: sourceFiles.modificationTimes[0])
+        stamp =
+            (sourceFiles.remotes[0] as? ObjectSource)?.stamp
+            ?? SourceStamp(bytes: sourceFiles.byteCounts[0], modified: sourceFiles.modificationTimes[0])
         (destinations, canBeSealed) = (outputs.descriptors, outputs.canBeSealed)
         self.plan = plan
         self.sourceRoots = sourceRoots

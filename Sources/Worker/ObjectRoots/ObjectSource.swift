@@ -1,4 +1,6 @@
 import Conversion
+import Glibc
+import Ledger
 import ObjectStorage
 import PumpRoom
 import Storage
@@ -33,6 +35,15 @@ final class ObjectSource: RemoteSource {
     }
     var version: String { bytes.reader.facts.version }
     var isUnchanged: Bool { bytes.isUnchanged }
+
+    /// The size, and the time of the last change. If the server tells no time, it is that of this call: nothing says that the
+    /// contents are those of an earlier scan.
+    var stamp: SourceStamp {
+        guard bytes.reader.facts.modified == nil else { return SourceStamp(bytes: byteCount, modified: modifiedAt) }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return SourceStamp(bytes: byteCount, modified: Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec))
+    }
 }
 
 /// What the sources of one job that are objects have in common. Keeps the memory of all of them within that of a few.
