@@ -11,6 +11,9 @@ struct BucketExamination: Sendable {
     let environment: [String: String]
     /// The folder of the user as which this process examines; `nil` for that of the environment.
     let home: String?
+    /// Whether the user names the buckets for this command. Nothing is written to others: a context or a settings file may name
+    /// them for workers, whose credentials need no right to write.
+    let areNamed: Bool
 
     private static let threads = BlockingThreads("bucket")
     /// For each request with all its attempts.
@@ -45,10 +48,11 @@ struct BucketExamination: Sendable {
                 credentials: CredentialProvider(places),
                 patience: Self.patience
             )
-            let report = StoreExamination(client, mayWrite: root.rules.mayWrite).run()
+            let mayWrite = areNamed && root.rules.mayWrite
+            let report = StoreExamination(client, mayWrite: mayWrite).run()
             let verdict = report.verdict.map { [Self.finding(subject, $0)] } ?? []
             return report.lines.map { Self.finding(subject, $0) } + verdict
-                + (root.rules.mayWrite ? [unused] : [])
+                + (mayWrite ? [unused] : [])
         } catch let error as AddressError {
             return [.fail(subject, error.why.printable, (error.hint ?? "correct the address").printable)]
         } catch let error as CredentialError {

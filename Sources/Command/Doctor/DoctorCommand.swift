@@ -24,8 +24,9 @@ enum DoctorCommand {
                 + "no file is changed.",
             "It examines what the services of this machine use: it reads the same --config file, and looks at the roots as "
                 + "the user of the services. What the superuser may read and write says nothing about that user.",
-            "A root may be a bucket, s3://BUCKET/PREFIX?region=REGION: doctor writes and removes objects there, and says which "
-                + "permissions are missing and whether the store keeps two writers apart. Workers read sources from buckets.",
+            "A root may be a bucket, s3://BUCKET/PREFIX?region=REGION. If --root names it for this command, doctor writes and "
+                + "removes objects there, and says which permissions are missing and whether the store keeps two writers apart. "
+                + "In buckets of contexts and settings files, and with :ro, it only reads. Workers read sources from buckets.",
             "A root may be on a web server, https://HOST/PATH: doctor says whether it answers, and at the address of a file, "
                 + "whether it sends ranges and ETags.",
         ],
@@ -48,11 +49,12 @@ enum DoctorCommand {
         let user = try becomeUser(invocation)
         // The credentials of a bucket lie in the user's folder.
         let home = user.flatMap { getpwnam($0)?.pointee.pw_dir }.map { String(cString: $0) }
-        let machine = MachineExamination(
-            roots: roots,
-            user: user,
-            buckets: BucketExamination(environment: invocation.environment, home: home)
+        let buckets = BucketExamination(
+            environment: invocation.environment,
+            home: home,
+            areNamed: invocation.origin(of: ServiceOptions.root.form) == .commandLine
         )
+        let machine = MachineExamination(roots: roots, user: user, buckets: buckets)
         let result = ForegroundWork.run { () async -> [Finding] in
             await ledger.findings() + (await machine.findings())
         }

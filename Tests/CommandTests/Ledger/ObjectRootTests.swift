@@ -1,4 +1,5 @@
 import Foundation
+import ObjectStores
 import TestSupport
 import Testing
 
@@ -62,6 +63,38 @@ struct ObjectRootTests {
         #expect(run.status == .exited(1))
         let line = try #require(run.outputText.split(separator: "\n").first { $0.contains(#""subject":"root web""#) })
         #expect(line.contains(#""verdict":"fail""#) && line.contains("nothing answers at that address"), "\(line)")
+    }
+
+    /// A context and the settings of a machine name the buckets of workers, whose credentials need no right to write.
+    @Test func doctorWritesOnlyToBucketsThatTheUserNames() throws {
+        let (bench, store) = (try LedgerBench(), try StrictStore())
+        let root = "archive=s3://bucket/pod?endpoint=http://127.0.0.1:\(store.port)"
+        let url = try #require(bench.environment["SLUICE_DATABASE_URL"])
+        let environment = [
+            "AWS_ACCESS_KEY_ID": "KEY", "AWS_SECRET_ACCESS_KEY": "secret", "XDG_CONFIG_HOME": bench.folder.path,
+        ]
+        try Sluice.run(
+            ["config", "set-context", "prod", "--database", url, "--root", root],
+            in: bench.folder,
+            environment: environment
+        ).checked()
+        let file = bench.folder.path("sluice.conf")
+        try Data("database = \(url)\nroot = \(root)\n".utf8).write(to: URL(fileURLWithPath: file))
+        for words in [["--context", "prod"], ["--config", file]] {
+            let run = try Sluice.run(["doctor"] + words, in: bench.folder, environment: environment)
+            #expect(run.outputText.contains("ok    root archive: objects can be listed"), "\(run.outputText)")
+            #expect(!run.outputText.contains("cannot write to them yet"), "\(run.outputText)")
+        }
+        let changes = ["PUT ", "POST ", "DELETE "]
+        let read = try store.requests()
+        #expect(!read.isEmpty && !read.contains { line in changes.contains { line.hasPrefix($0) } }, "\(read)")
+        let named = try Sluice.run(
+            ["doctor", "--context", "prod", "--root", root],
+            in: bench.folder,
+            environment: environment
+        )
+        #expect(named.outputText.contains("ok    root archive: objects can be removed"), "\(named.outputText)")
+        #expect(try store.requests().contains { $0.hasPrefix("PUT ") })
     }
 
     @Test func doctorNamesWhatIsWrongWithAnAddress() throws {
