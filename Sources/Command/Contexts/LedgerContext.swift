@@ -12,7 +12,8 @@ struct LedgerContext: Sendable, Hashable {
     /// The coordinator that commands ask, those that work over HTTP.
     var coordinator: Coordinator?
     var schema = SchemaName.standard
-    /// `NAME=PATH` or `NAME=PATH:RULES`, with absolute paths: the roots for commands that are given no `--root`.
+    /// `NAME=PATH` or `NAME=PATH:RULES`, with absolute paths: the roots for commands that are given no `--root`. In its buckets,
+    /// commands find sources also if `--root` names others.
     var roots: [String] = []
     var colour: ContextColour?
 

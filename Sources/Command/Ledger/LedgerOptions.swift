@@ -332,7 +332,8 @@ enum LedgerOptions {
     }
 
     /// The roots that map paths of this machine to locations: those that `--root` names, or else the usual ones. Buckets and web
-    /// servers are among them for a command that `findsSources`; other commands refuse those that `--root` names.
+    /// servers are among them for a command that `findsSources`; other commands refuse those that `--root` names. Usual ones of
+    /// them stay beside other roots that are named: they map no path.
     static func pathRoots(_ invocation: Invocation, findsSources: Bool = false) throws -> PathRoots {
         let said = try saidRoots(invocation)
         if let server = said.servers.first, !findsSources {
@@ -343,9 +344,10 @@ enum LedgerOptions {
             ? usualPathRoots(invocation, without: Set(said.servers.map(\.name)))
             : PathRoots(words: said.folders, environment: invocation.environment)
         guard findsSources else { return folders }
-        let isNamed = invocation.origin(of: SubmitOptions.root.form) == .commandLine
-        let servers = try said.isEmpty ? usualRootPlaces(invocation).filter(\.isReadableServer) : said.servers
-        return try folders.adding(servers, areNamed: isNamed, environment: invocation.environment)
+        let names = said.names
+        let usual = try usualRootPlaces(invocation).filter { $0.isReadableServer && !names.contains($0.name) }
+        return try folders.adding(said.servers, areNamed: true, environment: invocation.environment)
+            .adding(usual, areNamed: false, environment: invocation.environment)
     }
 
     /// What `--root` names: folders as they were written, and buckets and web servers.
@@ -353,7 +355,7 @@ enum LedgerOptions {
         var folders: [String] = []
         var servers: [WorkerConfiguration.RootPlace] = []
 
-        var isEmpty: Bool { folders.isEmpty && servers.isEmpty }
+        var names: Set<String> { Set(folders.map { String($0.prefix { $0 != "=" }) } + servers.map(\.name)) }
     }
 
     private static func saidRoots(_ invocation: Invocation) throws -> SaidRoots {

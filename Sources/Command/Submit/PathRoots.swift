@@ -57,7 +57,7 @@ struct PathRoots: Sendable {
         var roots = self
         // The usual root gives way to a server of its name.
         roots.roots.removeAll { root in root == Self.usual && servers.contains { $0.name == root.name } }
-        var names = Set(roots.roots.map(\.name))
+        var names = Set(roots.roots.map(\.name) + roots.buckets.map(\.name) + roots.webServers.map(\.name))
         for place in servers {
             if place.isBucket {
                 roots.buckets.append(try SourceBucket(place, isNamed: areNamed, environment: environment))

@@ -272,6 +272,14 @@ struct BucketSourcesTests {
         let submit = ["submit", "--context", "prod"] + Self.target
         try Sluice.run(submit + ["-r", "archive:"], in: bench.folder, environment: place).checked()
         #expect(try await bench.ways() == ["archive:a.wav > out:a.mp3"])
+        // Also beside roots of the command line.
+        for other in ["out=\(bench.folder.path)", "other=s3://other?endpoint=http://127.0.0.1:1"] {
+            let words = submit + ["-r", "archive:", "--root", other, "--dry-run", "--again"]
+            let run = try Sluice.run(words, in: bench.folder, environment: place).checked()
+            #expect(run.outputText.contains("->  1 job in queue default"), "\(run.outputText)")
+        }
+        let replaced = submit + ["-r", "archive:", "--root", "archive=s3://bucket/x?endpoint=http://127.0.0.1:1"]
+        #expect(try Sluice.run(replaced, in: bench.folder, environment: place).status == .exited(5))
         // The workers' bucket, of which this user knows nothing.
         let stranger = ["XDG_CONFIG_HOME": bench.folder.path, "AWS_EC2_METADATA_DISABLED": "true"]
         let run = try Sluice.run(submit + ["archive:b.wav"], in: bench.folder, environment: stranger).checked()
