@@ -72,6 +72,8 @@ extension ContextBook {
             var insecureHTTP: Bool?
             var schema: String?
             var roots: [String]?
+            /// Roots that are buckets. Version 0.1.0 refuses a file with a bucket among `roots`, and ignores this field.
+            var buckets: [String]?
             var color: String?
         }
 
@@ -101,7 +103,7 @@ extension ContextBook {
         guard LedgerContext.isName(name) else {
             throw Damage(why: "\"\(name.printable)\" is not a valid context name")
         }
-        func damage(_ what: String) -> Damage { Damage(why: "the \(what) of the context \(name) is invalid") }
+        func damage(_ what: String) -> Damage { Damage(why: "the context \(name) has an invalid value for \(what)") }
         var context = LedgerContext(name: name, database: entry.database)
         do {
             if let database = entry.database { _ = try LedgerConfiguration(url: database) }
@@ -117,7 +119,7 @@ extension ContextBook {
                 throw damage("schema")
             }
         }
-        context.roots = entry.roots ?? []
+        context.roots = (entry.roots ?? []) + (entry.buckets ?? [])
         do {
             let places = try context.rootPlaces
             guard places.allSatisfy({ !$0.isFolder || $0.path.hasPrefix("/") }) else { throw damage("roots") }
@@ -156,14 +158,18 @@ extension ContextBook {
     func json() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        let entries = byName.mapValues { context in
-            Text.Entry(
+        let entries = try byName.mapValues { context throws -> Text.Entry in
+            let roots = zip(context.roots, try context.rootPlaces)
+            let folders = roots.compactMap { word, place -> String? in place.isBucket ? nil : word }
+            let buckets = roots.compactMap { word, place -> String? in place.isBucket ? word : nil }
+            return Text.Entry(
                 database: context.database,
                 url: context.coordinator?.url.description,
                 tokenFile: context.coordinator?.tokenFile,
                 insecureHTTP: context.coordinator?.isInsecure == true ? true : nil,
                 schema: context.schema.text,
-                roots: context.roots.isEmpty ? nil : context.roots,
+                roots: folders.isEmpty ? nil : folders,
+                buckets: buckets.isEmpty ? nil : buckets,
                 color: context.colour?.rawValue
             )
         }

@@ -146,6 +146,21 @@ struct ContextConfigTests {
         #expect(try records("contexts")[0]["roots"] as? [String] == ["pods=\(folder.path)/pods:ro"])
     }
 
+    /// Version 0.1.0 takes absolute paths only as roots, and refuses the whole file for another one.
+    @Test func bucketsAreNotAmongTheRootsThatEarlierVersionsRead() throws {
+        let roots = ["--root", "archive=s3://bucket/p?region=eu-west-1:ro", "--root", "out=/srv/out"]
+        try config(words: ["set-context", "a", "--database", "host=h"] + roots).checked()
+        let all = ["out=/srv/out", "archive=s3://bucket/p?region=eu-west-1:ro"]
+        #expect(try records("contexts")[0]["roots"] as? [String] == all)
+        let bytes = try Bytes.read(folder.path("sluice/config.json"))
+        let file = try #require(JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
+        let context = try #require((file["contexts"] as? [String: [String: Any]])?["a"])
+        #expect(context["roots"] as? [String] == ["out=/srv/out"])
+        #expect(context["buckets"] as? [String] == ["archive=s3://bucket/p?region=eu-west-1:ro"])
+        try config("set-context", "a", "--root", "all=/").checked()
+        #expect(try records("contexts")[0]["roots"] as? [String] == ["all=/"])
+    }
+
     @Test func unknownNamesAreRefusedWithWhatThereIs() throws {
         try addTwo()
         for words in [["use", "prdo"], ["delete-context", "prdo"], ["show", "--context", "prdo"]] {
