@@ -16,13 +16,19 @@ enum ObjectLooks {
 
     private static let width = 32
     private static let threads = BlockingThreads("objects")
+    /// A bucket that has denied so many questions and answered none is not asked again.
+    private static let mostDenials = 100
 
     private struct State {
         var next = 0
         var done = 0
         var answers: [Answer?]
-        /// The first error in each bucket. Further questions to it are not sent.
+        /// The buckets to which no further questions are sent, and why.
         var problems: [String: Problem] = [:]
+        /// The buckets that have answered a question.
+        var answered: Set<String> = []
+        /// How many questions each bucket has denied.
+        var denials: [String: Int] = [:]
     }
 
     /// The answers for the locations from 0, in their order. Each is in one of the buckets of `roots`. Tells `onTick` ten times a
@@ -50,10 +56,12 @@ enum ObjectLooks {
         guard let bucket = roots.bucket(named: location.root) else { return .success(.object(nil)) }
         if let problem = state.problem(in: bucket.name) { return .failure(problem) }
         do {
-            return .success(try bucket.look(at: location.path))
+            let look = try bucket.look(at: location.path)
+            state.noteAnswer(bucket.name)
+            return .success(look)
         } catch {
             let problem = Problem(bucket: bucket, error: error)
-            if error is StoreError { state.note(problem) }
+            if let error = error as? StoreError { state.note(problem, isDenial: error.kind == .accessDenied) }
             return .failure(problem)
         }
     }
@@ -85,9 +93,19 @@ enum ObjectLooks {
 
         func problem(in bucket: String) -> Problem? { state.withLock { $0.problems[bucket] } }
 
-        func note(_ problem: Problem) {
+        func noteAnswer(_ bucket: String) { state.withLock { _ = $0.answered.insert(bucket) } }
+
+        /// A denied object in a bucket that the user names ends the command. In other buckets, the user may read other objects.
+        func note(_ problem: Problem, isDenial: Bool) {
             let name = problem.bucket.name
-            state.withLock { state in state.problems[name] = state.problems[name] ?? problem }
+            state.withLock { state in
+                if isDenial, !problem.bucket.isNamed {
+                    let count = state.denials[name, default: 0] + 1
+                    state.denials[name] = count
+                    guard !state.answered.contains(name), count >= ObjectLooks.mostDenials else { return }
+                }
+                state.problems[name] = state.problems[name] ?? problem
+            }
         }
     }
 }

@@ -286,6 +286,25 @@ struct BucketSourcesTests {
         #expect(run.errorText.contains("1 object not looked at"), "\(run.errorText)")
     }
 
+    /// The others of a list are looked at, in a bucket of which the user may see a part.
+    @Test func deniedObjectHidesNoOther() async throws {
+        try fill((1..<200).map { "pod/\($0).wav" })
+        try store.set("denied", json: #"["HEAD /bucket/pod/0.wav"]"#)
+        let url = try #require(bench.environment["SLUICE_DATABASE_URL"])
+        let place = Self.keys.merging(["XDG_CONFIG_HOME": bench.folder.path]) { $1 }
+        let words = ["config", "set-context", "prod", "--database", url] + root("pod")
+        try Sluice.run(words, in: bench.folder, environment: place).checked()
+        let submit = ["submit", "--context", "prod", "--files-from", "list"] + Self.target
+        let names = (0..<200).map { "archive:\($0).wav\n" }
+        try Bytes.write(Array(names.joined().utf8), to: bench.folder.path("list"))
+        let run = try Sluice.run(submit, in: bench.folder, environment: place).checked()
+        #expect(run.errorText.contains("1 object not looked at"), "\(run.errorText)")
+        #expect(try await bench.ways().count == 200)
+        try Bytes.write(Array((names + ["archive:gone.wav\n"]).joined().utf8), to: bench.folder.path("list"))
+        let gone = try Sluice.run(submit, in: bench.folder, environment: place)
+        #expect(gone.status == .exited(4) && gone.errorText.contains("archive:gone.wav does not exist"))
+    }
+
     @Test(arguments: [
         ("archive=s3://Bucket", "--root archive: the name of the bucket must consist of lower-case letters"),
         ("archive=s3://bucket:wo", "--root archive: a bucket is read only"),
