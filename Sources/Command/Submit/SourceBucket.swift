@@ -116,6 +116,14 @@ final class SourceBucket: Sendable {
         return kind == .accessDenied || kind == .noCredentials
     }
 
+    /// Whether the error only says that this user, on this machine, does not get to a bucket of the workers. A store that has
+    /// answered before is away for all.
+    func isOutOfReach(_ error: any Error) -> Bool {
+        guard !isNamed else { return false }
+        let isAway = (error as? StoreError)?.kind == .unavailable && !state.withLock { $0.hasAnswered }
+        return isAway || Self.concernsCredentials(error)
+    }
+
     /// What to tell the user when a request for `shown`, a location, has failed. `action` is the permission that it needs.
     func refusal(_ error: any Error, _ shown: String, needing action: String) -> any Error {
         if let error = error as? AddressError {

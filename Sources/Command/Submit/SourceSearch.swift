@@ -27,7 +27,7 @@ struct SourceSearch {
     private var objects: ObjectWalk
     /// Objects that a list names, which are looked at together.
     private var listed: [Int] = []
-    /// Objects that could not be looked at with the user's credentials, and are taken as they are written.
+    /// Objects in buckets of the workers to which the user has no access, and which are taken as they are written.
     private(set) var unseen = SubmitPlan.Sample()
     /// Folders of buckets in which there are no objects.
     private(set) var emptyFolders = SubmitPlan.Sample()
@@ -258,6 +258,7 @@ struct SourceSearch {
         } catch {
             // Credentials that may not read objects may still list them.
             guard SourceBucket.concernsCredentials(error), isRecursive || !bucket.isNamed else {
+                if !isRecursive, bucket.isOutOfReach(error) { return .unseen }
                 throw bucket.refusal(error, word, needing: SourceBucket.reading)
             }
             denial = error
@@ -314,7 +315,7 @@ struct SourceSearch {
             case .success(.object(let stamp)): self.sources.set(stamp, of: place)
             case .success(.absent): throw Self.missing(shown)
             case .failure(let failure):
-                guard failure.bucket.isNamed || !SourceBucket.concernsCredentials(failure.error) else {
+                guard !failure.bucket.isOutOfReach(failure.error) else {
                     unseen.add(shown.printable)
                     continue
                 }
@@ -343,7 +344,7 @@ struct SourceSearch {
         }
         guard unseen.count > 0 else { return }
         let objects = Figures.count(unseen.count, "object")
-        let first = "\(objects) not looked at, because your credentials may not; workers have their own"
+        let first = "\(objects) not looked at, because you have no access to the bucket from here; workers may have access"
         console.warn(([first] + unseen.lines).joined(separator: "\n"))
     }
 

@@ -286,6 +286,27 @@ struct BucketSourcesTests {
         #expect(run.errorText.contains("1 object not looked at"), "\(run.errorText)")
     }
 
+    /// Workers in another network may get to it. What the user names is the user's.
+    @Test func bucketOfWorkersThatIsOutOfReachIsNotLookedInto() async throws {
+        let url = try #require(bench.environment["SLUICE_DATABASE_URL"])
+        let place = Self.keys.merging(["XDG_CONFIG_HOME": bench.folder.path]) { $1 }
+        // Nothing listens there.
+        let root = ["--root", "archive=s3://bucket/pod?endpoint=http://127.0.0.1:1"]
+        let words = ["config", "set-context", "prod", "--database", url] + root
+        try Sluice.run(words, in: bench.folder, environment: place).checked()
+        try Bytes.write(Array("archive:b.wav\narchive:c.wav\n".utf8), to: bench.folder.path("list"))
+        let submit = ["submit", "--context", "prod"] + Self.target
+        for (sources, count) in [(["archive:a.wav"], "1 object"), (["--files-from", "list"], "2 objects")] {
+            let run = try Sluice.run(submit + sources, in: bench.folder, environment: place).checked()
+            #expect(run.errorText.contains("\(count) not looked at"), "\(run.errorText)")
+        }
+        #expect(try await bench.ways() == ["archive:a.wav > out:a.mp3"])
+        for words in [["-r", "archive:"], ["-r", "archive:d"], ["archive:d.wav"] + root] {
+            let run = try Sluice.run(submit + words, in: bench.folder, environment: place)
+            #expect(run.status == .exited(5), "\(run.errorText)")
+        }
+    }
+
     /// The others of a list are looked at, in a bucket of which the user may see a part.
     @Test func deniedObjectHidesNoOther() async throws {
         try fill((1..<200).map { "pod/\($0).wav" })
