@@ -253,8 +253,9 @@ struct SourceSearch {
 
     private func look(at path: String, _ word: String, in bucket: SourceBucket) throws -> ObjectLook {
         var denial: (any Error)?
+        var found = SourceBucket.Look.absent
         do {
-            if case .object(let stamp) = try bucket.look(at: path) { return .object(stamp) }
+            found = try bucket.look(at: path)
         } catch {
             // Credentials that may not read objects may still list them.
             guard SourceBucket.concernsCredentials(error), isRecursive || !bucket.isNamed else {
@@ -262,6 +263,9 @@ struct SourceSearch {
                 throw bucket.refusal(error, word, needing: SourceBucket.reading)
             }
             denial = error
+        }
+        if case .object(let stamp) = found {
+            return try isFolderMeant(path, stamp, word, in: bucket) ? .folder : .object(stamp)
         }
         do {
             if try bucket.hasObjects(in: path) { return .folder }
@@ -273,6 +277,24 @@ struct SourceSearch {
         guard let denial else { throw Self.missing(word) }
         guard bucket.isNamed else { return .unseen }
         throw bucket.refusal(denial, word, needing: SourceBucket.reading)
+    }
+
+    /// Whether -r means the folder that has the name of an object. Throws a `UsageError` if the object may be meant as well.
+    private func isFolderMeant(
+        _ path: String,
+        _ stamp: SourceStamp?,
+        _ word: String,
+        in bucket: SourceBucket
+    ) throws -> Bool {
+        guard isRecursive, !NameFilter.isAudio(path.lastPathName ?? path) else { return false }
+        // `try?`: credentials that may not list have the object.
+        guard (try? bucket.hasObjects(in: path)) == true else { return false }
+        // Programs that show buckets as folders make such objects.
+        if stamp?.bytes == 0 { return true }
+        throw UsageError(
+            "\(word.printable) is an object and a folder",
+            hint: "a slash at its end means the folder; without -r, it means the object"
+        )
     }
 
     private mutating func takeObjects(_ folder: String, _ word: String, in bucket: SourceBucket) throws {

@@ -117,6 +117,19 @@ struct BucketSourcesTests {
         }
     }
 
+    /// No file and folder of a disk have one name.
+    @Test func objectWithTheNameOfAFolderHidesNoObjects() async throws {
+        try fill("pod/june", "pod/june/a.wav", "pod/talk.wav", "pod/talk.wav/b.wav")
+        let run = try submit("-r", "archive:june")
+        #expect(run.status == .exited(2))
+        #expect(run.errorText.contains("archive:june is an object and a folder"), "\(run.errorText)")
+        try submit("-r", "archive:june/", "archive:talk.wav").checked()
+        #expect(try await bench.ways() == ["archive:june/a.wav > out:a.mp3", "archive:talk.wav > out:talk.mp3"])
+        try fill(["pod/june"], size: 0)
+        let marked = try submit("-r", "archive:june", "--again", "--dry-run").checked()
+        #expect(marked.outputText.contains("archive:june/a.wav -> out:a.mp3"), "\(marked.outputText)")
+    }
+
     // MARK: - Single objects
 
     @Test func objectThatIsNamedMustBeThere() async throws {
