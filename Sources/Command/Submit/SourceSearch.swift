@@ -9,10 +9,8 @@ extension PathRoots {
     /// The location of a file that all jobs of a batch read. Throws a `Refusal` if it does not exist here, unless its
     /// root is on other machines only.
     func location(ofNamed word: String) throws -> Location {
-        if !isLocation(ofSource: word), FileFacts.of(path: absolute(word), followingLinks: true)?.kind == .folder {
-            throw UsageError("\(word.printable) is a folder", hint: "all jobs read it, so it must be a file")
-        }
         var search = SourceSearch(roots: self, filter: NameFilter(includes: [], excludes: []), isRecursive: false)
+        search.hintForFolders = "all jobs read it, so it must be a file"
         try search.take(word: word)
         guard let source = search.sources.first else { throw UsageError(search.misfits.joined(separator: "; ")) }
         return source.location
@@ -41,6 +39,8 @@ struct SourceSearch {
     /// Such names in folders and lists, which are left out unless the search is strict.
     private(set) var leftOut = SubmitPlan.Sample()
     private let isStrict: Bool
+    /// What to do about a folder without -r.
+    fileprivate var hintForFolders = "use -r to submit its files"
     private let progress: SubmitProgress?
 
     init(
@@ -171,8 +171,8 @@ struct SourceSearch {
         let name = String(String.UnicodeScalarView(root)).printable
         return UsageError(
             "the folder of the root \(name) is not known here, so its files cannot be listed",
-            hint: "--root \(name)=PATH says where it is on this machine, or --files-from FILE lists its files; "
-                + "a file needs no -r"
+            hint: "--root \(name)=PATH says where it is on this machine, --root \(name)=s3://BUCKET/PREFIX in which "
+                + "bucket, or --files-from FILE lists its files; a file needs no -r"
         )
     }
 
@@ -192,7 +192,7 @@ struct SourceSearch {
     }
 
     private mutating func takeFolder(_ path: String, _ word: String) throws {
-        guard isRecursive else { throw Self.folderWithoutRecursion(word) }
+        guard isRecursive else { throw folderWithoutRecursion(word) }
         // Find the root once for the whole folder. The slash makes the folder of a root belong to that root.
         let place = roots.place(of: path == "/" ? path : path + "/")
         // Files under no root are sent one by one.
@@ -298,7 +298,7 @@ struct SourceSearch {
     }
 
     private mutating func takeObjects(_ folder: String, _ word: String, in bucket: SourceBucket) throws {
-        guard isRecursive else { throw Self.folderWithoutRecursion(word) }
+        guard isRecursive else { throw folderWithoutRecursion(word) }
         // Copies, because the closure changes `self`.
         var objects = objects
         let start = folder.isEmpty ? "" : folder + "/"
@@ -355,8 +355,8 @@ struct SourceSearch {
         Refusal(message: "\(word) is a folder; a list may contain only files", exitCode: .usage)
     }
 
-    private static func folderWithoutRecursion(_ word: String) -> UsageError {
-        UsageError("\(word) is a folder", hint: "use -r to submit its files")
+    private func folderWithoutRecursion(_ word: String) -> UsageError {
+        UsageError("\(word.printable) is a folder", hint: hintForFolders)
     }
 
     /// Warns of folders without objects, and of objects that were not looked at.
@@ -366,7 +366,8 @@ struct SourceSearch {
         }
         guard unseen.count > 0 else { return }
         let objects = Figures.count(unseen.count, "object")
-        let first = "\(objects) not looked at, because you have no access to the bucket from here; workers may have access"
+        let reason = "because you have no access to the bucket from here; workers may have access"
+        let first = "\(objects) not looked at, \(reason)"
         console.warn(([first] + unseen.lines).joined(separator: "\n"))
     }
 

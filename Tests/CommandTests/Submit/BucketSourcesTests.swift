@@ -130,6 +130,17 @@ struct BucketSourcesTests {
         #expect(marked.outputText.contains("archive:june/a.wav -> out:a.mp3"), "\(marked.outputText)")
     }
 
+    /// -r would not help there.
+    @Test func fileOfAllJobsIsNoFolder() throws {
+        try fill("pod/a.wav", "pod/art/1.jpg")
+        for cover in ["archive:art", "archive:art/"] {
+            let run = try submit("archive:a.wav", "--cover", cover)
+            #expect(run.status == .exited(2))
+            #expect(run.errorText.hasPrefix("error: \(cover) is a folder\n"), "\(run.errorText)")
+            #expect(run.errorText.contains("all jobs read it, so it must be a file"), "\(run.errorText)")
+        }
+    }
+
     // MARK: - Single objects
 
     @Test func objectThatIsNamedMustBeThere() async throws {
