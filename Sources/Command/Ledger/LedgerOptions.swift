@@ -315,7 +315,9 @@ enum LedgerOptions {
         guard invocation.origin(of: ServiceOptions.root.form) == .commandLine else {
             return roots.filter(\.isFolder)
         }
-        if let other = roots.first(where: { !$0.isFolder }) { throw UsageError.server(other, "workers read") }
+        if let other = roots.first(where: { !$0.isFolder }) {
+            throw UsageError.server(other) { "a worker takes it: sluice worker \($0)" }
+        }
         return roots
     }
 
@@ -337,7 +339,7 @@ enum LedgerOptions {
     static func pathRoots(_ invocation: Invocation, findsSources: Bool = false) throws -> PathRoots {
         let said = try saidRoots(invocation)
         if let server = said.servers.first, !findsSources {
-            throw UsageError.server(server, "submit, scan and workers read")
+            throw UsageError.server(server) { _ in "leave it out: no output is there" }
         }
         let folders =
             try said.folders.isEmpty

@@ -62,12 +62,13 @@ extension WorkerConfiguration.RootPlace {
 }
 
 extension UsageError {
-    /// A bucket or a web server where a command takes folders only. `users` says who reads from such roots.
-    static func server(_ place: WorkerConfiguration.RootPlace, _ users: String) -> UsageError {
+    /// A bucket or a web server where a command takes folders only. `hint` says what the user can do instead, given the option
+    /// for a shell.
+    static func server(_ place: WorkerConfiguration.RootPlace, _ hint: (String) -> String) -> UsageError {
         let root = "\(place.name)=\(place.path)"
         return UsageError(
-            "--root \(root): only \(users) from \(place.nounOfServer)s".printable,
-            hint: "sluice doctor --root \(root) examines the \(place.nounOfServer)".printable
+            "--root \(root): only submit, scan and workers read from \(place.nounOfServer)s".printable,
+            hint: hint("--root \(ShellWord.quoted(root))").printable
         )
     }
 }

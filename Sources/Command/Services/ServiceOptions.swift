@@ -15,8 +15,8 @@ enum ServiceOptions {
         in: .work
     )
 
-    /// Roots of the form `NAME=PATH[:RULES]` with absolute paths, so that they hold in every folder. Buckets and web servers are
-    /// refused, or stay as they are if they may be there.
+    /// Roots of the form `NAME=PATH[:RULES]` with absolute paths, so that they hold in every folder. Buckets and web servers stay
+    /// as they are if they may be there. The private cluster refuses them.
     static func absoluteRoots(
         _ words: [String],
         mayBeServers: Bool = false,
@@ -30,7 +30,11 @@ enum ServiceOptions {
             }
         }
         let servers = places.filter { !$0.isFolder }
-        if let server = servers.first, !mayBeServers { throw UsageError.server(server, "workers read") }
+        if let server = servers.first, !mayBeServers {
+            throw UsageError.server(server) { option in
+                "start another worker beside that of your private cluster: sluice worker \(option) --root NAME=PATH"
+            }
+        }
         // Checks the names, each of which may occur only once.
         let folders = places.filter(\.isFolder).map { "\($0.name)=\($0.path)" }
         let paths = try PathRoots(words: folders, environment: invocation.environment)

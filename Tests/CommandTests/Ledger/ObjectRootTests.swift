@@ -9,19 +9,29 @@ struct ObjectRootTests {
         let run = try LedgerBench().run("coordinator", "--root", "web=https://host/p")
         #expect(run.status == .exited(2))
         #expect(
-            run.errorText.contains("--root web=https://host/p: only workers read from web servers"),
+            run.errorText.contains("--root web=https://host/p: only submit, scan and workers read from web servers"),
             "\(run.errorText)"
         )
     }
 
-    @Test func coordinatorsRefuseBuckets() throws {
-        let run = try LedgerBench().run("coordinator", "--root", "archive=s3://bucket/p")
+    /// A shell would take the question mark for a pattern, and the ampersand for an end.
+    @Test(arguments: [
+        (["coordinator"], "a worker takes it: sluice worker --root 'archive=s3://bucket/p?region=r&path-style=yes'"),
+        (
+            ["up"],
+            "start another worker beside that of your private cluster: sluice worker "
+                + "--root 'archive=s3://bucket/p?region=r&path-style=yes' --root NAME=PATH"
+        ),
+        (["check", "--all"], "leave it out: no output is there"),
+    ])
+    func commandsOfFoldersRefuseBuckets(command: [String], hint: String) throws {
+        let address = "archive=s3://bucket/p?region=r&path-style=yes"
+        let bench = try LedgerBench()
+        let place = ["XDG_DATA_HOME": bench.folder.path]
+        let run = try bench.run(command + ["--root", address], environment: place)
         #expect(run.status == .exited(2))
-        #expect(
-            run.errorText.contains("--root archive=s3://bucket/p: only workers read from buckets"),
-            "\(run.errorText)"
-        )
-        #expect(run.errorText.contains("sluice doctor --root archive=s3://bucket/p examines the bucket"))
+        #expect(run.errorText.contains("--root \(address): only submit, scan and workers read from buckets"))
+        #expect(run.errorText.contains(hint), "\(run.errorText)")
     }
 
     @Test(arguments: [

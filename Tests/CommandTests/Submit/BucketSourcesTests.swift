@@ -360,12 +360,6 @@ struct BucketSourcesTests {
         #expect(run.status == .exited(2) && run.errorText.contains(problem), "\(run.errorText)")
     }
 
-    @Test func checkRefusesBuckets() throws {
-        let run = try bench.run("check", "--all", "--root", "archive=s3://bucket")
-        #expect(run.status == .exited(2))
-        #expect(run.errorText.contains("only submit, scan and workers read from buckets"), "\(run.errorText)")
-    }
-
     @Test func commandThatStartsAWorkerNamesTheBucket() async throws {
         try fill("pod/a.wav")
         _ = try await bench.worker(abilities: ["root:out", "codec:mp3"])
