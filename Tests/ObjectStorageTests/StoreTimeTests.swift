@@ -18,6 +18,11 @@ struct StoreTimeTests {
     ])
     func formsOfOtherProgramsAreRead(text: String) { #expect(StoreTime(iso8601: text)?.seconds == 1_369_353_600) }
 
+    @Test func nanosecondsEndWhereTheNumbersDo() {
+        #expect(StoreTime(iso8601: "2013-05-24T00:00:00.999Z")?.nanoseconds == 1_369_353_600_000_000_000)
+        #expect(StoreTime(seconds: 253_402_300_799).nanoseconds == .max)
+    }
+
     @Test(arguments: ["", "2013-05-24", "2013-13-24T00:00:00Z", "20130524T000000", "2013-05-24T00:00:xxZ", "T"])
     func otherTextsAreNoTimes(text: String) { #expect(StoreTime(iso8601: text) == nil) }
 

@@ -44,6 +44,18 @@ import Testing
         #expect(try Bytes.read(lab.lab.path("out/object.flac")) == Bytes.read(lab.lab.path("out/file.flac")))
     }
 
+    /// Otherwise each scan of a bucket would find all objects changed.
+    @Test func scanRecordsTheTimeThatAListTells() async throws {
+        let lab = try await ObjectLab()
+        try lab.lab.addSource()
+        try lab.putSource()
+        try await run(lab, [Recipe(scanning: .init(location: "archive:talk.wav"), for: .init(loudness: false))])
+        let scan = try await lab.lab.ledger.earlierScans(of: ["archive:talk.wav"])[0]
+        let entry = try #require(try lab.store.client().page(prefix: "pre/").objects.first)
+        #expect(scan?.stamp?.bytes == entry.byteCount)
+        #expect(scan?.stamp?.modified == entry.modified?.nanoseconds)
+    }
+
     @Test func joinsReadSeveralObjects() async throws {
         let lab = try await ObjectLab()
         for number in 0..<6 {

@@ -174,7 +174,6 @@ extension SourceStamp {
     /// `nil` without a time. Stores tell it in seconds.
     init?(bytes: Int64, _ modified: StoreTime?) {
         guard let modified else { return nil }
-        let (nanoseconds, isTooFar) = modified.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        self.init(bytes: bytes, modified: isTooFar ? .max : nanoseconds)
+        self.init(bytes: bytes, modified: modified.nanoseconds)
     }
 }

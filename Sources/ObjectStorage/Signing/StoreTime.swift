@@ -7,6 +7,13 @@ package struct StoreTime: Sendable, Hashable, Comparable {
 
     package init(seconds: Int64) { self.seconds = seconds }
 
+    /// For the stamp of a source. A list, HEAD and GET tell one time of an object, so that its stamp is the same however it was
+    /// found.
+    package var nanoseconds: Int64 {
+        let (product, isTooFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return isTooFar ? .max : product
+    }
+
     /// The time of this machine's clock.
     package static func now() -> StoreTime { StoreTime(seconds: Int64(Date().timeIntervalSince1970.rounded(.down))) }
 

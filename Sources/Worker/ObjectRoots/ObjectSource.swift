@@ -28,11 +28,7 @@ final class ObjectSource: RemoteSource {
 
     var descriptor: Int32 { window.descriptor }
     var byteCount: Int64 { bytes.byteCount }
-    var modifiedAt: Int64 {
-        let (nanoseconds, isTooFar) = (bytes.reader.facts.modified?.seconds ?? 0)
-            .multipliedReportingOverflow(by: 1_000_000_000)
-        return isTooFar ? .max : nanoseconds
-    }
+    var modifiedAt: Int64 { bytes.reader.facts.modified?.nanoseconds ?? 0 }
     var version: String { bytes.reader.facts.version }
     var isUnchanged: Bool { bytes.isUnchanged }
 

@@ -468,7 +468,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     @staticmethod
     def stamp(seconds):
-        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        # Lists of some stores have fractions, which no header has.
+        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.999Z")
 
     def list(self, query):
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
