@@ -78,8 +78,7 @@ enum ScanCommand {
         let page = ScanPage(invocation: invocation, console: console)
         page.remark(search)
         guard !search.sources.isEmpty else {
-            let empty = search.emptyFolders.first.first.map { "there are no objects in \($0)" }
-            console.complain("nothing to scan", hint: empty)
+            console.complain("nothing to scan")
             return .nothingMatched
         }
         return try scan(search.takeSources(), roots, page)

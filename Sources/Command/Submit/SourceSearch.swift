@@ -361,7 +361,9 @@ struct SourceSearch {
 
     /// Warns of folders without objects, and of objects that were not looked at.
     func remarkObjects(on console: CommandOutput) {
-        if emptyFolders.count > 0 {
+        if emptyFolders.count == 1 {
+            console.warn("there are no objects in \(emptyFolders.lines[0])")
+        } else if emptyFolders.count > 0 {
             console.warn((["there are no objects in these folders"] + emptyFolders.lines).joined(separator: "\n"))
         }
         guard unseen.count > 0 else { return }
