@@ -24,7 +24,7 @@ struct StoreExaminationTests {
     }
 
     @Test(arguments: [
-        ("GET /bucket/?list-type", "s3:ListBucket"), ("PUT /bucket/.sluice", "s3:PutObject"),
+        ("&list-type", "s3:ListBucket"), ("PUT /bucket/.sluice", "s3:PutObject"),
         ("GET /bucket/.sluice", "s3:GetObject"), ("DELETE /bucket/.sluice", "s3:DeleteObject"),
         ("POST /bucket/.sluice", "s3:PutObject"),
         ("GET /bucket/?encoding-type=url&prefix=.sluice", "s3:ListBucketMultipartUploads"),
@@ -88,6 +88,26 @@ struct StoreExaminationTests {
         let report = try run(store, mayWrite: false)
         #expect(report.lines.allSatisfy { $0.level == .good })
         #expect(report.verdict == nil)
+    }
+
+    /// Workers need that permission, and a list does not show it.
+    @Test func rootsThatAreReadShowWhetherObjectsCanBeRead() throws {
+        let store = try StrictStore()
+        try store.set("fill", json: #"{"a b.wav": 10}"#)
+        func last() throws -> StoreExamination.Line? { try run(store, mayWrite: false).lines.last }
+        let read = try last()
+        #expect(read?.level == .good && read?.text == "objects can be read")
+        try store.set("denied", json: #"["GET /bucket/a%20b.wav"]"#)
+        let denied = try last()
+        #expect(denied?.level == .failure && denied?.text.hasPrefix("objects cannot be read") == true)
+        #expect(denied?.hint?.contains("s3:GetObject") == true, "\(String(describing: denied))")
+        try store.set("denied", json: "[]")
+        try store.set(
+            faults: .init(match: "GET /bucket/a%20b.wav", do: "status", status: 403, code: "InvalidObjectState")
+        )
+        let archived = try last()
+        #expect(archived?.level == .notice && archived?.hint?.contains("restore") == true)
+        #expect(try store.requests().allSatisfy { $0.hasPrefix("GET ") })
     }
 
     @Test(arguments: [(0.0, StoreExamination.Level.good), (200, .notice), (-5_000, .failure)])

@@ -53,8 +53,11 @@ package struct StoreExamination: Sendable {
     package func run() -> Report {
         var report = Report()
         examineConnection(&report)
-        guard examineList(&report) else { return report }
-        guard mayWrite else { return report }
+        guard let page = examineList(&report) else { return report }
+        guard mayWrite else {
+            if let object = page.objects.first { examineReading(object.key, &report) }
+            return report
+        }
         guard examineObjects(&report) else { return report }
         if examineUploads(&report) {
             examineRaces(&report)
@@ -81,15 +84,17 @@ package struct StoreExamination: Sendable {
         )
     }
 
-    /// Whether the store can be used at all.
-    private func examineList(_ report: inout Report) -> Bool {
+    /// The beginning of the list; `nil` if the store cannot be used at all.
+    private func examineList(_ report: inout Report) -> ObjectPage? {
         do throws(StoreError) {
             var call = StoreCall("GET", "", "list")
             call.parameters = [
-                .init("list-type", "2"), .init("max-keys", "1"), .init("prefix", client.address.prefix),
+                .init("list-type", "2"), .init("encoding-type", "url"), .init("max-keys", "1"),
+                .init("prefix", client.address.prefix),
             ]
-            let answer = try client.send(call).answer
-            if let date = answer.header("date").flatMap({ StoreTime(httpDate: $0) }) {
+            let answer = try client.send(call)
+            let page = try client.read(call) { () throws(AnswerError) in try ObjectPage(try answer.root()) }
+            if let date = answer.answer.header("date").flatMap({ StoreTime(httpDate: $0) }) {
                 let seconds = date.seconds - client.time.seconds + client.clockOffset
                 let isClose = abs(seconds) < 60
                 report.lines.append(
@@ -103,10 +108,28 @@ package struct StoreExamination: Sendable {
                 )
             }
             report.lines.append(Line(.good, "objects can be listed"))
-            return true
+            return page
         } catch {
             report.lines.append(line(error, "objects cannot be listed", "s3:ListBucket"))
-            return false
+            return nil
+        }
+    }
+
+    /// Reads an object that others have written: jobs need that, and a list does not show it.
+    private func examineReading(_ key: String, _ report: inout Report) {
+        do throws(StoreError) {
+            _ = try ObjectReader.open(key, in: client)
+            report.lines.append(Line(.good, "objects can be read"))
+        } catch {
+            // It is gone since the list.
+            guard error.kind != .noSuchObject else { return }
+            if error.problem?.code == "InvalidObjectState" {
+                let advice = "restore archived objects before jobs read them"
+                return report.lines.append(
+                    Line(.notice, "\(client.place(key)) cannot be read: \(error.detail)", hint: advice)
+                )
+            }
+            report.lines.append(line(error, "objects cannot be read", "s3:GetObject"))
         }
     }
 
