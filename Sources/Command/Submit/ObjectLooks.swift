@@ -16,7 +16,7 @@ enum ObjectLooks {
 
     private static let width = 32
     private static let threads = BlockingThreads("objects")
-    /// A bucket that has denied so many questions and answered none is not asked again.
+    /// After this number of denied questions, a bucket that has answered none is not asked again.
     private static let mostDenials = 100
 
     private struct State {
