@@ -348,8 +348,15 @@ enum LedgerOptions {
         guard findsSources else { return folders }
         let names = said.names
         let usual = try usualRootPlaces(invocation).filter { $0.isReadableServer && !names.contains($0.name) }
-        return try folders.adding(said.servers, areNamed: true, environment: invocation.environment)
-            .adding(usual, areNamed: false, environment: invocation.environment)
+        let roots = try folders.adding(said.servers, areNamed: true, environment: invocation.environment)
+        do throws(UsageError) {
+            return try roots.adding(usual, areNamed: false, environment: invocation.environment)
+        } catch {
+            // The command line does not name them, so a mistake in an address is one of the file that does.
+            let place = try place(invocation)
+            let origin = place.contextInUse.map { "the context \($0.name)" } ?? place.machineFile ?? "the settings"
+            throw UsageError("\(origin): \(error.message)".printable, hint: error.hint, exitCode: .configuration)
+        }
     }
 
     /// What `--root` names: folders as they were written, and buckets and web servers.

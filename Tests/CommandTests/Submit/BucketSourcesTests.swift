@@ -366,6 +366,17 @@ struct BucketSourcesTests {
         #expect(run.status == .exited(2) && run.errorText.contains(problem), "\(run.errorText)")
     }
 
+    /// The user has typed no root.
+    @Test func mistakeInTheSettingsIsToldWithTheirFile() throws {
+        let url = try #require(bench.environment["SLUICE_DATABASE_URL"])
+        let file = bench.folder.path("sluice.conf")
+        try Bytes.write(Array("database = \(url)\nroot = archive=s3://Bucket\n".utf8), to: file)
+        let place = ["SLUICE_CONFIG": file, "XDG_CONFIG_HOME": bench.folder.path]
+        let run = try Sluice.run(["submit", "archive:a.wav"] + Self.target, in: bench.folder, environment: place)
+        #expect(run.status == .exited(7))
+        #expect(run.errorText.hasPrefix("error: \(file): --root archive: the name of the bucket"), "\(run.errorText)")
+    }
+
     @Test func commandThatStartsAWorkerNamesTheBucket() async throws {
         try fill("pod/a.wav")
         _ = try await bench.worker(abilities: ["root:out", "codec:mp3"])
