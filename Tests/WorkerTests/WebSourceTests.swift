@@ -134,7 +134,7 @@ import Testing
         let (a, b) = (lab.entry("a.wav") { $0.ranges = false }, lab.entry("b.wav") { $0.ranges = false })
         try lab.stub.set(files: ["/pre/a.wav": a, "/pre/b.wav": b])
         let recipe = Recipe(
-            sources: ["a", "b"].map { Recipe.Source(location: "web:\($0).wav", name: $0) },
+            sources: ["a", "b"].map { (name: String) in Recipe.Source(location: "web:\(name).wav", name: name) },
             outputs: [Recipe.Output(location: "out:web.flac")],
             timeline: Timeline(tracks: [Timeline.Track(pieces: [Piece(.source("a")), Piece(.source("b"))])])
         )
