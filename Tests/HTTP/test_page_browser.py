@@ -251,17 +251,24 @@ def test_two_people_see_the_same(browser, ledger, guarded, tmp_path):
         other.stop()
 
 
-def test_updates_can_be_paused(browser, ledger, guarded):
+def test_updates_can_be_paused(browser, ledger, guarded, tmp_path):
     secret = text_of(ledger, "submitter")
     log_in(browser, guarded, secret, "/batches")
-    pause = "[...document.querySelectorAll('.who .b')].find(button => button.textContent == '{}').click()"
-    browser.run(pause.format("Pause updates"))
-    submit(guarded, secret, 1, name="late")
-    # Nothing tells that nothing has come.
-    time.sleep(4)
-    assert "late" not in browser.run("document.body.innerText")
-    browser.run(pause.format("Resume updates"))
-    until(browser, "document.body.innerText.includes('late')")
+    other = Browser(tmp_path)
+    try:
+        other.ask("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
+        log_in(other, guarded, secret, "/batches")
+        pause = "[...document.querySelectorAll('.who .b')].find(button => button.textContent == '{}').click()"
+        browser.run(pause.format("Pause updates"))
+        for name in ["late", "later"]:
+            # Twice, because the two pages are told at the same time.
+            submit(guarded, secret, 1, name=name)
+            until(other, f"document.body.innerText.includes('{name}')")
+        assert "late" not in browser.run("document.body.innerText")
+        browser.run(pause.format("Resume updates"))
+        until(browser, "document.body.innerText.includes('later')")
+    finally:
+        other.stop()
 
 
 def test_the_page_comes_back_with_its_coordinator(browser, ledger):
