@@ -204,19 +204,34 @@ import Testing
         try await worker.stopsWell()
     }
 
+    /// Its store answers otherwise, so the job fails and the root stays in use.
+    @Test func anObjectThatAloneFailsSpendsItsAttempt() async throws {
+        let lab = try await ObjectLab()
+        try lab.lab.addSource(frames: Self.frames)
+        try lab.putSource()
+        try lab.store.set(faults: .init(match: "/bucket/pre/talk.wav", do: "status", times: 1_000, status: 500))
+        let worker = try lab.worker()
+        let job = try await lab.submit()
+        try await lab.lab.wait(for: 1, "failed")
+        let failure = try #require(try await lab.failure(job))
+        #expect(failure.known == .sourceIO && failure.kind == .transient, "\(failure)")
+        #expect(worker.lines("paused").isEmpty, "\(worker.text)")
+        try await worker.stopsWell()
+    }
+
     // MARK: - Stores that are away
 
     /// `skip` requests for the object succeed before.
-    @Test(arguments: [0, 1])
-    func aStoreThatIsAwaySetsItsRootAside(skip: Int) async throws {
+    @Test(arguments: zip([0, 1], [503, 500]))
+    func aStoreThatIsAwaySetsItsRootAside(skip: Int, status: Int) async throws {
         let lab = try await ObjectLab()
         try lab.lab.addSource(frames: Self.frames)
         try lab.putSource()
         let worker = try lab.worker()
         try await worker.waits(for: "started")
         try lab.store.set(
-            faults: .init(match: "/bucket/pre/talk.wav", do: "status", times: 1_000, skip: skip, status: 503),
-            .init(match: "list-type", do: "status", times: 1_000, status: 503)
+            faults: .init(match: "/bucket/pre/talk.wav", do: "status", times: 1_000, skip: skip, status: status),
+            .init(match: "list-type", do: "status", times: 1_000, status: status)
         )
         _ = try await lab.submit()
         try await worker.waits(for: "paused")

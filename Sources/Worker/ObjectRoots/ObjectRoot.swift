@@ -51,15 +51,14 @@ package enum ObjectRoot: Sendable, Hashable {
     /// The error of a job that reads `location`.
     func error(_ error: StoreError, reading location: Location) -> StorageError {
         var code = error.code(.source)
-        let hint: String?
-        switch self {
-        case .bucket(let bucket): hint = bucket.hint(error)
-        case .web(let web):
-            hint = web.hint(error)
-            // A server may fail for one file alone, or redirect it to another host that is away. The diagnosis asks the root
-            // itself, and disables it only if it does not answer either.
-            if code == .storageUnavailable { code = .sourceIO }
-        }
+        // A store may fail for one object alone, and a web server redirect one to a host that is away. The diagnosis asks the
+        // root itself, and disables it only if it does not answer either. A bucket that throttles may still list its keys.
+        if code == .storageUnavailable, !isThrottled(error) { code = .sourceIO }
+        let hint =
+            switch self {
+            case .bucket(let bucket): bucket.hint(error)
+            case .web(let web): web.hint(error)
+            }
         return StorageError(
             code,
             at: code == .sourceChanged ? .decode : .open,
@@ -68,6 +67,11 @@ package enum ObjectRoot: Sendable, Hashable {
             place: "\(location)",
             hint: hint
         )
+    }
+
+    private func isThrottled(_ error: StoreError) -> Bool {
+        guard case .bucket = self, let problem = error.problem else { return false }
+        return [429, 503].contains(problem.status)
     }
 }
 
