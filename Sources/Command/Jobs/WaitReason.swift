@@ -6,7 +6,7 @@ import Ledger
 /// Why a job waits, for users.
 struct WaitReason: Sendable {
     let why: JobStory.WaitingFor
-    /// Completes "job 17 waits ": `its queue is paused: sluice queues resume default`.
+    /// Completes "job 17 waits ": `its queue is paused; an operator can resume it: sluice queues resume default`.
     let text: String
 
     /// `nil` if the job does not wait.
@@ -21,7 +21,7 @@ struct WaitReason: Sendable {
         let time = story.summary.readyAt.map { TimeWords.ahead($0, at: now) }
         let queue = ShellWord.quoted(story.summary.queue).printable
         switch why {
-        case .paused: return "its queue is paused: sluice queues resume \(queue)"
+        case .paused: return "its queue is paused; an operator can resume it: sluice queues resume \(queue)"
         case .unable:
             let whole =
                 "for a suitable worker, \(since): the job needs \(story.specificNeeds.joined(separator: ", ").printable)"
@@ -32,7 +32,9 @@ struct WaitReason: Sendable {
             guard !missing.isEmpty, missing != story.specificNeeds else { return whole + reason.printable }
             let names = missing.joined(separator: ", ").printable
             return "\(whole), and no running worker has \(names)\(reason.isEmpty ? "" : " now")\(reason.printable)"
-        case .limit: return "its queue has reached its limit of running jobs: sluice queues limit \(queue) none"
+        case .limit:
+            return
+                "its queue has reached its limit of running jobs; an operator can remove it: sluice queues limit \(queue) none"
         case .cpuMinutes:
             return "for its tenant, which has used up its CPU time of 24 hours; continues \(time ?? "later")"
         case .outputBytes:

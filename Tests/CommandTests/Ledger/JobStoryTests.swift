@@ -180,7 +180,7 @@ struct JobStoryTests {
             let line = try bench.output("job", "\(job)").split(separator: "\n").first { $0.hasPrefix("waits") }
             return line.map { String($0.dropFirst(9)) } ?? ""
         }
-        #expect(try waits(paused) == "its queue is paused: sluice queues resume night-1")
+        #expect(try waits(paused) == "its queue is paused; an operator can resume it: sluice queues resume night-1")
         let receipt = try await bench.ledger.submit(
             Submission(),
             [JobRequest(LedgerBench.recipe("x"), needs: ["root:archive"])]
@@ -199,7 +199,9 @@ struct JobStoryTests {
         _ = try await bench.claim(for: worker)
         let last = try await bench.submit(1)[0]
         try await bench.ledger.setRunningLimit(1, queue: "default")
-        #expect(try waits(last) == "its queue has reached its limit of running jobs: sluice queues limit default none")
+        let limit =
+            "its queue has reached its limit of running jobs; an operator can remove it: sluice queues limit default none"
+        #expect(try waits(last) == limit)
     }
 
     @Test func whatIsNotThereIsNotFound() async throws {

@@ -123,7 +123,7 @@ struct WaitTests {
         try await bench.ledger.setPaused(true, queue: "default")
         let running = try bench.start("wait", "--batch", "1")
         try running.waitForTalk(
-            "note:  nothing runs; job \(job) waits: its queue is paused: sluice queues resume default\n"
+            "note:  nothing runs; job \(job) waits: its queue is paused; an operator can resume it: sluice queues resume default\n"
         )
         try await bench.ledger.setPaused(false, queue: "default")
         try running.waitForTalk("note:  nothing runs: no workers are running; start one with \"sluice worker\"\n")
