@@ -13,7 +13,7 @@ import pytest
 
 from coordinators import Coordinator
 from relay import Relay, cut_after_an_event, pass_on, refuse
-from terminal import HOUSE, PATIENCE, environment
+from terminal import HOUSE, PATIENCE, environment, stop
 from test_access import token
 from test_operations import jobs, lines
 
@@ -148,7 +148,7 @@ def test_the_client_sends_and_fetches(ledger, guarded, tmp_path):
         # A stream that ends, as that of a coordinator which stops, is not the end of the batch.
         with Relay(guarded, cut_after_an_event, refuse, pass_on) as between:
             (tmp_path / "new.wav").write_bytes((tmp_path / "a talk.wav").read_bytes() + bytes(2))
-            worker.send_signal(signal.SIGSTOP)
+            stop(worker.pid)
             timer = threading.Timer(4, worker.send_signal, [signal.SIGCONT])
             timer.start()
             interrupted = run("new.wav", "new.flac", url=between.url)

@@ -17,7 +17,7 @@ import urllib.parse
 import pytest
 
 from coordinators import Coordinator, CoordinatorProcess
-from terminal import PATIENCE
+from terminal import PATIENCE, stop
 from test_access import token
 from test_operations import jobs, problem
 
@@ -446,7 +446,7 @@ def test_a_silent_root_holds_up_only_its_own_uploads(ledger):
 
             def served_meanwhile():
                 """How many uploads to the other root are served while some wait for the silent one."""
-                mount.send_signal(signal.SIGSTOP)
+                stop(mount.pid)
                 with concurrent.futures.ThreadPoolExecutor() as pool:
                     stuck = [
                         pool.submit(api.client.put, f"/api/v1/files/mute/{next(names)}", content=b"y" * 500_000)

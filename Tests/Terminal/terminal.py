@@ -52,6 +52,27 @@ def environment(**more):
     return {name: value for name, value in variables.items() if value is not None}
 
 
+def stop(process):
+    """Stops a process with SIGSTOP, and returns when all its threads have stopped.
+
+    Until the kernel runs the thread that takes the signal, the others go on, and may do what comes after it.
+    """
+    os.kill(process, signal.SIGSTOP)
+    end = time.monotonic() + PATIENCE
+    while not all(has_stopped(path) for path in pathlib.Path(f"/proc/{process}/task").glob("*/stat")):
+        assert time.monotonic() < end, f"{process} does not stop"
+        # The kernel reports a stop to the parent alone.
+        time.sleep(0.01)
+
+
+def has_stopped(path):
+    try:
+        return path.read_text().rpartition(")")[2].split()[0] in "TtZX"
+    except (FileNotFoundError, ProcessLookupError):
+        # The thread has ended.
+        return True
+
+
 def listen_to_signals():
     """Restores default signal actions: background processes inherit ignored keyboard signals and pass them on."""
     for number in [signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM]:

@@ -1,13 +1,12 @@
 """The progress bar of a conversion, on the screen."""
 
-import os
 import pathlib
 import re
 import signal
 
 import pytest
 
-from terminal import SLUICE, Terminal
+from terminal import SLUICE, Terminal, stop
 
 PERCENT = re.compile(r"(\d+)%")
 PART = "convert sound.wav out.flac --to 1:00"
@@ -154,7 +153,7 @@ def test_ctrl_c_clears_the_line_also_where_nothing_stops(folder, sound):
         begin(sound, terminal)
         rooms = pathlib.Path(f"/proc/{terminal.child.pid}/task").glob("*/children")
         for room in " ".join(path.read_text() for path in rooms).split():
-            os.kill(int(room), signal.SIGSTOP)
+            stop(int(room))
         terminal.send("\x03")
         assert terminal.end() == -signal.SIGINT
         assert terminal.text() == "stopped by Ctrl-C while publishing; out.flac is either unchanged or complete"
