@@ -1,14 +1,20 @@
-import TestSupport
-
 /// Writes uncompressed FLAC sample by sample, at any depth from 4 to 24 bits, with changes that no encoder makes.
-struct FLACFile {
-    private(set) var bytes: [UInt8]
+public struct FLACFile: Sendable {
+    /// The file as far as it is written.
+    public private(set) var bytes: [UInt8]
     private var frameNumber = 0
     private let blockFrames: Int
     private let numbersBlocks: Bool
 
     /// Starts a stream whose header states these values. All blocks get the number zero without `numbersBlocks`.
-    init(rate: Int, channels: Int, bits: Int, frames: Int, blockFrames: Int = 1024, numbersBlocks: Bool = true) {
+    public init(
+        rate: Int,
+        channels: Int,
+        bits: Int,
+        frames: Int,
+        blockFrames: Int = 1024,
+        numbersBlocks: Bool = true
+    ) {
         self.blockFrames = blockFrames
         self.numbersBlocks = numbersBlocks
         bytes = Array("fLaC".utf8) + [0x80, 0, 0, 34]
@@ -22,7 +28,7 @@ struct FLACFile {
     }
 
     /// Appends samples, one array per channel, in blocks that state their own rate and depth.
-    mutating func append(_ channels: [[Int32]], rate: Int, bits: Int) {
+    public mutating func append(_ channels: [[Int32]], rate: Int, bits: Int) {
         let frames = channels[0].count
         for start in stride(from: 0, to: frames, by: blockFrames) {
             append(channels.map { $0[start..<min(start + blockFrames, frames)] }, rate, bits)

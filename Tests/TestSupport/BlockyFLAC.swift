@@ -1,9 +1,7 @@
-import TestSupport
-
 /// FLAC with varying block sizes, which no available encoder writes: 16 bits, uncompressed.
-struct BlockyFLAC {
+public struct BlockyFLAC: Sendable {
     /// What the numbers in the frame headers count.
-    enum Numbering: String, CaseIterable, Sendable {
+    public enum Numbering: String, CaseIterable, Sendable {
         /// Samples, as declared by the header's blocking strategy bit.
         case samples
         /// Samples, without the bit, as encoders wrote before it existed.
@@ -12,15 +10,18 @@ struct BlockyFLAC {
         case frames
     }
 
-    let head: [UInt8]
-    private(set) var frames: [[UInt8]] = []
+    /// All bytes before the first frame.
+    public let head: [UInt8]
+    /// The bytes of each frame.
+    public private(set) var frames: [[UInt8]] = []
     /// Where each frame begins in the sound, followed by the end of the last frame.
-    private(set) var starts: [Int] = []
+    public private(set) var starts: [Int] = []
 
-    var bytes: [UInt8] { head + frames.flatMap { $0 } }
+    /// The whole file.
+    public var bytes: [UInt8] { head + frames.flatMap { $0 } }
 
     /// Makes blocks whose sizes cycle through `sizes`. The header states their range, or `claimed`.
-    init(_ pcm: PCM, sizes: [Int], _ numbering: Numbering, claimed: (least: Int, most: Int)? = nil) throws {
+    public init(_ pcm: PCM, sizes: [Int], _ numbering: Numbering, claimed: (least: Int, most: Int)? = nil) throws {
         var head = Array("fLaC".utf8) + [0x80, 0, 0, 34]
         head.append(big: UInt16(claimed?.least ?? sizes.min()!))
         head.append(big: UInt16(claimed?.most ?? sizes.max()!))
@@ -41,9 +42,11 @@ struct BlockyFLAC {
         starts.append(start)
     }
 
-    mutating func damage(_ number: Int) { frames[number][frames[number].count / 2] ^= 0x55 }
+    /// Changes bits in the middle of a frame.
+    public mutating func damage(_ number: Int) { frames[number][frames[number].count / 2] ^= 0x55 }
 
-    mutating func remove(_ number: Int) { frames.remove(at: number) }
+    /// Leaves a frame out.
+    public mutating func remove(_ number: Int) { frames.remove(at: number) }
 
     private static func frame(
         _ pcm: PCM,

@@ -1,12 +1,12 @@
-import TestSupport
-
 /// The pages of an Ogg file, so that tests can drop, renumber and join them.
-struct OggFile {
+public struct OggFile: Sendable {
     /// The pages without sound; the others are in `sound`.
-    var headers: [[UInt8]] = []
-    var sound: [[UInt8]] = []
+    public var headers: [[UInt8]] = []
+    /// The pages with sound.
+    public var sound: [[UInt8]] = []
 
-    init(_ bytes: [UInt8]) throws {
+    /// Takes a file apart; throws if a page has too few bytes for a number.
+    public init(_ bytes: [UInt8]) throws {
         var place = 0
         while place < bytes.count {
             let table = bytes[(place + 27)..<(place + 27 + Int(bytes[place + 26]))]
@@ -19,17 +19,18 @@ struct OggFile {
     }
 
     /// Sets the position up to which `page` counts.
-    static func setGranule(_ granule: Int64, of page: inout [UInt8]) {
+    public static func setGranule(_ granule: Int64, of page: inout [UInt8]) {
         page.replaceSubrange(6..<14, with: withUnsafeBytes(of: granule.littleEndian, Array.init))
     }
 
-    var bytes: [UInt8] { (headers + sound).flatMap { $0 } }
+    /// The whole file.
+    public var bytes: [UInt8] { (headers + sound).flatMap { $0 } }
 
     /// The same pages, renumbered without gaps and with correct checksums.
-    var renumbered: [UInt8] { renumbering { UInt32($0) } }
+    public var renumbered: [UInt8] { renumbering { UInt32($0) } }
 
     /// The same pages with other numbers and correct checksums. `number` gives the number of a page by its index.
-    func renumbering(_ number: (Int) -> UInt32) -> [UInt8] {
+    public func renumbering(_ number: (Int) -> UInt32) -> [UInt8] {
         (headers + sound).enumerated().flatMap { index, page in
             var page = page
             page.replaceSubrange(18..<22, with: withUnsafeBytes(of: number(index).littleEndian, Array.init))

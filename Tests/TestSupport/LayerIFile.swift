@@ -1,19 +1,27 @@
-import TestSupport
-
 /// Writes MPEG-1 audio layer I, for which hardly any encoder is left: seeded subband samples, no psychoacoustics.
-struct LayerIFile {
-    enum Mode: UInt8, CaseIterable { case stereo = 0, joint = 1, dual = 2, mono = 3 }
+public struct LayerIFile: Sendable {
+    /// The mode as the header of a frame states it.
+    public enum Mode: UInt8, CaseIterable, Sendable { case stereo = 0, joint = 1, dual = 2, mono = 3 }
 
-    var mode = Mode.stereo
+    private let mode: Mode
     /// Joint stereo shares the subbands from `4 * (modeExtension + 1)` on.
-    var modeExtension: UInt8 = 0
-    var isProtected = false
+    private let modeExtension: UInt8
+    private let isProtected: Bool
     /// Whether to write wrong checksums.
-    var isWrong = false
+    private let isWrong: Bool
+
+    /// Joint stereo shares the subbands from `4 * (modeExtension + 1)` on; `isWrong` writes wrong checksums.
+    public init(mode: Mode = .stereo, modeExtension: UInt8 = 0, isProtected: Bool = false, isWrong: Bool = false) {
+        self.mode = mode
+        self.modeExtension = modeExtension
+        self.isProtected = isProtected
+        self.isWrong = isWrong
+    }
 
     private static let bytesPerFrame = 384 * 384_000 / 8 / 48_000
 
-    func bytes(frames: Int, seed: UInt64) -> [UInt8] {
+    /// The whole file: `frames` frames of 384 samples for each channel.
+    public func bytes(frames: Int, seed: UInt64) -> [UInt8] {
         var generator = SeededGenerator(seed: seed)
         return (0..<frames).flatMap { _ in frame(&generator) }
     }
