@@ -17,7 +17,7 @@ import Testing
             // (`PartialFrameTests`).
             if SampleFile.Kind.bareWithoutLength.contains(kind) {
                 #expect(check.strict.error == nil && check.strict.frames > 20_000)
-                #expect(sample.clean.samples.starts(with: check.strict.samples.dropLast(4096)))
+                #expect(SampleMath.isPrefix(check.strict.samples, of: sample.clean.samples, leavingOut: 4096))
                 continue
             }
             let error = try #require(check.strict.error)
@@ -45,7 +45,7 @@ import Testing
         let check = try DamageCheck(Damage.cut(sample.bytes, to: place), as: kind, "cut between frames")
         // Ogg's last page states the length, and the cut removes it: see `OggExcerptTests`.
         if SampleFile.Kind.withoutLength.contains(kind) || kind.isPaged {
-            #expect(sample.clean.samples.starts(with: check.strict.samples.dropLast(4096)))
+            #expect(SampleMath.isPrefix(check.strict.samples, of: sample.clean.samples, leavingOut: 4096))
             if kind != .tsAAC { #expect(check.strict.error == nil) }
         } else {
             #expect(check.strict.error?.code == .truncated)

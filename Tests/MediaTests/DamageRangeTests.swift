@@ -33,13 +33,8 @@ import Testing
                 #expect(part.error == nil, "\(mode) \(frames)")
                 #expect(part.account.isEmpty)
                 #expect(part.frames == frames.count)
-                var product: Float = 0
-                var energies: (Float, Float) = (0, 0)
-                for (mine, theirs) in zip(part.samples, clean.samples[frames]) {
-                    product += mine * theirs
-                    energies = (energies.0 + mine * mine, energies.1 + theirs * theirs)
-                }
-                #expect(product / (energies.0 * energies.1).squareRoot() > 0.97, "\(mode) \(frames)")
+                let fit = SampleMath.fit(part.samples, from: 0, clean.samples, in: frames)
+                #expect(fit > 0.97, "\(mode) \(frames)")
             }
         }
     }

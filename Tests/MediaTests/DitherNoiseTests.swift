@@ -11,13 +11,13 @@ import Testing
 
     @Test func noiseIsATriangleTwoStepsWide() {
         let noise = Self.noise
-        #expect(noise.allSatisfy { abs($0) < 1 })
-        let mean = noise.reduce(0, +) / Double(noise.count)
+        #expect(SampleMath.peak(noise) < 1)
+        let mean = SampleMath.mean(noise)
         #expect(abs(mean) < 0.003, "\(mean)")
-        let variance = noise.reduce(0) { $0 + $1 * $1 } / Double(noise.count)
+        let variance = SampleMath.meanSquare(noise)
         #expect(abs(variance - 1.0 / 6) < 0.002, "\(variance)")
         // Three quarters of a triangular distribution lie in the inner half.
-        let inner = Double(noise.count { abs($0) < 0.5 }) / Double(noise.count)
+        let inner = Double(SampleMath.count(noise, below: 0.5)) / Double(noise.count)
         #expect(abs(inner - 0.75) < 0.005, "\(inner)")
     }
 
@@ -25,8 +25,7 @@ import Testing
     @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 64, 1_000, 4_096, 65_536])
     func noiseIsWhite(lag: Int) {
         let noise = Self.noise
-        let sum = zip(noise, noise.dropFirst(lag)).reduce(0) { $0 + $1.0 * $1.1 }
-        let correlation = sum / Double(noise.count - lag) * 6
+        let correlation = SampleMath.autocorrelation(noise, lag: lag) / Double(noise.count - lag) * 6
         #expect(abs(correlation) < 0.01, "\(correlation)")
     }
 
@@ -38,9 +37,9 @@ import Testing
             let source = (0..<65_536).map { Int32(truncatingIfNeeded: ($0 * 257 % 65_536 - 32_768) * (step / 64)) }
             let target = round(source, rounding)
             let errors = zip(source, target).map { Double(Int($1) - Int($0)) / Double(step) }
-            let mean = errors.reduce(0, +) / Double(errors.count)
+            let mean = SampleMath.mean(errors)
             #expect(abs(mean) < 0.01, "\(bits) \(mean)")
-            let rms = (errors.reduce(0) { $0 + $1 * $1 } / Double(errors.count)).squareRoot()
+            let rms = SampleMath.rootMeanSquare(errors)
             #expect(abs(rms - (dithers ? 0.5 : 0.2887)) < 0.02, "\(bits) \(rms)")
         }
     }

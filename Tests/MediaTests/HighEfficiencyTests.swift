@@ -38,7 +38,7 @@ import Testing
         }
         if isHE {
             let descriptor: [UInt8] = [5, 0x80, 0x80, 0x80, 5]
-            let place = try #require(bytes.indices.first { bytes[$0...].starts(with: descriptor) }) + 5
+            let place = try #require(Bytes.find(descriptor, in: bytes)) + 5
             // Object type 5, 22,050 Hz, two channels, doubled to 44,100 Hz, object type 2.
             let header: UInt64 = 0b00101_0111_0010_0100_00010_000 << 15
             bytes.replaceSubrange(place..<(place + 5), with: bigEndianBytes(Int64(header), count: 5))

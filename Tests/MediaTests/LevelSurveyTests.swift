@@ -25,13 +25,9 @@ struct LevelSurveyTests {
         return try #require(meter.levelReport)
     }
 
-    private func decibels(_ samples: some Sequence<Double>) -> Double {
-        var (sum, count) = (0.0, 0)
-        for sample in samples {
-            sum += sample * sample
-            count += 1
-        }
-        return sum > 0 ? 10 * log10(sum / Double(count)) : LevelReport.silenceDBFS
+    private func decibels(_ samples: [Double], in range: Range<Int>? = nil) -> Double {
+        let energy = SampleMath.energy(samples, in: range)
+        return energy > 0 ? 10 * log10(energy / Double(range?.count ?? samples.count)) : LevelReport.silenceDBFS
     }
 
     /// Parts of a tone one after another: the amplitude and the length in tenths of a second.
@@ -62,9 +58,7 @@ struct LevelSurveyTests {
         #expect(levels.length == MediaTime(value: 72, timescale: 10))
         #expect(levels.toneAtStart == MediaTime(value: 7, timescale: 10))
         #expect(levels.toneAtEnd == MediaTime(value: 2, timescale: 1))
-        let sizes = signal.channels[0].map { abs(Float($0)) }
-        let largest = try #require(sizes.max())
-        let peak = try #require(sizes.firstIndex(of: largest))
+        let peak = try #require(SampleMath.firstPeak(signal.channels[0]))
         #expect(levels.peakAt == MediaTime(frames: Int64(peak), rate: 44_100))
     }
 
@@ -77,7 +71,7 @@ struct LevelSurveyTests {
         let levels = try survey(signal, blocks: blocks)
         func windows(_ steps: Int) -> [(level: Double, start: Int)] {
             stride(from: 0, through: samples.count - steps * step, by: step).map { start in
-                (decibels(samples[start..<start + steps * step]), start)
+                (decibels(samples, in: start..<start + steps * step), start)
             }
         }
         let loudest = try #require(windows(10).max { $0.level < $1.level })

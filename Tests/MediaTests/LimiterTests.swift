@@ -33,45 +33,15 @@ import Testing
         let channels = (0..<pcm.channels).map { pcm.samples(channel: $0) }
         let peaks = [
             try ReferenceLoudness(Signal(rate: pcm.rate, channels: channels)).truePeak,
-            (0..<dense.channels).map { dense.samples(channel: $0).reduce(0) { max($0, abs($1)) } }.max() ?? 0,
+            dense.peaks.max() ?? 0,
         ]
         return peaks.map { 20 * log10($0) }
     }
 
     // MARK: The ceiling
 
-    enum Hostile: String, CaseIterable, CustomTestStringConvertible {
-        case noise, loudNoise, signs, quarterRate, square, clicks, alternating, bursts, lonePair
-        var testDescription: String { rawValue }
-
-        /// Two seconds with silence at both ends, where ffmpeg's resampler would otherwise mirror the sound.
-        func signal(rate: Int) -> Signal {
-            let frames = 2 * rate
-            var generator = SeededGenerator(seed: 7)
-            let random = (0..<frames).map { _ in generator.unit() * 2 - 1 }
-            let samples = (0..<frames).map { place -> Double in
-                let time = Double(place)
-                switch self {
-                case .noise: return random[place]
-                case .loudNoise: return random[place] * 4
-                case .signs: return random[place] < 0 ? -1 : 1
-                case .quarterRate: return 1.2 * sin(2 * .pi * time / 4 + .pi / 4)
-                case .square: return sin(2 * .pi * 997 * time / Double(rate)) < 0 ? -1 : 1
-                case .clicks: return place % 4_801 == 100 ? 1.5 : place % 4_801 == 2_000 ? -1.2 : 0
-                case .alternating: return place / 7 % 3 == 0 ? (place % 2 == 0 ? 1 : -1) : 0
-                case .bursts:
-                    return place / 2_400 % 2 == 0
-                        ? 0.1 * sin(2 * .pi * 0.01 * time) : sin(2 * .pi * 0.2377 * time)
-                case .lonePair: return place % 997 < 2 ? 1 : 0
-                }
-            }
-            let quiet = Signal.silence(rate: rate, frames: 500)
-            return quiet.followed(by: Signal(rate: rate, channels: [samples])).followed(by: quiet)
-        }
-    }
-
-    @Test(arguments: Hostile.allCases, [44_100, 48_000]) func noMeterFindsAPeakAboveTheCeiling(
-        kind: Hostile,
+    @Test(arguments: HostileSignal.allCases, [44_100, 48_000]) func noMeterFindsAPeakAboveTheCeiling(
+        kind: HostileSignal,
         rate: Int
     ) throws {
         for ceiling in [-1.0, -6] {
@@ -82,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [8_000, 96_000, 192_000]) func otherRatesKeepTheCeiling(rate: Int) throws {
-        for kind in [Hostile.noise, .square, .clicks] {
+        for kind in [HostileSignal.noise, .square, .clicks] {
             let (pcm, _) = try limited(kind.signal(rate: rate))
             for peak in try truePeaks(pcm) { #expect(peak <= -1 + 0.05, "\(kind) \(rate) Hz: \(peak) dBTP") }
         }
@@ -92,7 +62,7 @@ import Testing
     @Test func aSteadyToneEndsAtTheCeiling() throws {
         let tone = Signal.tone(997, rate: 48_000, frames: 96_000, amplitude: 1)
         let (pcm, limiter) = try limited(tone, ceiling: -6)
-        let peak = pcm.samples(channel: 0)[24_000..<72_000].reduce(0) { max($0, abs($1)) }
+        let peak = SampleMath.peak(pcm.samples(channel: 0), in: 24_000..<72_000)
         #expect(abs(20 * log10(peak) + 6) < 0.01)
         #expect(abs(limiter.largestReductionDB - 6) < 0.05)
     }
@@ -102,9 +72,7 @@ import Testing
         let (raised, limiter) = try limited(tone, ceiling: -1, gain: 12)
         #expect(limiter.limitedFrames == 0)
         let factor = pow(10, 12.0 / 20)
-        #expect(
-            zip(raised.samples(channel: 0), tone.channels[0]).allSatisfy { abs($0 - $1 * factor) < 1e-7 }
-        )
+        #expect(SampleMath.greatestDifference(raised.samples(channel: 0), tone.channels[0], gain: factor) < 1e-7)
         let (limited, _) = try limited(tone, ceiling: -1, gain: 30)
         for peak in try truePeaks(limited) { #expect(peak <= -0.95) }
     }

@@ -13,15 +13,7 @@ import Testing
 
     /// Noise whose level wanders, with a true peak of about -10 dBTP.
     private func music(rate: Int = 48_000, channels: Int = 2, seconds: Int = 12, amplitude: Double = 0.2) -> Signal {
-        let noise = Signal.noise(seed: 3, rate: rate, frames: seconds * rate, channels: channels, amplitude: amplitude)
-        return Signal(
-            rate: rate,
-            channels: noise.channels.map { samples in
-                samples.enumerated().map { place, sample in
-                    sample * (0.6 + 0.4 * sin(Double(place) * 5 / Double(rate)))
-                }
-            }
-        )
+        Signal.noise(seed: 3, rate: rate, frames: seconds * rate, channels: channels, amplitude: amplitude).swelling()
     }
 
     private func convert(

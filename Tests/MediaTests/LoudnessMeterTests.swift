@@ -136,16 +136,7 @@ import Testing
 
     /// Noise whose level wanders over 30 dB: blocks of every loudness, around both gates.
     private func wandering(rate: Int, channels: Int, seconds: Int) -> Signal {
-        let noise = Signal.noise(seed: 3, rate: rate, frames: seconds * rate, channels: channels, amplitude: 0.5)
-        return Signal(
-            rate: rate,
-            channels: noise.channels.map { samples in
-                samples.enumerated().map { place, sample in
-                    let time = Double(place) / Double(rate)
-                    return sample * pow(10, (-20 + 15 * sin(time) + 4 * sin(7.3 * time)) / 20)
-                }
-            }
-        )
+        Signal.noise(seed: 3, rate: rate, frames: seconds * rate, channels: channels, amplitude: 0.5).wandering()
     }
 
     @Test(arguments: [8_000, 11_025, 22_050, 44_100, 48_000, 96_000], [1, 2]) func figuresEqualThoseOfLibebur128(

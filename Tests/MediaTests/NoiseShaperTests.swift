@@ -29,33 +29,7 @@ import Testing
     private func error(_ signal: Signal, _ dither: Dither, bits: Int = 16) throws -> [Double] {
         let scale = pow(2.0, Double(bits - 1))
         let output = try convert(signal, dither, bits: bits).0
-        return zip(output.samples(channel: 0), signal.channels[0]).map { ($0 - $1) * scale }
-    }
-
-    /// The mean power of `samples` between two frequencies, over windows of 1,024 samples (Hann).
-    private func power(_ samples: [Double], rate: Int, _ band: ClosedRange<Double>) -> Double {
-        let size = 1_024
-        let window = (0..<size).map { 0.5 - 0.5 * cos(2 * .pi * Double($0) / Double(size)) }
-        let bins = (0...size / 2).filter { band.contains(Double($0 * rate) / Double(size)) }
-        let waves = bins.map { bin in
-            (0..<size).map { place in
-                let angle = 2 * .pi * Double(bin * place % size) / Double(size)
-                return (cos(angle) * window[place], sin(angle) * window[place])
-            }
-        }
-        var (sum, count) = (0.0, 0.0)
-        for start in stride(from: 0, through: samples.count - size, by: size) {
-            for wave in waves {
-                var (real, imaginary) = (0.0, 0.0)
-                for place in 0..<size {
-                    real += samples[start + place] * wave[place].0
-                    imaginary += samples[start + place] * wave[place].1
-                }
-                sum += real * real + imaginary * imaginary
-                count += 1
-            }
-        }
-        return sum / count
+        return SampleMath.differences(output.samples(channel: 0), signal.channels[0], scale: scale)
     }
 
     private func music(rate: Int, frames: Int = 65_536) -> Signal {
@@ -65,10 +39,13 @@ import Testing
     @Test(arguments: [44_100, 48_000]) func noiseIsLowerFrom2To5Kilohertz(rate: Int) throws {
         let signal = music(rate: rate)
         let (plain, shaped) = (try error(signal, .tpdf), try error(signal, .shaped))
-        let change = 10 * log10(power(shaped, rate: rate, 2_000...5_000) / power(plain, rate: rate, 2_000...5_000))
+        let ratio =
+            SampleMath.bandPower(shaped, rate: rate, 2_000...5_000)
+            / SampleMath.bandPower(plain, rate: rate, 2_000...5_000)
+        let change = 10 * log10(ratio)
         #expect(change < -8, "\(change) dB")
         #expect((-18 ... -14).contains(change), "\(change) dB: docs/formats.md says 16")
-        let total = 10 * log10(shaped.reduce(0) { $0 + $1 * $1 } / plain.reduce(0) { $0 + $1 * $1 })
+        let total = 10 * log10(SampleMath.energy(shaped) / SampleMath.energy(plain))
         #expect(abs(total - 7.7) < 0.3, "\(total) dB: docs/formats.md says 7.7")
     }
 
@@ -107,14 +84,9 @@ import Testing
         let tone = Signal.tone(750, rate: rate, frames: 4 * 65_536, amplitude: amplitude)
         let output = try convert(tone, .shaped).0.samples(channel: 0)
         func level(_ frequency: Double) -> Double {
-            var (real, imaginary) = (0.0, 0.0)
-            for (place, sample) in output.enumerated() {
-                let window = 0.5 - 0.5 * cos(2 * .pi * Double(place) / Double(output.count))
-                let angle = 2 * .pi * frequency * Double(place) / Double(rate)
-                real += sample * window * cos(angle)
-                imaginary += sample * window * sin(angle)
-            }
-            return 20 * log10(4 * (real * real + imaginary * imaginary).squareRoot() / Double(output.count))
+            let step = 2 * Double.pi * frequency / Double(rate)
+            let (sine, cosine) = SampleMath.toneSums(output, step: step, isWindowed: true)
+            return 20 * log10(4 * (sine * sine + cosine * cosine).squareRoot() / Double(output.count))
         }
         #expect(abs(level(750) + 90) < 0.3, "\(level(750)) dB")
         for overtone in 2...12 {
@@ -130,11 +102,10 @@ import Testing
             let count: (Converter.Outcome) -> Int64? = { $0.remarks.first { $0.kind == .samplesClipped }?.count }
             #expect(count(outcome) == count(other))
             // Clipping does not make noise: what is within full scale stays within a few steps of its value.
-            for (place, sample) in signal.channels[0].enumerated() where abs(sample) < 0.99 {
-                let (one, two) = (shaped.samples(channel: 0)[place], plain.samples(channel: 0)[place])
-                if place > 20_000 { break }
-                #expect(abs(one - sample) * 32_768 < 16 && abs(two - sample) * 32_768 < 2)
-            }
+            let near = Array(signal.channels[0].prefix(20_001))
+            let one = SampleMath.greatestDifference(shaped.samples(channel: 0), near, whereBelow: 0.99)
+            let two = SampleMath.greatestDifference(plain.samples(channel: 0), near, whereBelow: 0.99)
+            #expect(one * 32_768 < 16 && two * 32_768 < 2)
         }
     }
 

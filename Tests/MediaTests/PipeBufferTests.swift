@@ -1,16 +1,14 @@
+import TestSupport
 import Testing
 
 @testable import Media
 
 /// What is kept of a pipe.
 @Suite struct PipeBufferTests {
-    /// Each byte tells its place.
-    private func byte(at place: Int64) -> UInt8 { UInt8(truncatingIfNeeded: place &* 31 &+ place >> 8) }
-
     private func fill(_ buffer: inout PipeBuffer, to end: Int64, keeping place: Int64 = .max) {
         while buffer.end < end {
             let start = buffer.end
-            let fresh = (start..<min(end, start + 10_007)).map(byte)
+            let fresh = NumberedBytes.bytes(at: start..<min(end, start + 10_007))
             fresh.withUnsafeBufferPointer { buffer.append($0, keeping: place) }
         }
     }
@@ -19,7 +17,7 @@ import Testing
     private func kept(_ buffer: PipeBuffer, _ place: Int64) -> Int {
         var bytes = [UInt8](repeating: 0, count: 100)
         let count = bytes.withUnsafeMutableBytes { buffer.copy(place, into: $0) }
-        let areRight = (0..<count).allSatisfy { bytes[$0] == byte(at: place + Int64($0)) }
+        let areRight = (0..<count).allSatisfy { bytes[$0] == NumberedBytes.byte(at: place + Int64($0)) }
         #expect(areRight)
         return count
     }

@@ -14,18 +14,7 @@ import Testing
     /// Ten seconds of low noise whose level wanders.
     private static func music(amplitude: Double = 0.4) -> Signal {
         let noise = Signal.noise(seed: 3, rate: 48_000, frames: 480_012, channels: 2, amplitude: amplitude)
-        return Signal(rate: 48_000, channels: noise.channels.map(smoothed))
-    }
-
-    /// A moving mean over 12 samples.
-    private static func smoothed(_ samples: [Double]) -> [Double] {
-        var sum = samples.prefix(12).reduce(0, +)
-        return (0..<samples.count - 12).map { index in
-            let level = 0.6 + 0.4 * sin(Double(index) * 5 / 48_000)
-            let value = sum * 0.2 * level
-            sum += samples[index + 12] - samples[index]
-            return value
-        }
+        return noise.movingSum(of: 12).swelling()
     }
 
     private func convert(

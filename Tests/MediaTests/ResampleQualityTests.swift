@@ -27,9 +27,8 @@ import Testing
     {
         let (input, output) = (folder.path("in.wav"), folder.path("out.wav"))
         // Not `Signal.tone`: a frequency that is no whole number of hertz avoids errors that repeat.
-        let step = 2 * Double.pi * frequency / Double(way.from)
-        let tone = (0..<2 * way.from).map { 0.9 * sin(step * Double($0)) }
-        try WAVFile.write(Signal(rate: way.from, channels: [tone]).pcm(.f64), to: input)
+        let tone = Signal.computedTone(frequency, rate: way.from, frames: 2 * way.from, amplitude: 0.9)
+        try WAVFile.write(tone.pcm(.f64), to: input)
         let format = AudioFormat(
             container: .wav,
             codec: .pcm,
@@ -45,19 +44,7 @@ import Testing
     /// The level of the tone against its source in dB, and the level of all else in dB of full scale. The tone is
     /// fitted by least squares, so no window hides what lies beside it.
     private func levels(_ samples: [Double], _ frequency: Double, rate: Int) -> (tone: Double, rest: Double) {
-        let step = 2 * Double.pi * frequency / Double(rate)
-        var (ss, sc, cc, ys, yc) = (0.0, 0.0, 0.0, 0.0, 0.0)
-        for (place, sample) in samples.enumerated() {
-            let (s, c) = (sin(step * Double(place)), cos(step * Double(place)))
-            (ss, sc, cc, ys, yc) = (ss + s * s, sc + s * c, cc + c * c, ys + sample * s, yc + sample * c)
-        }
-        let determinant = ss * cc - sc * sc
-        let (a, b) = ((ys * cc - yc * sc) / determinant, (yc * ss - ys * sc) / determinant)
-        var rest = 0.0
-        for (place, sample) in samples.enumerated() {
-            let left = sample - a * sin(step * Double(place)) - b * cos(step * Double(place))
-            rest += left * left
-        }
+        let (a, b, rest) = SampleMath.fittedTone(samples, step: 2 * Double.pi * frequency / Double(rate))
         return (20 * log10((a * a + b * b).squareRoot() / 0.9), 10 * log10(rest / Double(samples.count)))
     }
 
@@ -80,7 +67,7 @@ import Testing
         for frequency in [nyquist * 1.002, nyquist * 1.03, nyquist * 1.3, Double(from) / 2 * 0.97]
         where frequency > nyquist && frequency < Double(from) / 2 {
             let samples = try converted(frequency, (from, to), nil)
-            let level = 10 * log10(samples.reduce(0) { $0 + $1 * $1 } / Double(samples.count))
+            let level = 10 * log10(SampleMath.meanSquare(samples))
             #expect(level < -120, "\(frequency) Hz from \(from) to \(to): \(level) dB")
         }
     }

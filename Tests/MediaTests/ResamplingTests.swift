@@ -18,18 +18,7 @@ import Testing
         try WAVFile.write(tone.pcm(.f64), to: input)
         try Converted.file(input, to: path, as: format)
         let samples = Array(try WAVFile.read(path: path).samples(channel: 0)[48_000..<4 * 48_000])
-        // Over whole periods, sine and cosine are orthogonal.
-        let step = 2 * Double.pi * frequency / 48_000
-        var (sine, cosine) = (0.0, 0.0)
-        for (place, sample) in samples.enumerated() {
-            sine += sample * sin(step * Double(place))
-            cosine += sample * cos(step * Double(place))
-        }
-        (sine, cosine) = (sine * 2 / Double(samples.count), cosine * 2 / Double(samples.count))
-        let rest = samples.enumerated().reduce(0.0) { sum, next in
-            let wave = sine * sin(step * Double(next.offset)) + cosine * cos(step * Double(next.offset))
-            return sum + (next.element - wave) * (next.element - wave)
-        }
+        let (sine, cosine, rest) = SampleMath.fittedTone(samples, step: 2 * Double.pi * frequency / 48_000)
         #expect(abs(20 * log10((sine * sine + cosine * cosine).squareRoot() / amplitude)) < 0.01)
         return 10 * log10(rest / Double(samples.count))
     }

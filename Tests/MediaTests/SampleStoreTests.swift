@@ -16,12 +16,14 @@ import Testing
         let (width, channels) = (shape.format.bytesPerSample, shape.channelCount)
         for plane in 0..<block.planeCount {
             block.withMutablePlane(plane) { bytes in
-                for place in bytes.indices {
-                    let sample = place / width
-                    let frame = shape.format.isPlanar ? sample : sample / channels
-                    let channel = shape.format.isPlanar ? plane : sample % channels
-                    bytes[place] = UInt8(truncatingIfNeeded: (first + frame) * 31 + channel * 7 + place % width)
-                }
+                let isPlanar = shape.format.isPlanar
+                NumberedBytes.fill(
+                    bytes,
+                    first: first,
+                    width: width,
+                    channels: isPlanar ? 1 : channels,
+                    from: isPlanar ? plane : 0
+                )
             }
         }
         return block
@@ -29,17 +31,9 @@ import Testing
 
     /// The bytes of each frame of `block`, channel after channel.
     private func frames(_ block: borrowing SampleBlock) -> [[UInt8]] {
-        let shape = block.shape!
-        let (width, channels) = (shape.format.bytesPerSample, shape.channelCount)
-        return (0..<block.frameCount).map { frame in
-            (0..<channels).flatMap { channel in
-                let planar = shape.format.isPlanar
-                return block.withPlane(planar ? channel : 0) { bytes in
-                    let start = (planar ? frame : frame * channels + channel) * width
-                    return Array(bytes[start..<start + width])
-                }
-            }
-        }
+        var bytes: [UInt8] = []
+        block.appendInterleaved(to: &bytes)
+        return Bytes.pieces(bytes, of: block.shape!.bytesPerFrame)
     }
 
     @Test(arguments: formats, [1, 2, 11]) func reversedSamplesAreTheSameFrames(format: SampleFormat, channels: Int)

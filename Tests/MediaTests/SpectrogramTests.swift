@@ -171,7 +171,7 @@ import Testing
             try Run.program("ffmpeg", words).checked()
             let pixels = try Bytes.read(raw)
             #expect(pixels.count == 4 * width * height)
-            let isOpaque = stride(from: 3, to: pixels.count, by: 4).allSatisfy { pixels[$0] == 255 }
+            let isOpaque = Bytes.areAll(255, in: pixels, from: 3, by: 4)
             #expect(isOpaque == (theme != .transparent))
         }
     }

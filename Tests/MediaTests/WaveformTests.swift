@@ -16,7 +16,7 @@ import Testing
     }
 
     private func pcm16(_ samples: [Int16], channels: Int = 1, rate: Int = 44_100) -> PCM {
-        PCM(rate: rate, channels: channels, format: .s16, bytes: bytes(samples))
+        PCM(rate: rate, channels: channels, format: .s16, bytes: Bytes.little(samples))
     }
 
     /// The numbers in a waveform as JSON.
@@ -151,41 +151,32 @@ import Testing
         #expect(made.outcome.waveform?.length == 0)
     }
 
-    /// As the definition says, and in no other way.
-    private func peaks(_ samples: [Int16], zoom: Int) -> [Int16] {
-        stride(from: 0, to: samples.count, by: zoom).flatMap { start -> [Int16] in
-            let window = samples[start..<min(start + zoom, samples.count)]
-            return [window.min() ?? 0, window.max() ?? 0]
-        }
-    }
-
     private func noise(_ frames: Int) -> [Int16] {
         var generator = SeededGenerator(seed: 41)
-        return (0..<frames).map { _ in Int16(truncatingIfNeeded: Int(generator.next() & 0xFFFF)) }
+        return generator.samples(frames)
     }
 
     @Test(arguments: [3, 256, 1_000]) func longSoundHasThePeaksOfTheDefinition(zoom: Int) throws {
         let samples = noise(100_003)
         let made = try draw(pcm16(samples), .dat, .init(samplesPerPixel: zoom, bits: 16))
-        #expect(Array(made.bytes[24...]) == bytes(peaks(samples, zoom: zoom)))
+        #expect(Array(made.bytes[24...]) == Bytes.little(SampleMath.extremes(samples, every: zoom)))
     }
 
     @Test(arguments: [5, 256]) func longStereoHasThePeaksOfItsMean(zoom: Int) throws {
         let samples = noise(60_006)
-        let means = stride(from: 0, to: samples.count, by: 2).map { place -> Int16 in
-            let sum = Int(samples[place]) + Int(samples[place + 1])
-            return Int16(sum / 2)
-        }
+        let means = SampleMath.meansOfPairs(samples)
         let made = try draw(pcm16(samples, channels: 2), .dat, .init(samplesPerPixel: zoom, bits: 16))
-        #expect(Array(made.bytes[24...]) == bytes(peaks(means, zoom: zoom)))
+        #expect(Array(made.bytes[24...]) == Bytes.little(SampleMath.extremes(means, every: zoom)))
     }
 
     @Test(arguments: [8_192, 8_193, 8_195, 8_199, 1]) func halvingGivesTheNextLevel(frames: Int) {
         let samples = noise(frames)
-        let fine = Peaks(sampleRateHz: 8_000, channelCount: 1, framesPerPair: 4, values: peaks(samples, zoom: 4))
+        let values = SampleMath.extremes(samples, every: 4)
+        let fine = Peaks(sampleRateHz: 8_000, channelCount: 1, framesPerPair: 4, values: values)
         let coarser = fine.halved()
-        #expect(coarser.values == peaks(samples, zoom: 8) && coarser.framesPerPair == 8)
-        #expect(coarser.halved().values == peaks(samples, zoom: 16) && coarser.halved().framesPerPair == 16)
+        #expect(coarser.values == SampleMath.extremes(samples, every: 8) && coarser.framesPerPair == 8)
+        let coarsest = coarser.halved()
+        #expect(coarsest.values == SampleMath.extremes(samples, every: 16) && coarsest.framesPerPair == 16)
     }
 
     @Test func overviewStaysSmall() throws {
@@ -200,7 +191,8 @@ import Testing
             start = end
             #expect(overview.peaks.count < 64)
         }
-        #expect(overview.framesPerPair == 256 && overview.peaks.values == peaks(samples, zoom: 256))
+        let isSame = overview.peaks.values == SampleMath.extremes(samples, every: 256)
+        #expect(overview.framesPerPair == 256 && isSame)
     }
 
     /// A picture of any width shows very many channels in bounded memory.
@@ -243,7 +235,8 @@ import Testing
         var request = Converter.Request(format: AudioFormat(container: .wav), ranges: [range], nameHint: path)
         request.waveforms = [WaveformRequest(.dat, .init(samplesPerPixel: 100, bits: 16))]
         let made = try run(request, path, outputs: 2)
-        #expect(Array(made.files[1][24...]) == bytes(peaks(Array(samples[1_000..<1_700]), zoom: 100)))
+        let peaks = SampleMath.extremes(Array(samples[1_000..<1_700]), every: 100)
+        #expect(Array(made.files[1][24...]) == Bytes.little(peaks))
     }
 
     @Test func waveformOfALoudnessIsThatOfTheOutput() throws {
@@ -433,7 +426,7 @@ import Testing
             let made = try draw(pcm16(noise(30_000), channels: 2), .png, settings)
             let pixels = try pixels(made.bytes)
             #expect(pixels.count == 4 * width * height)
-            let isOpaque = stride(from: 3, to: pixels.count, by: 4).allSatisfy { pixels[$0] == 255 }
+            let isOpaque = Bytes.areAll(255, in: pixels, from: 3, by: 4)
             #expect(isOpaque == (theme != .transparent))
         }
     }

@@ -82,7 +82,7 @@ import Testing
         let timeline = Timeline(tracks: [.init(pieces: [Piece(.source("a"))])])
         let (limited, path) = try sources.convert(timeline) { $0.timeline?.limit = Gain(decibels: -1) }
         #expect(limited.remarks.contains { $0.kind == .peaksLimited })
-        let peak = try ReadBack.file(path).pcm.signal.channels.joined().map(\.magnitude).max() ?? 0
+        let peak = try ReadBack.file(path).pcm.peaks.max() ?? 0
         #expect(peak <= 0.892)
         let (_, tagged) = try sources.convert(timeline, to: "tagged.flac") { $0.replayGain = .track }
         #expect(try ReadBack.file(tagged).track.length == .exact(20_000))

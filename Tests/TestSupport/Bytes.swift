@@ -38,6 +38,14 @@ public enum Bytes {
         guard start >= 0, start < bytes.count else {
             throw SupportError("corrupt \(path)", "there is no byte \(start) in \(bytes.count)")
         }
+        let flipped = flipBits(in: &bytes, seed: seed, rate: rate, from: start)
+        try write(bytes, to: path)
+        return flipped
+    }
+
+    /// Flips one bit in about the fraction `rate` of the bytes from `start` on, and returns how many bits it flipped.
+    @discardableResult
+    public static func flipBits(in bytes: inout [UInt8], seed: UInt64, rate: Double, from start: Int = 0) -> Int {
         var generator = SeededGenerator(seed: seed)
         var flipped = 0
         bytes.withUnsafeMutableBufferPointer { bytes in
@@ -50,7 +58,6 @@ public enum Bytes {
                 index &+= 1
             }
         }
-        try write(bytes, to: path)
         return flipped
     }
 

@@ -3,24 +3,13 @@ import Glibc
 extension PCM {
     /// The greatest absolute sample of each channel; full scale is 1.
     public var peaks: [Double] {
-        (0..<channels).map { channel in
-            samples(channel: channel).withUnsafeBufferPointer { samples in
-                var peak = 0.0
-                var frame = 0
-                while frame < samples.count {
-                    let size = fabs(samples[frame])
-                    if size > peak { peak = size }
-                    frame &+= 1
-                }
-                return peak
-            }
-        }
+        (0..<channels).map { channel in SampleMath.peak(samples(channel: channel)) }
     }
 
     /// The root mean square of each channel; full scale is 1.
     public var rms: [Double] {
         (0..<channels).map { channel in
-            frames == 0 ? 0 : sqrt(Self.energy(samples(channel: channel)) / Double(frames))
+            frames == 0 ? 0 : SampleMath.rootMeanSquare(samples(channel: channel))
         }
     }
 
@@ -55,31 +44,18 @@ extension PCM {
         }
         return (0..<channels).map { channel in
             let wanted = reference.samples(channel: channel)
-            let noise = Signal.filled(frames) { out in
-                samples(channel: channel).withUnsafeBufferPointer { mine in
-                    wanted.withUnsafeBufferPointer { theirs in
-                        var frame = 0
-                        while frame < mine.count {
-                            out[frame] = mine[frame] - theirs[frame]
-                            frame &+= 1
-                        }
-                    }
-                }
-            }
-            let noiseEnergy = Self.energy(noise)
-            return noiseEnergy == 0 ? .infinity : 10 * log10(Self.energy(wanted) / noiseEnergy)
+            let noise = SampleMath.differences(samples(channel: channel), wanted)
+            let noiseEnergy = SampleMath.energy(noise)
+            return noiseEnergy == 0 ? .infinity : 10 * log10(SampleMath.energy(wanted) / noiseEnergy)
         }
     }
 
-    private static func energy(_ samples: [Double]) -> Double {
-        samples.withUnsafeBufferPointer { samples in
-            var sum = 0.0
-            var frame = 0
-            while frame < samples.count {
-                sum += samples[frame] * samples[frame]
-                frame &+= 1
-            }
-            return sum
+    /// The number of frames whose bytes differ from those of the same frame of `other`, which is as long.
+    public func differingFrames(from other: PCM) -> Int {
+        precondition(bytesPerFrame == other.bytesPerFrame && frames == other.frames, "both have the same frames")
+        return (0..<frames).count { frame in
+            let place = frame * bytesPerFrame..<(frame + 1) * bytesPerFrame
+            return bytes[place] != other.bytes[place]
         }
     }
 }

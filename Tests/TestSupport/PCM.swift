@@ -99,55 +99,17 @@ public struct PCM: Sendable, Equatable {
     /// The samples of one channel as doubles; full scale is 1.
     public func samples(channel: Int) -> [Double] {
         precondition(channel >= 0 && channel < channels, "the channel exists")
-        let stride = channels
-        let frames = self.frames
-        return Signal.filled(frames) { out in
-            bytes.withUnsafeBytes { raw in
-                guard let start = raw.baseAddress.map({ $0 + channel * format.bytes }) else { return }
-                var frame = 0
-                switch format {
-                case .u8:
-                    let input = start.assumingMemoryBound(to: UInt8.self)
-                    while frame < frames {
-                        out[frame] = (Double(input[frame &* stride]) - 128) * 0x1p-7
-                        frame &+= 1
-                    }
-                case .s16:
-                    let input = start.assumingMemoryBound(to: Int16.self)
-                    while frame < frames {
-                        out[frame] = Double(input[frame &* stride]) * 0x1p-15
-                        frame &+= 1
-                    }
-                case .s24:
-                    let input = start.assumingMemoryBound(to: UInt8.self)
-                    while frame < frames {
-                        let at = frame &* stride &* 3
-                        let low = Double(input[at]) + Double(input[at &+ 1]) * 0x1p8
-                        let high = Double(Int8(bitPattern: input[at &+ 2])) * 0x1p16
-                        out[frame] = (low + high) * 0x1p-23
-                        frame &+= 1
-                    }
-                case .s32:
-                    let input = start.assumingMemoryBound(to: Int32.self)
-                    while frame < frames {
-                        out[frame] = Double(input[frame &* stride]) * 0x1p-31
-                        frame &+= 1
-                    }
-                case .f32:
-                    let input = start.assumingMemoryBound(to: Float.self)
-                    while frame < frames {
-                        out[frame] = Double(input[frame &* stride])
-                        frame &+= 1
-                    }
-                case .f64:
-                    let input = start.assumingMemoryBound(to: Double.self)
-                    while frame < frames {
-                        out[frame] = input[frame &* stride]
-                        frame &+= 1
-                    }
-                }
-            }
+        return bytes.withUnsafeBytes { format.doubles($0, first: channel, stride: channels, count: frames) }
+    }
+
+    /// Every `step`th frame, which is enough for sounds that are low for the rate.
+    public func everyFrame(_ step: Int) -> PCM {
+        guard step > 1 else { return self }
+        var kept: [UInt8] = []
+        for frame in stride(from: 0, to: frames, by: step) {
+            kept += bytes[frame * bytesPerFrame..<(frame + 1) * bytesPerFrame]
         }
+        return PCM(rate: rate / step, channels: channels, format: format, bytes: kept)
     }
 }
 

@@ -47,10 +47,7 @@ import Testing
             #expect(try found.cut(kept) == free.cut(kept))
         }
         let told = try #require(limited.outcome.remarks.first { $0.kind == .peaksLimited })
-        let changed = (0..<found.frames).count { frame in
-            let place = frame * found.bytesPerFrame..<(frame + 1) * found.bytesPerFrame
-            return found.bytes[place] != free.bytes[place]
-        }
+        let changed = found.differingFrames(from: free)
         // A reduction of less than half a step of the format changes no bit.
         #expect(told.count ?? 0 >= Int64(changed) && changed > Self.rate / 2)
         #expect(told.detail.hasPrefix("true peaks were limited to \(Int(level))dBTP, by at most "))

@@ -85,27 +85,14 @@ extension SampleBlock {
     /// The samples of each channel; full scale is 1.
     func doubles() throws -> [[Double]] {
         guard let shape else { return [] }
-        let width = shape.format.bytesPerSample
-        return (0..<shape.channelCount).map { channel in
-            withPlane(shape.format.isPlanar ? channel : 0) { bytes in
-                (0..<frameCount).map { frame in
-                    let index = shape.format.isPlanar ? frame : frame * shape.channelCount + channel
-                    return shape.format.double(bytes, at: index * width)
-                }
-            }
+        guard let format = shape.format.stored else {
+            throw SupportError("read samples", "\(shape.format) has no PCM format here")
         }
-    }
-}
-
-extension SampleFormat {
-    fileprivate func double(_ bytes: UnsafeRawBufferPointer, at place: Int) -> Double {
-        switch interleaved {
-        case .u8: (Double(bytes[place]) - 128) / 128
-        case .s16: Double(bytes.load(fromByteOffset: place, as: Int16.self)) * 0x1p-15
-        case .s32: Double(bytes.load(fromByteOffset: place, as: Int32.self)) * 0x1p-31
-        case .s64: Double(bytes.load(fromByteOffset: place, as: Int64.self)) * 0x1p-63
-        case .f32: Double(bytes.load(fromByteOffset: place, as: Float.self))
-        default: bytes.load(fromByteOffset: place, as: Double.self)
+        let (channels, isPlanar) = (shape.channelCount, shape.format.isPlanar)
+        return (0..<channels).map { channel in
+            withPlane(isPlanar ? channel : 0) { plane in
+                format.doubles(plane, first: isPlanar ? 0 : channel, stride: isPlanar ? 1 : channels, count: frameCount)
+            }
         }
     }
 }

@@ -24,14 +24,7 @@ enum Damage {
     /// Flips one bit in about `rate` of the bytes from `start` on.
     static func flipped(_ bytes: [UInt8], seed: UInt64, rate: Double, from start: Int = 0) -> [UInt8] {
         var damaged = bytes
-        var generator = SeededGenerator(seed: seed)
-        damaged.withUnsafeMutableBufferPointer { damaged in
-            var index = start
-            while index < damaged.count {
-                if generator.unit() < rate { damaged[index] ^= 1 << UInt8(generator.next() & 7) }
-                index &+= 1
-            }
-        }
+        Bytes.flipBits(in: &damaged, seed: seed, rate: rate, from: start)
         return damaged
     }
 

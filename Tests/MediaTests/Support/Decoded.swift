@@ -19,7 +19,7 @@ struct Decoded {
         PCM(
             rate: shape?.sampleRateHz ?? track.sampleRateHz,
             channels: shape?.channelCount ?? track.channelCount,
-            format: shape?.format.pcm ?? .s16,
+            format: shape.map { $0.format.stored ?? .f64 } ?? .s16,
             bytes: bytes
         )
     }
@@ -75,35 +75,28 @@ extension SampleBlock {
     borrowing func appendInterleaved(to bytes: inout [UInt8]) {
         guard let shape else { return }
         guard shape.format.isPlanar, shape.channelCount > 1 else {
-            return withPlane(0) { bytes.append(contentsOf: $0) }
+            return withPlane(0) { Bytes.append($0, to: &bytes) }
         }
         let (width, channels, start) = (shape.format.bytesPerSample, shape.channelCount, bytes.count)
-        bytes.append(contentsOf: repeatElement(0, count: frameCount * shape.bytesPerFrame))
+        Bytes.appendZeros(frameCount * shape.bytesPerFrame, to: &bytes)
         for channel in 0..<channels {
-            withPlane(channel) { plane in
-                bytes.withUnsafeMutableBytes { out in
-                    guard let from = plane.baseAddress, let to = out.baseAddress else { return }
-                    var frame = 0
-                    var target = start + channel * width
-                    while frame < plane.count {
-                        (to + target).copyMemory(from: from + frame, byteCount: width)
-                        frame &+= width
-                        target &+= width &* channels
-                    }
-                }
+            withPlane(channel) {
+                Bytes.interleave($0, width: width, channel: channel, of: channels, into: &bytes, at: start)
             }
         }
     }
 }
 
 extension SampleFormat {
-    fileprivate var pcm: PCM.SampleFormat {
+    /// How interleaved samples of this format are stored in a file; `nil` for integers of 64 bits.
+    var stored: PCM.SampleFormat? {
         switch interleaved {
         case .u8: .u8
         case .s16: .s16
         case .s32: .s32
         case .f32: .f32
-        default: .f64
+        case .f64: .f64
+        default: nil
         }
     }
 }

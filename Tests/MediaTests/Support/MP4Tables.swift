@@ -99,7 +99,7 @@ struct MP4Tables {
     func looped(samples: Range<Int>, times: Int) throws -> [UInt8] {
         let (count, ticks) = (samples.count * times, durations[samples.lowerBound])
         func repeated(_ numbers: some Sequence<Int>) -> [UInt8] {
-            Array(repeatElement(numbers.flatMap { bigEndianBytes(Int64($0), count: 4) }, count: times).joined())
+            Bytes.repeated(numbers.flatMap { bigEndianBytes(Int64($0), count: 4) }, times: times)
         }
         var bytes = try with { box in
             switch box.name {

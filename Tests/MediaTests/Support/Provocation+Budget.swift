@@ -10,7 +10,7 @@ extension Provocation {
             // A tag of 70 MB before the sound.
             let size = 70_000_000
             let length = [21, 14, 7, 0].map { UInt8(size >> $0 & 0x7F) }
-            let tag = Array("ID3".utf8) + [4, 0, 0] + length + [UInt8](repeating: 0, count: size)
+            let tag = Array("ID3".utf8) + [4, 0, 0] + length + Bytes.repeated([0], times: size)
             try read(tag + SampleFile.of(.mp3VBR).bytes, "a.mp3")
         },
         Provocation(.implausibleLength, .decode) { folder in

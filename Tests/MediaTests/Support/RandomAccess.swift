@@ -29,15 +29,9 @@ final class RandomAccess {
 extension PCM {
     /// The samples of a block.
     init(_ block: PCMBlock) throws {
-        let format: PCM.SampleFormat =
-            switch block.shape.format {
-            case .u8: .u8
-            case .s16: .s16
-            case .s32: .s32
-            case .f32: .f32
-            case .f64: .f64
-            default: throw SupportError("PCM of a block", "\(block.shape.format) has no PCM format here")
-            }
+        guard let format = block.shape.format.stored, !block.shape.format.isPlanar else {
+            throw SupportError("PCM of a block", "\(block.shape.format) has no PCM format here")
+        }
         self.init(
             rate: block.shape.sampleRateHz,
             channels: block.shape.channelCount,

@@ -82,37 +82,12 @@ private struct Growing {
         return next == shape && (shape.sampleRateHz != track.sampleRateHz || place == end)
     }
 
-    mutating func append(_ block: borrowing SampleBlock) {
-        let (channels, width) = (shape.channelCount, shape.format.bytesPerSample)
-        guard shape.format.isPlanar, channels > 1 else {
-            return block.withPlane(0) { bytes.append(contentsOf: $0) }
-        }
-        let start = bytes.count
-        bytes.append(contentsOf: repeatElement(0, count: block.frameCount * channels * width))
-        bytes.withUnsafeMutableBytes { all in
-            for channel in 0..<channels {
-                block.withPlane(channel) { plane in
-                    var (from, to) = (plane.baseAddress!, all.baseAddress! + start + channel * width)
-                    for _ in 0..<block.frameCount {
-                        to.copyMemory(from: from, byteCount: width)
-                        from += width
-                        to += channels * width
-                    }
-                }
-            }
-        }
-    }
+    mutating func append(_ block: borrowing SampleBlock) { block.appendInterleaved(to: &bytes) }
 
     func stretch() throws -> ReadBack.Stretch {
-        let format: PCM.SampleFormat =
-            switch shape.format.interleaved {
-            case .u8: .u8
-            case .s16: .s16
-            case .s32: .s32
-            case .f32: .f32
-            case .f64: .f64
-            default: throw SupportError("read back", "\(shape.format) has no PCM format here")
-            }
+        guard let format = shape.format.stored else {
+            throw SupportError("read back", "\(shape.format) has no PCM format here")
+        }
         let pcm = PCM(rate: shape.sampleRateHz, channels: shape.channelCount, format: format, bytes: bytes)
         return ReadBack.Stretch(pcm: pcm, position: position)
     }

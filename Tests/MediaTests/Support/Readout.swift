@@ -71,44 +71,18 @@ struct Readout: Sendable, CustomStringConvertible {
     private mutating func append(_ block: borrowing SampleBlock) {
         guard let shape = block.shape else { return }
         hasOneRate = hasOneRate && shape.sampleRateHz == rate
+        guard let format = shape.format.stored else { return }
         let (count, step) = (block.frameCount, shape.format.isPlanar ? 1 : shape.channelCount)
-        let start = samples.count
-        samples.append(contentsOf: repeatElement(0, count: count))
-        samples.withUnsafeMutableBufferPointer { out in
-            block.withPlane(0) { plane in
-                switch shape.format.interleaved {
-                case .u8:
-                    let from = plane.bindMemory(to: UInt8.self)
-                    for frame in 0..<count { out[start &+ frame] = Float(from[frame &* step]) / 128 - 1 }
-                case .s16:
-                    let from = plane.bindMemory(to: Int16.self)
-                    for frame in 0..<count { out[start &+ frame] = Float(from[frame &* step]) / 32_768 }
-                case .s32:
-                    let from = plane.bindMemory(to: Int32.self)
-                    for frame in 0..<count { out[start &+ frame] = Float(from[frame &* step]) / 2_147_483_648 }
-                case .f32:
-                    let from = plane.bindMemory(to: Float.self)
-                    for frame in 0..<count { out[start &+ frame] = from[frame &* step] }
-                default: break
-                }
-            }
-        }
+        block.withPlane(0) { format.appendSingles($0, stride: step, count: count, to: &samples) }
     }
 
     /// How well the sound in `range` fits that of `other` at the same place: 1 for the same sound, about 0 for
     /// noise that is shifted by one frame.
     func fit(_ other: Readout, in range: Range<Int>) -> Float {
-        guard range.upperBound <= frames, range.upperBound <= other.frames else { return 0 }
-        var (product, mine, theirs): (Float, Float, Float) = (0, 0, 0)
-        for frame in range {
-            product += samples[frame] * other.samples[frame]
-            mine += samples[frame] * samples[frame]
-            theirs += other.samples[frame] * other.samples[frame]
-        }
-        return mine > 0 && theirs > 0 ? product / (mine * theirs).squareRoot() : 0
+        SampleMath.fit(samples, from: range.lowerBound, other.samples, in: range)
     }
 
     func isSilent(in range: Range<Int>) -> Bool {
-        range.upperBound <= frames && samples[range].allSatisfy { $0 == 0 }
+        range.upperBound <= frames && SampleMath.isSilent(samples, in: range)
     }
 }

@@ -17,14 +17,7 @@ extension Signal {
             channelCount: channels.count,
             channelMask: mask
         )
-        let stored: PCM.SampleFormat =
-            switch format.interleaved {
-            case .u8: .u8
-            case .s16: .s16
-            case .s32: .s32
-            case .f32: .f32
-            default: .f64
-            }
+        let stored = format.stored ?? .f64
         let planes =
             format.isPlanar
             ? channels.map { Signal(rate: rate, channels: [$0]).pcm(stored).bytes } : [pcm(stored).bytes]
@@ -36,7 +29,9 @@ extension Signal {
             block.position = Int64(start)
             for (plane, bytes) in planes.enumerated() {
                 block.withMutablePlane(plane) { target in
-                    bytes.withUnsafeBytes { target.copyBytes(from: $0[start * width..<(start + count) * width]) }
+                    bytes.withUnsafeBytes {
+                        target.copyMemory(from: .init(rebasing: $0[start * width..<(start + count) * width]))
+                    }
                 }
             }
             try body(&block)

@@ -36,7 +36,9 @@ final class SignalOutput: SampleOutput {
         block.position = deliveredFrames
         let width = shape.bytesPerFrame
         block.withMutablePlane(0) { target in
-            samples.withUnsafeBytes { target.copyBytes(from: $0[place * width..<(place + count) * width]) }
+            samples.withUnsafeBytes {
+                target.copyMemory(from: .init(rebasing: $0[place * width..<(place + count) * width]))
+            }
         }
         deliveredFrames += Int64(count)
         return true
@@ -48,7 +50,7 @@ extension SampleOutput {
     func collected(rate: Int, channels: Int, as format: PCM.SampleFormat = .f32) throws -> PCM {
         var bytes: [UInt8] = []
         var block = try SampleBlock()
-        while try next(into: &block) { block.withPlane(0) { bytes.append(contentsOf: $0) } }
+        while try next(into: &block) { block.withPlane(0) { Bytes.append($0, to: &bytes) } }
         return PCM(rate: rate, channels: channels, format: format, bytes: bytes)
     }
 }

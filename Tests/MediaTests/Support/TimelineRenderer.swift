@@ -1,8 +1,7 @@
 import Conversion
-import Foundation
 import TestSupport
 
-/// Renders a timeline in memory, in doubles and frame by frame, from the words of the documentation alone.
+/// Renders a timeline in memory, in doubles, from the words of the documentation alone; `SampleEditing` has the steps.
 ///
 /// All sources have the rate of the clock, and one or two channels.
 struct TimelineRenderer {
@@ -30,12 +29,9 @@ struct TimelineRenderer {
             let length = sound[0].count
             if let fade = piece.crossfade {
                 let overlap = frames(fade.length)
-                sound = multiplied(sound) { $0 < overlap ? rise($0, overlap, fade.curve) : 1 }
+                sound = multiplied(sound, by: rise(overlap, sound, fade.curve))
                 let before = placed[placed.count - 1].sound
-                let rest = before[0].count - overlap
-                placed[placed.count - 1].sound = multiplied(before) { frame in
-                    frame < rest ? 1 : rise(overlap - 1 - (frame - rest), overlap, fade.curve)
-                }
+                placed[placed.count - 1].sound = multiplied(before, by: fall(overlap, before, fade.curve))
                 end -= overlap
             }
             placed.append((sound, end))
@@ -48,22 +44,15 @@ struct TimelineRenderer {
 
     private func sound(of piece: Piece) -> Sound {
         var sound = brought(once(piece))
-        if piece.isReversed { sound = sound.map { $0.reversed() } }
+        if piece.isReversed { sound = sound.map { SampleEditing.reversed($0) } }
         switch piece.repeats {
         case .times(let times): sound = sound.map { channel in (0..<times).flatMap { _ in channel } }
-        case .until(let end): sound = sound.map { channel in (0..<frames(end)).map { channel[$0 % channel.count] } }
+        case .until(let end): sound = sound.map { SampleEditing.looped($0, to: frames(end)) }
         case nil: break
         }
         sound = levelled(sound, piece.gain, piece.pan, piece.ramps)
-        let length = sound[0].count
-        if let fade = piece.fadeIn {
-            let faded = frames(fade.length)
-            sound = multiplied(sound) { $0 < faded ? rise($0, faded, fade.curve) : 1 }
-        }
-        if let fade = piece.fadeOut {
-            let faded = frames(fade.length)
-            sound = multiplied(sound) { length - 1 - $0 < faded ? rise(length - 1 - $0, faded, fade.curve) : 1 }
-        }
+        if let fade = piece.fadeIn { sound = multiplied(sound, by: rise(frames(fade.length), sound, fade.curve)) }
+        if let fade = piece.fadeOut { sound = multiplied(sound, by: fall(frames(fade.length), sound, fade.curve)) }
         return sound
     }
 
@@ -83,7 +72,7 @@ struct TimelineRenderer {
         case .swap: [channels[1], channels[0]]
         case .numbers(let numbers): numbers.map { channels[$0 - 1] }
         case .sum:
-            channels.count == 1 ? channels : [zip(channels[0], channels[1]).map { ($0 + $1) / 2 }]
+            channels.count == 1 ? channels : [SampleEditing.mean(of: channels[0], and: channels[1])]
         }
     }
 
@@ -107,48 +96,40 @@ struct TimelineRenderer {
     // MARK: Levels
 
     private func levelled(_ sound: Sound, _ gain: Gain, _ pan: Pan, _ ramps: [Ramp]) -> Sound {
-        let loud = multiplied(sound) { amplitude(gain) * level($0, ramps) }
+        let changes = ramps.map { ramp in
+            SampleEditing.Ramp(
+                frames(ramp.range.start)..<frames(ramp.range.end),
+                from: ramp.from.decibels,
+                to: ramp.to.decibels,
+                isDecibel: ramp.curve == .decibel
+            )
+        }
+        let loud = multiplied(sound, by: SampleEditing.levels(gain.decibels, changes, count: sound[0].count))
         guard pan != .centre else { return loud }
         let position = pan.position
-        return [loud[0].map { $0 * min(1, 1 - position) }, loud[1].map { $0 * min(1, 1 + position) }]
+        return [
+            SampleEditing.scaled(loud[0], by: min(1, 1 - position)),
+            SampleEditing.scaled(loud[1], by: min(1, 1 + position)),
+        ]
     }
 
-    /// 1 before the first ramp; the end of the last ramp behind it.
-    private func level(_ frame: Int, _ ramps: [Ramp]) -> Double {
-        var level = 1.0
-        for ramp in ramps {
-            let (start, end) = (frames(ramp.range.start), frames(ramp.range.end))
-            if frame >= end {
-                level = amplitude(ramp.to)
-            } else if frame >= start {
-                let part = (Double(frame - start) + 0.5) / Double(end - start)
-                level =
-                    ramp.curve == .decibel
-                    ? pow(10, (ramp.from.decibels + (ramp.to.decibels - ramp.from.decibels) * part) / 20)
-                    : amplitude(ramp.from) + (amplitude(ramp.to) - amplitude(ramp.from)) * part
-            }
-        }
-        return level
+    private func rise(_ fade: Int, _ sound: Sound, _ curve: Curve) -> [Double] {
+        SampleEditing.rise(over: fade, count: sound[0].count, isEqualPower: curve == .equalPower)
     }
 
-    private func amplitude(_ gain: Gain) -> Double { pow(10, gain.decibels / 20) }
-
-    private func rise(_ frame: Int, _ frames: Int, _ curve: Curve) -> Double {
-        let part = (Double(frame) + 0.5) / Double(frames)
-        return curve == .equalPower ? sin(part * .pi / 2) : part
+    private func fall(_ fade: Int, _ sound: Sound, _ curve: Curve) -> [Double] {
+        SampleEditing.fall(over: fade, count: sound[0].count, isEqualPower: curve == .equalPower)
     }
 
-    private func multiplied(_ sound: Sound, _ factor: (Int) -> Double) -> Sound {
-        sound.map { channel in channel.enumerated().map { $1 * factor($0) } }
+    private func multiplied(_ sound: Sound, by factors: [Double]) -> Sound {
+        sound.map { SampleEditing.multiplied($0, by: factors) }
     }
 
     private func added(_ sounds: [(sound: Sound, start: Int)], atLeast length: Int) -> Sound {
         let end = max(length, sounds.map { $0.start + $0.sound[0].count }.max() ?? 0)
         var sum = Sound(repeating: [Double](repeating: 0, count: end), count: channelCount)
         for (sound, start) in sounds {
-            for (channel, samples) in sound.enumerated() {
-                for (frame, sample) in samples.enumerated() { sum[channel][start + frame] += sample }
-            }
+            for channel in sound.indices { SampleEditing.add(sound[channel], to: &sum[channel], at: start) }
         }
         return sum
     }

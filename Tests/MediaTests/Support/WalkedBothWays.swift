@@ -18,7 +18,7 @@ struct WalkedBothWays {
         var packetEnd: String?
         var error: String?
         /// The positions of blocks and the bits of samples.
-        var readouts: [[UInt32]] = []
+        var readouts: [ByteString] = []
         var accounts: [DamageAccount] = []
         var ends: [String] = []
     }
@@ -30,7 +30,7 @@ struct WalkedBothWays {
         let marks: Int32
         let place: Int64?
         let skip: [Int]?
-        let bytes: [UInt8]
+        let bytes: ByteString
     }
 
     /// Rules for tables of a few dozen samples, of which libav sees `head` at the start and `tail` at the end.
@@ -134,14 +134,11 @@ extension WalkedBothWays.Outcome {
     fileprivate mutating func readSamples(_ reader: Reader, _ track: Track) throws {
         let output = try reader.samples(of: track)
         var block = try SampleBlock()
-        var samples: [UInt32] = []
+        var samples = ByteString()
         do {
             while try output.next(into: &block) {
-                samples.append(UInt32(truncatingIfNeeded: block.position))
-                block.withPlane(0) { plane in
-                    let whole = UnsafeRawBufferPointer(rebasing: plane[..<(plane.count / 4 * 4)])
-                    samples.append(contentsOf: whole.bindMemory(to: UInt32.self))
-                }
+                samples.append(block.position)
+                block.withPlane(0) { samples.append($0) }
             }
             ends.append("end")
         } catch let error as MediaError {
@@ -160,7 +157,7 @@ extension WalkedBothWays.PacketRecord {
         marks = packet.marks
         place = packet.place
         skip = packet.hasSkip ? [packet.skip.start, packet.skip.end] : nil
-        bytes = packet.withBytes { Array($0) }
+        bytes = packet.withBytes { ByteString($0) }
     }
 
     fileprivate var short: String {

@@ -52,20 +52,14 @@ import Testing
     /// The error in the first channel, in steps of `bits`: its mean and its root mean square.
     private func error(_ output: PCM, _ input: PCM, bits: Int) -> (mean: Double, rms: Double) {
         let scale = pow(2.0, Double(bits - 1))
-        let errors = zip(output.samples(channel: 0), input.samples(channel: 0)).map { ($0 - $1) * scale }
-        let mean = errors.reduce(0, +) / Double(errors.count)
-        return (mean, (errors.reduce(0) { $0 + $1 * $1 } / Double(errors.count)).squareRoot())
+        let errors = SampleMath.differences(output.samples(channel: 0), input.samples(channel: 0), scale: scale)
+        return (SampleMath.mean(errors), SampleMath.rootMeanSquare(errors))
     }
 
     /// The component of `samples` at `frequency`, as the amplitude of a sine.
     private func amplitude(_ samples: [Double], _ frequency: Double, rate: Double) -> Double {
-        var (real, imaginary) = (0.0, 0.0)
-        let step = 2 * Double.pi * frequency / rate
-        for (index, sample) in samples.enumerated() {
-            real += sample * cos(step * Double(index))
-            imaginary += sample * sin(step * Double(index))
-        }
-        return 2 * (real * real + imaginary * imaginary).squareRoot() / Double(samples.count)
+        let (sine, cosine) = SampleMath.toneSums(samples, step: 2 * Double.pi * frequency / rate)
+        return 2 * (sine * sine + cosine * cosine).squareRoot() / Double(samples.count)
     }
 
     private static let frames = 96_000
@@ -177,27 +171,12 @@ import Testing
 
     /// The output bytes of a converter to 16 bits.
     private func blocks(_ signal: Signal, _ format: SampleFormat, of length: Int, rate: Int) throws -> [UInt8] {
-        let input = SampleShape(format: format, sampleRateHz: 48_000, channelCount: 3, channelMask: 0)
         var converter = try FormatConverter(
             to: SampleShape(format: .s16, sampleRateHz: rate, channelCount: 3, channelMask: 0)
         )
         var bytes: [UInt8] = []
-        var start = 0
-        while start < signal.channels[0].count {
-            let count = min(length, signal.channels[0].count - start)
-            var block = try SampleBlock()
-            try block.reserve(count, input)
-            for plane in 0..<block.planeCount {
-                let channels = format.isPlanar ? [plane] : [0, 1, 2]
-                let part = Signal(
-                    rate: 48_000,
-                    channels: channels.map { Array(signal.channels[$0][start..<start + count]) }
-                )
-                let kinds: [SampleFormat: PCM.SampleFormat] = [.s32: .s32, .f32: .f32, .f64: .f64]
-                block.withMutablePlane(plane) { $0.copyBytes(from: part.pcm(kinds[format.interleaved]!).bytes) }
-            }
+        try signal.inBlocks(of: length, as: format) { block in
             try converter.convert(&block) { $0.appendInterleaved(to: &bytes) }
-            start += count
         }
         try converter.drain { $0.appendInterleaved(to: &bytes) }
         #expect(bytes.count == Int(converter.plannedFrames) * 6)

@@ -89,7 +89,8 @@ struct GaplessBatch {
         guard decoded.frames == expected else { return fail("our reader gives \(decoded.frames), not \(expected)") }
         guard outcome.summary.plannedFrames == Int64(source.frames) else { return fail("\(outcome.summary)") }
         if variant.rule.isLossless {
-            if decoded.bytes != source.converted(to: decoded.pcm.format).bytes { fail("other samples") }
+            let expected = source.converted(to: decoded.pcm.format).bytes
+            if !Bytes.areEqual(decoded.bytes, expected) { fail("other samples") }
         } else if source.frames >= 1023, let floor = variant.noiseFloor {
             // ADTS does not state its delay, so the sound starts after the usual decoder delay.
             let delay = variant.rule.container == .adts ? 1024 : 0
@@ -115,19 +116,6 @@ struct GaplessBatch {
                 failures.append("\(output.variant) \(output.length): ffmpeg gives \(got), not \(expected)")
             }
         }
-    }
-}
-
-extension PCM {
-    /// Every `step`th frame, which is enough for sounds that are low for the rate.
-    fileprivate func everyFrame(_ step: Int) -> PCM {
-        guard step > 1 else { return self }
-        var kept: [UInt8] = []
-        for frame in stride(from: 0, to: frames, by: step) {
-            let start: Int = frame * bytesPerFrame
-            kept += bytes[start..<start + bytesPerFrame]
-        }
-        return PCM(rate: rate / step, channels: channels, format: format, bytes: kept)
     }
 }
 

@@ -34,9 +34,8 @@ import Testing
             while bytes.count < 20_000 {
                 let mark = marks[Int.random(in: 0..<marks.count, using: &generator)]
                 for _ in 0..<Int.random(in: 1...40, using: &generator) { bytes += mark }
-                for _ in 0..<Int.random(in: 0...200, using: &generator) {
-                    bytes.append(UInt8.random(in: 0...255, using: &generator))
-                }
+                let noise = Int.random(in: 0...200, using: &generator)
+                bytes += generator.bytes(noise)
             }
             guard rules.isCertain(Array(bytes.prefix(257))) else { continue }
             certain += 1
