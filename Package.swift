@@ -197,7 +197,7 @@ let package = Package(
         .executableTarget(name: "embed-assets", path: "Plugins/embed-assets", swiftSettings: tool),
         .plugin(name: "EmbedAssets", capability: .buildTool(), dependencies: ["embed-assets"]),
 
-        // Computes and measures minutes of samples: optimised in debug builds, too.
+        // Computes and measures minutes of samples: optimised in debug builds, too, so that test modules need not be.
         .target(
             name: "TestSupport",
             dependencies: ["CSystem", "CLoudness"],
@@ -357,7 +357,7 @@ let package = Package(
         .testTarget(
             name: "MediaTests",
             dependencies: ["Media", "System", "TestSupport", "media-program"],
-            swiftSettings: house + optimised
+            swiftSettings: house
         ),
         .testTarget(
             name: "CommandTests",
