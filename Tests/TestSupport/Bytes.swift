@@ -1,3 +1,4 @@
+import CSystem
 import Glibc
 
 /// Small helpers for the bytes of files: read, damage, search.

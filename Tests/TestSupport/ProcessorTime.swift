@@ -1,3 +1,4 @@
+import CSystem
 import Glibc
 
 /// Processor time of the current thread. Unlike the time on a clock, it does not grow while a busy machine runs other threads.
