@@ -2,6 +2,7 @@
 
 With `SLUICE_REWRITE_DOCS=1` the pictures are made anew: look at them."""
 
+import calendar
 import html
 import os
 import random
@@ -71,10 +72,11 @@ def cluster(server, tmp_path):
 
 
 def words_of(svg):
-    """What a picture says, without what differs from run to run: numbers, times, bars and the width of columns."""
+    """What a picture says, without what differs from run to run: numbers, dates, bars and the width of columns."""
     said = html.unescape("\n".join(TEXT.findall(svg)))
     said = re.sub(r"[▏▎▍▌▋▊▉█░]+", "█", said)
     said = re.sub(r"\d[\d.,:]*", "#", said)
+    said = re.sub(rf"# ({'|'.join(calendar.month_abbr[1:])})\b", "#", said)
     said = re.sub(r"just now|# (s|min|h) (ago|left)", "…", re.sub(r"/(s|min|h)\b", "/s", said))
     return [word for word in said.split() if word != "█"]
 
