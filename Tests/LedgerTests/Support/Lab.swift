@@ -54,12 +54,21 @@ struct Lab {
 
     /// Polls until `sessions` of this lab run a statement like `pattern` and wait for `event`.
     func untilRunning(_ pattern: String, waitsFor event: String = "%", sessions: Int = 1) async throws {
+        try await until("a statement like \(pattern) runs") { try running(pattern, event, on: $0) >= sessions }
+    }
+
+    /// Returns when no session runs a statement like `pattern` that waits for `event`.
+    func untilNoneRuns(_ pattern: String, waitsFor event: String) async throws {
+        try await until("no statement like \(pattern) runs") { try running(pattern, event, on: $0) == 0 }
+    }
+
+    private func until(_ what: String, _ holds: @Sendable (isolated Connection) throws -> Bool) async throws {
         let deadline = ContinuousClock.now + Self.farTooLong
         let watcher = try ConnectionSource(.patient(url: server.url()))
         // pg_stat_activity sends no events. Each look is a round trip to the server.
         while true {
-            try #require(ContinuousClock.now < deadline, "no statement like \(pattern) ran in time")
-            if try await watcher.run("watch", { try running(pattern, event, on: $0) >= sessions }) { break }
+            try #require(ContinuousClock.now < deadline, "not in time: \(what)")
+            if try await watcher.run("watch", holds) { break }
         }
         await watcher.close()
     }
