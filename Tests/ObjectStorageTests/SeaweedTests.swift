@@ -121,14 +121,10 @@ final class SeaweedServer: Sendable {
             credentials: CredentialProvider(fixed: StoreCredentials(keyID: "KEY", secret: "secret")),
             patience: patience
         )
-        do {
-            _ = try client.send(StoreCall("PUT", "", "create"))
-            _ = try client.put(.bytes([1]), as: "first", condition: .none)
-            try client.delete("first")
-        } catch {
-            process.kill()
-            throw error
-        }
+        // If one of these throws, `deinit` ends the server.
+        _ = try client.send(StoreCall("PUT", "", "create"))
+        _ = try client.put(.bytes([1]), as: "first", condition: .none)
+        try client.delete("first")
     }
 
     deinit { process.kill() }
