@@ -287,8 +287,15 @@ struct SourceSearch {
         in bucket: SourceBucket
     ) throws -> Bool {
         guard isRecursive, !NameFilter.isAudio(path.lastPathName ?? path) else { return false }
-        // `try?`: credentials that may not list have the object.
-        guard (try? bucket.hasObjects(in: path)) == true else { return false }
+        do {
+            guard try bucket.hasObjects(in: path) else { return false }
+        } catch {
+            // Credentials that may not list can mean the object alone. Another error tells nothing of the folder.
+            guard SourceBucket.concernsCredentials(error) else {
+                throw bucket.refusal(error, word, needing: SourceBucket.listing)
+            }
+            return false
+        }
         // Programs that show buckets as folders make such objects.
         if stamp?.bytes == 0 { return true }
         throw UsageError(

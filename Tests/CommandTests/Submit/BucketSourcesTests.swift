@@ -134,6 +134,20 @@ struct BucketSourcesTests {
         #expect(marked.outputText.contains("archive:june/a.wav -> out:a.mp3"), "\(marked.outputText)")
     }
 
+    /// The object would be taken, and the folder forgotten.
+    @Test func folderThatCannotBeListedIsNotTakenForAnObject() async throws {
+        try fill("pod/june", "pod/june/a.wav")
+        try store.set(faults: .init(match: "list-type", do: "status", times: 100, status: 400, code: "InvalidRequest"))
+        let run = try submit("-r", "archive:june")
+        #expect(!run.succeeded)
+        #expect(run.errorText.hasPrefix("error: cannot list archive:june: "), "\(run.errorText)")
+        // Credentials that may not list can only mean the object.
+        try store.set("faults", json: "[]")
+        try store.set("denied", json: #"["list-type"]"#)
+        let denied = try submit("-r", "archive:june", "--include", "june", "--dry-run").checked()
+        #expect(denied.outputText.contains("archive:june -> out:june.mp3"), "\(denied.outputText)")
+    }
+
     /// -r would not help there.
     @Test func fileOfAllJobsIsNoFolder() throws {
         try fill("pod/a.wav", "pod/art/1.jpg")
