@@ -3,8 +3,8 @@ import WebClient
 
 /// Open connections that wait for the next request; each call borrows one.
 final class ConnectionPool: Sendable {
-    /// A connection that is either idle, and then only in the list of the pool, or used by one call. So no two threads ever
-    /// use it at a time.
+    /// `@unchecked Sendable`: a connection is either idle, and then only in the list of the pool, or used by one call. So no
+    /// two threads use it at a time.
     final class Connection: @unchecked Sendable {
         let web: WebConnection
         fileprivate init(_ web: WebConnection) { self.web = web }

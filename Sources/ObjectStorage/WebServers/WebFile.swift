@@ -13,7 +13,7 @@ package final class WebFile: RangeServer {
 
     package var noun: String { "server" }
     package var repetitionsOfWrongAnswers: Int { 2 }
-    // The path was checked when the file was opened.
+    // `try?`: `get` refuses a path that makes no address, and names the folder, too.
     package func place(_ path: String) -> String { (try? server.address.url(of: path)) ?? server.address.folder }
 
     package func facts(_ answer: WebAnswer, byteCount: Int64) -> SourceFacts? {
@@ -35,11 +35,12 @@ package final class WebFile: RangeServer {
             var hasTaken = false
             var rest: Duration?
             let error: StoreError
+            let asked = Asked(path: path, part: part, deadline: deadline, stop: stop, begin: begin) { piece in
+                hasTaken = true
+                return take(piece)
+            }
             do throws(StoreError) {
-                let (answer, last) = try follow(path, part, until: deadline, stop, begin) { piece in
-                    hasTaken = true
-                    return take(piece)
-                }
+                let (answer, last) = try follow(asked)
                 if (200..<300).contains(answer.status) { return }
                 rest = answer.retryAfter(now: .now())
                 error = server.refusal(answer, "read", place(path), last)
@@ -92,28 +93,31 @@ package final class WebFile: RangeServer {
 
     // MARK: - One attempt
 
+    /// What one attempt asks for, behind as many redirects as it meets.
+    private struct Asked {
+        let path: String
+        let part: RangeRequest
+        let deadline: ContinuousClock.Instant
+        let stop: WebStop?
+        let begin: (WebAnswer) -> Bool
+        let take: (UnsafeRawBufferPointer) -> Bool
+    }
+
     /// Follows redirects until there is another answer, and returns it with the route that led to it.
-    private func follow(
-        _ path: String,
-        _ part: RangeRequest,
-        until deadline: ContinuousClock.Instant,
-        _ stop: WebStop?,
-        _ begin: @escaping (WebAnswer) -> Bool,
-        _ take: @escaping (UnsafeRawBufferPointer) -> Bool
-    ) throws(StoreError) -> (WebAnswer, WebRoute) {
+    private func follow(_ asked: Asked) throws(StoreError) -> (WebAnswer, WebRoute) {
         let known = route.withLock { $0 }
-        let straight = try self.straight(path)
+        let straight = try self.straight(asked.path)
         var now = known ?? straight
         var isKnown = known != nil
         var isFirst = true
         while true {
             // Each request has time for the body, which a server could spend on every redirect.
-            guard isFirst || ContinuousClock.now < deadline else {
+            guard isFirst || ContinuousClock.now < asked.deadline else {
                 let detail = "no answer in time behind redirects of \(server.address.server.authority)"
-                throw StoreError(.unavailable, "read", place(path), detail)
+                throw StoreError(.unavailable, "read", place(asked.path), detail)
             }
             isFirst = false
-            let answer = try ask(now, path, part, until: deadline, stop, begin, take)
+            let answer = try ask(now, asked)
             let isRedirect = WebServer.redirects.contains(answer.status)
             // An address behind a redirect may be good for some time only.
             if isKnown, isRedirect || [401, 403, 404, 410].contains(answer.status) {
@@ -125,7 +129,7 @@ package final class WebFile: RangeServer {
                 do throws(WebRoute.Refusal) {
                     now = try server.follow(answer, from: now)
                 } catch {
-                    throw StoreError(.notServed, "read", place(path), error.text, hint: error.hint)
+                    throw StoreError(.notServed, "read", place(asked.path), error.text, hint: error.hint)
                 }
                 continue
             }
@@ -142,33 +146,26 @@ package final class WebFile: RangeServer {
         }
     }
 
-    private func ask(
-        _ route: WebRoute,
-        _ path: String,
-        _ part: RangeRequest,
-        until deadline: ContinuousClock.Instant,
-        _ stop: WebStop?,
-        _ begin: @escaping (WebAnswer) -> Bool,
-        _ take: @escaping (UnsafeRawBufferPointer) -> Bool
-    ) throws(StoreError) -> WebAnswer {
+    private func ask(_ route: WebRoute, _ asked: Asked) throws(StoreError) -> WebAnswer {
         var encoding: String?
         do throws(WebError) {
             return try server.ask(
                 route,
-                headers: part.headers,
-                most: part.most,
-                until: deadline,
-                stop: stop,
+                headers: asked.part.headers,
+                most: asked.part.most,
+                until: asked.deadline,
+                stop: asked.stop,
                 begin: { answer in
                     encoding = answer.header("content-encoding").flatMap { $0.lowercased() == "identity" ? nil : $0 }
-                    return encoding == nil && begin(answer)
+                    return encoding == nil && asked.begin(answer)
                 },
-                take: take
+                take: asked.take
             )
         } catch {
-            guard let encoding, error.kind == .stopped else { throw server.failure(error, "read", place(path), route) }
+            let place = place(asked.path)
+            guard let encoding, error.kind == .stopped else { throw server.failure(error, "read", place, route) }
             let detail = "the server sends the source with the encoding \(encoding.prefix(40).description.plain)"
-            throw StoreError(.notServed, "read", place(path), detail)
+            throw StoreError(.notServed, "read", place, detail)
         }
     }
 }

@@ -54,17 +54,6 @@ package struct BucketRoot: Sendable {
     }
 }
 
-extension BucketRoot: Hashable {
-    package static func == (one: BucketRoot, other: BucketRoot) -> Bool {
-        one.name == other.name && one.address == other.address
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(name)
-        hasher.combine(address)
-    }
-}
-
 extension StoreError {
     /// Whether the store has found that the key and the secret do not belong together.
     fileprivate var isOfSignature: Bool { problem?.code == "SignatureDoesNotMatch" }

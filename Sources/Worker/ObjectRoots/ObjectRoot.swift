@@ -3,7 +3,7 @@ import ObjectStorage
 import Storage
 
 /// A root that is no folder of this machine. Jobs read their sources there.
-package enum ObjectRoot: Sendable, Hashable {
+package enum ObjectRoot: Sendable {
     case bucket(BucketRoot)
     case web(WebRoot)
 
@@ -72,6 +72,17 @@ package enum ObjectRoot: Sendable, Hashable {
     private func isThrottled(_ error: StoreError) -> Bool {
         guard case .bucket = self, let problem = error.problem else { return false }
         return [429, 503].contains(problem.status)
+    }
+}
+
+extension ObjectRoot: Hashable {
+    package static func == (one: ObjectRoot, other: ObjectRoot) -> Bool {
+        one.name == other.name && one.text == other.text
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(text)
     }
 }
 

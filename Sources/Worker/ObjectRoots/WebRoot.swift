@@ -27,14 +27,3 @@ package struct WebRoot: Sendable {
         return "have the server permit the file without a login: web servers are read without credentials"
     }
 }
-
-extension WebRoot: Hashable {
-    package static func == (one: WebRoot, other: WebRoot) -> Bool {
-        one.name == other.name && one.address == other.address
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(name)
-        hasher.combine(address)
-    }
-}
