@@ -14,25 +14,6 @@ struct ObjectReaderTests {
         return (store, client)
     }
 
-    private func readAll(_ reader: ObjectReader, piece: Int = 100_000) throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        while true {
-            let more = try read(reader, at: Int64(bytes.count), piece)
-            if more.isEmpty { return bytes }
-            bytes += more
-        }
-    }
-
-    private func read(_ reader: ObjectReader, at offset: Int64, _ count: Int) throws -> [UInt8] {
-        var room = [UInt8](repeating: 0, count: count)
-        let result: Result<Int, StoreError> = room.withUnsafeMutableBytes { room in
-            do throws(StoreError) {
-                return .success(try reader.read(at: offset, into: room))
-            } catch { return .failure(error) }
-        }
-        return Array(room.prefix(try result.get()))
-    }
-
     private func kind(_ body: () throws -> Void) -> StoreError.Kind? {
         do {
             try body()
@@ -46,9 +27,9 @@ struct ObjectReaderTests {
         let (_, client) = try stocked(bytes)
         let reader = try ObjectReader.open("a", in: client)
         #expect(reader.facts.byteCount == Int64(count))
-        #expect(try readAll(reader) == bytes)
-        #expect(try read(reader, at: Int64(count), 10).isEmpty)
-        #expect(try read(reader, at: Int64(count) + 5, 10).isEmpty)
+        #expect(try reader.allBytes() == bytes)
+        #expect(try reader.bytes(at: Int64(count), 10).isEmpty)
+        #expect(try reader.bytes(at: Int64(count) + 5, 10).isEmpty)
     }
 
     @Test func aReaderThatForgetsReadsAgain() throws {
@@ -56,11 +37,11 @@ struct ObjectReaderTests {
         let (store, client) = try stocked(bytes)
         let reader = try ObjectReader.open("a", in: client)
         for _ in 0..<2 {
-            #expect(try readAll(reader) == bytes)
+            #expect(try reader.allBytes() == bytes)
             reader.forget()
         }
         let first = try store.requests().count
-        #expect(try read(reader, at: 0, 10) == Array(bytes.prefix(10)))
+        #expect(try reader.bytes(at: 0, 10) == Array(bytes.prefix(10)))
         #expect(try store.requests().count == first + 1)
     }
 
@@ -68,7 +49,7 @@ struct ObjectReaderTests {
         let (_, client) = try stocked([])
         let reader = try ObjectReader.open("a", in: client)
         #expect(reader.facts.byteCount == 0)
-        #expect(try readAll(reader).isEmpty)
+        #expect(try reader.allBytes().isEmpty)
     }
 
     @Test func missingObjectIsNamed() throws {
@@ -79,7 +60,7 @@ struct ObjectReaderTests {
     @Test func smallObjectIsOneRequest() throws {
         let (store, client) = try stocked(testBytes(100_000))
         let count = try store.requests().count
-        _ = try readAll(ObjectReader.open("a", in: client))
+        _ = try ObjectReader.open("a", in: client).allBytes()
         #expect(try store.requests().count == count + 1)
     }
 
@@ -90,7 +71,7 @@ struct ObjectReaderTests {
         let count = try store.requests().count
         let reader = try ObjectReader.open("a", in: client)
         for offset in [19_999_000, 10_000_000, 5_000, 10_000_100, 15_000_000] {
-            #expect(try read(reader, at: Int64(offset), 1_000) == Array(bytes[offset..<(offset + 1_000)]))
+            #expect(try reader.bytes(at: Int64(offset), 1_000) == Array(bytes[offset..<(offset + 1_000)]))
         }
         // The two blocks that were read last are kept.
         #expect(try store.requests().count <= count + 6)
@@ -101,31 +82,31 @@ struct ObjectReaderTests {
         let (store, client) = try stocked(bytes)
         try store.set(faults: .init(match: "GET", do: "truncate", times: 5, bytes: 50_000))
         let reader = try ObjectReader.open("a", in: client)
-        #expect(try readAll(reader) == bytes)
+        #expect(try reader.allBytes() == bytes)
         try store.set(
             faults: .init(match: "GET", do: "reset", times: 2),
             .init(match: "GET", do: "status", times: 2, status: 503, code: "SlowDown")
         )
-        #expect(try readAll(ObjectReader.open("a", in: client)) == bytes)
+        #expect(try ObjectReader.open("a", in: client).allBytes() == bytes)
     }
 
     @Test func storeThatAlwaysBreaksOffIsGivenUp() throws {
         let (store, client) = try stocked(testBytes(1_000_000))
         let reader = try ObjectReader.open("a", in: client)
         try store.set(faults: .init(match: "GET", do: "reset", times: 1_000))
-        #expect(kind { _ = try read(reader, at: 900_000, 10) } == .unavailable)
+        #expect(kind { _ = try reader.bytes(at: 900_000, 10) } == .unavailable)
     }
 
     @Test func changedObjectIsNotReadOn() throws {
         let (_, client) = try stocked(testBytes(1_000_000))
         let reader = try ObjectReader.open("a", in: client)
-        _ = try read(reader, at: 0, 10)
+        _ = try reader.bytes(at: 0, 10)
         _ = try client.put(.bytes(testBytes(999_999)), as: "a", condition: .none)
-        #expect(kind { _ = try read(reader, at: 900_000, 10) } == .changed)
+        #expect(kind { _ = try reader.bytes(at: 900_000, 10) } == .changed)
         #expect(StoreError(.changed, "read", "a", "b").code(.source) == .sourceChanged)
         let other = try ObjectReader.open("a", in: client)
         try client.delete("a")
-        #expect(kind { _ = try read(other, at: 900_000, 10) } == .changed)
+        #expect(kind { _ = try other.bytes(at: 900_000, 10) } == .changed)
     }
 
     /// A store that ignores If-Match is found out by its ETag.
@@ -133,7 +114,7 @@ struct ObjectReaderTests {
         let (store, client) = try stocked(testBytes(1_000_000))
         let reader = try ObjectReader.open("a", in: client)
         try store.set(faults: .init(match: "GET", do: "etag"))
-        #expect(kind { _ = try read(reader, at: 900_000, 10) } == .changed)
+        #expect(kind { _ = try reader.bytes(at: 900_000, 10) } == .changed)
     }
 
     @Test func wholeObjectIsNoRange() throws {
@@ -159,7 +140,7 @@ struct ObjectReaderTests {
         try store.set("sparse", json: #"{"key": "a", "size": \#(Int64.max), "head": ""}"#)
         let reader = try ObjectReader.open("a", in: store.client())
         #expect(reader.facts.byteCount == .max)
-        #expect(try read(reader, at: .max - 10, 20) == [UInt8](repeating: 0, count: 10))
+        #expect(try reader.bytes(at: .max - 10, 20) == [UInt8](repeating: 0, count: 10))
     }
 
     @Test func endOfAReaderLeavesTheStopOfItsCallerAlone() throws {
@@ -180,9 +161,9 @@ struct ObjectReaderTests {
         let reader = try ObjectReader.open("a", in: client, stop: stop)
         try store.set(faults: .init(match: "GET", do: "slow", times: 100, skip: 1, bytes: 0))
         let first = ObjectReader.shortest
-        #expect(try read(reader, at: 0, first).count == first)
-        let second = try read(reader, at: Int64(first), 3_000_000).count
-        #expect(kind { _ = try read(reader, at: Int64(first + second), 10) } == .stopped)
+        #expect(try reader.bytes(at: 0, first).count == first)
+        let second = try reader.bytes(at: Int64(first), 3_000_000).count
+        #expect(kind { _ = try reader.bytes(at: Int64(first + second), 10) } == .stopped)
     }
 
     @Test func cancelledReaderReadsNothing() throws {
@@ -191,7 +172,7 @@ struct ObjectReaderTests {
         try store.set(faults: .init(match: "GET", do: "status", times: 1_000, status: 503, code: "SlowDown"))
         let count = try store.requests().count
         reader.cancel()
-        #expect(kind { _ = try read(reader, at: 900_000, 10) } == .stopped)
+        #expect(kind { _ = try reader.bytes(at: 900_000, 10) } == .stopped)
         #expect(try store.requests().count == count)
     }
 

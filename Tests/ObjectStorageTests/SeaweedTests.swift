@@ -50,13 +50,7 @@ struct SeaweedTests {
             return
         }
         let reader = try ObjectReader.open("large", in: client)
-        var (read, room) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 20))
-        while true {
-            let count = try room.withUnsafeMutableBytes { try reader.read(at: Int64(read.count), into: $0) }
-            guard count > 0 else { break }
-            read += room[..<count]
-        }
-        #expect(read == bytes)
+        #expect(try reader.allBytes(piece: 1 << 20) == bytes)
 
         // Uploads that were begun and not finished.
         let id = try client.beginUpload(to: "p/open", order: nil)

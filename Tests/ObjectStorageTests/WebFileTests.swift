@@ -40,25 +40,6 @@ struct WebFileTests {
         func targets() throws -> [String] { try stub.requests().map(\.target) }
     }
 
-    private func read(_ reader: ObjectReader, at offset: Int64, _ count: Int) throws -> [UInt8] {
-        var room = [UInt8](repeating: 0, count: count)
-        let result: Result<Int, StoreError> = room.withUnsafeMutableBytes { room in
-            do throws(StoreError) {
-                return .success(try reader.read(at: offset, into: room))
-            } catch { return .failure(error) }
-        }
-        return Array(room.prefix(try result.get()))
-    }
-
-    private func readAll(_ reader: ObjectReader) throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        while true {
-            let more = try read(reader, at: Int64(bytes.count), 100_000)
-            if more.isEmpty { return bytes }
-            bytes += more
-        }
-    }
-
     private func error(_ body: () throws -> Void) -> StoreError? {
         do {
             try body()
@@ -72,7 +53,7 @@ struct WebFileTests {
     func filesAreReadToTheirEnd(count: Int) throws {
         let lab = try Lab(count)
         let reader = try lab.open()
-        #expect(try readAll(reader) == lab.bytes)
+        #expect(try reader.allBytes() == lab.bytes)
         #expect(try reader.isUnchanged() && !reader.isWhole)
         let asked = try lab.stub.requests()
         #expect(asked.allSatisfy { $0.headers["accept-encoding"] == "identity" && $0.headers["authorization"] == nil })
@@ -91,7 +72,7 @@ struct WebFileTests {
         let lab = try Lab(10)
         let target = "/pre/a%20%23%3F%25/%C3%BC%2B.wav"
         try lab.show([target: lab.entry])
-        #expect(try readAll(lab.open("a #?%/\u{FC}+.wav")) == lab.bytes)
+        #expect(try lab.open("a #?%/\u{FC}+.wav").allBytes() == lab.bytes)
         #expect(try lab.targets() == [target])
     }
 
@@ -101,14 +82,14 @@ struct WebFileTests {
         lab.entry.etag = etag
         try lab.show()
         let reader = try lab.open()
-        _ = try read(reader, at: 900_000, 10)
+        _ = try reader.bytes(at: 900_000, 10)
         let last = try #require(try lab.stub.requests().last)
         #expect(last.headers["if-match"] == nil)
         #expect(last.headers["if-unmodified-since"] == lab.entry.modified)
         #expect(try reader.isUnchanged())
         lab.entry.modified = "Mon, 01 Jan 2024 00:00:01 GMT"
         try lab.show()
-        #expect(error { _ = try read(reader, at: 500_000, 10) }?.kind == .changed)
+        #expect(error { _ = try reader.bytes(at: 500_000, 10) }?.kind == .changed)
         #expect(try !reader.isUnchanged())
     }
 
@@ -117,7 +98,7 @@ struct WebFileTests {
         (lab.entry.etag, lab.entry.modified) = (nil, nil)
         try lab.show()
         let reader = try lab.open()
-        #expect(try readAll(reader) == lab.bytes && reader.isUnchanged())
+        #expect(try reader.allBytes() == lab.bytes && reader.isUnchanged())
         try Data(testBytes(999_999)).write(to: URL(fileURLWithPath: try #require(lab.entry.file)))
         #expect(try !reader.isUnchanged())
     }
@@ -131,7 +112,7 @@ struct WebFileTests {
         let lab = try Lab()
         let reader = try lab.open()
         try lab.stub.set(faults: fault)
-        #expect(error { _ = try read(reader, at: 900_000, 10) }?.kind == .changed)
+        #expect(error { _ = try reader.bytes(at: 900_000, 10) }?.kind == .changed)
     }
 
     // MARK: - Faults
@@ -145,7 +126,7 @@ struct WebFileTests {
             .init("GET", do: "shift", times: 2),
             .init("GET", do: "longer", times: 1, skip: 1)
         )
-        #expect(try readAll(lab.open()) == lab.bytes)
+        #expect(try lab.open().allBytes() == lab.bytes)
     }
 
     @Test(arguments: ["shift", "longer"]) func aServerThatAnswersWronglyIsGivenUp(fault: String) throws {
@@ -194,7 +175,7 @@ struct WebFileTests {
         let waited = Mutex(Duration.zero)
         let server = try lab.stub.server { duration in waited.withLock { $0 += duration } }
         try lab.stub.set(faults: .init("GET", do: "status", status: 429, headers: ["Retry-After": text]))
-        #expect(try readAll(lab.open(server: server)) == lab.bytes)
+        #expect(try lab.open(server: server).allBytes() == lab.bytes)
         #expect(waited.withLock { $0 } == .seconds(seconds))
     }
 
@@ -228,7 +209,7 @@ struct WebFileTests {
         #expect(reader.isWhole && reader.facts.byteCount == 2_000_000)
         let count = try lab.targets().count
         for _ in 0..<2 {
-            #expect(try readAll(reader) == lab.bytes)
+            #expect(try reader.allBytes() == lab.bytes)
             reader.forget()
         }
         #expect(try reader.isUnchanged())
@@ -263,7 +244,7 @@ struct WebFileTests {
         let other = "http://localhost:\(lab.stub.port)/other"
         try lab.show(["/pre/b": WebStub.Entry(to: "c"), "/pre/c": WebStub.Entry(to: other), "/other": lab.entry])
         let reader = try lab.open("b")
-        #expect(try readAll(reader) == lab.bytes && reader.isUnchanged())
+        #expect(try reader.allBytes() == lab.bytes && reader.isUnchanged())
         let requests = try lab.stub.requests()
         #expect(requests.map(\.target).prefix(3) == ["/pre/b", "/pre/c", "/other"])
         #expect(requests.dropFirst(3).allSatisfy { $0.target == "/other" && $0.host.hasPrefix("localhost") })
@@ -277,7 +258,7 @@ struct WebFileTests {
         let reader = try lab.open("b")
         try lab.show(["/pre/b": two, "/one": lab.entry, "/two": lab.entry])
         try lab.stub.set(faults: .init("GET /one", do: "status", times: 1_000, status: 503))
-        #expect(try read(reader, at: 900_000, 10) == Array(lab.bytes[900_000..<900_010]))
+        #expect(try reader.bytes(at: 900_000, 10) == Array(lab.bytes[900_000..<900_010]))
         #expect(try lab.targets().suffix(3) == ["/one", "/pre/b", "/two"])
     }
 
@@ -299,7 +280,7 @@ struct WebFileTests {
         try lab.show(["/pre/b": WebStub.Entry(to: "a")])
         let reader = try lab.open("b")
         try lab.stub.set(faults: .init("/pre/a", do: "status", status: 403))
-        #expect(try read(reader, at: 900_000, 10) == Array(lab.bytes[900_000..<900_010]))
+        #expect(try reader.bytes(at: 900_000, 10) == Array(lab.bytes[900_000..<900_010]))
         #expect(try lab.targets().suffix(3) == ["/pre/a", "/pre/b", "/pre/a"])
     }
 
@@ -336,7 +317,7 @@ struct WebFileTests {
         #expect(!found.detail.contains("::1") && !found.detail.contains("its address 127"), "\(found)")
         #expect(try lab.targets() == ["/pre/b"])
         let permitting = try lab.stub.server(options: "&allow-private", isPublic: true)
-        #expect(try readAll(lab.open("b", server: permitting)) == lab.bytes)
+        #expect(try lab.open("b", server: permitting).allBytes() == lab.bytes)
     }
 
     // MARK: - The root itself

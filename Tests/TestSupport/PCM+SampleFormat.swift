@@ -4,47 +4,30 @@ extension PCM.SampleFormat {
         precondition(holds(bytes, first: first, stride: stride, count: count), "the samples lie within the bytes")
         return Signal.filled(count) { out in
             guard let start = bytes.baseAddress.map({ $0 + first * self.bytes }) else { return }
-            var frame = 0
             switch self {
             case .u8:
                 let input = start.assumingMemoryBound(to: UInt8.self)
-                while frame < count {
-                    out[frame] = (Double(input[frame &* stride]) - 128) * 0x1p-7
-                    frame &+= 1
-                }
+                for frame in 0..<count { out[frame] = (Double(input[frame &* stride]) - 128) * 0x1p-7 }
             case .s16:
                 let input = start.assumingMemoryBound(to: Int16.self)
-                while frame < count {
-                    out[frame] = Double(input[frame &* stride]) * 0x1p-15
-                    frame &+= 1
-                }
+                for frame in 0..<count { out[frame] = Double(input[frame &* stride]) * 0x1p-15 }
             case .s24:
                 let input = start.assumingMemoryBound(to: UInt8.self)
-                while frame < count {
+                for frame in 0..<count {
                     let at = frame &* stride &* 3
                     let low = Double(input[at]) + Double(input[at &+ 1]) * 0x1p8
                     let high = Double(Int8(bitPattern: input[at &+ 2])) * 0x1p16
                     out[frame] = (low + high) * 0x1p-23
-                    frame &+= 1
                 }
             case .s32:
                 let input = start.assumingMemoryBound(to: Int32.self)
-                while frame < count {
-                    out[frame] = Double(input[frame &* stride]) * 0x1p-31
-                    frame &+= 1
-                }
+                for frame in 0..<count { out[frame] = Double(input[frame &* stride]) * 0x1p-31 }
             case .f32:
                 let input = start.assumingMemoryBound(to: Float.self)
-                while frame < count {
-                    out[frame] = Double(input[frame &* stride])
-                    frame &+= 1
-                }
+                for frame in 0..<count { out[frame] = Double(input[frame &* stride]) }
             case .f64:
                 let input = start.assumingMemoryBound(to: Double.self)
-                while frame < count {
-                    out[frame] = input[frame &* stride]
-                    frame &+= 1
-                }
+                for frame in 0..<count { out[frame] = input[frame &* stride] }
             }
         }
     }

@@ -7,17 +7,9 @@ import Glibc
 public enum SampleMath {
     /// The sum of the squares of the samples in `range`, or of all.
     public static func energy(_ samples: [Double], in range: Range<Int>? = nil) -> Double {
-        let range = range ?? 0..<samples.count
-        precondition(range.lowerBound >= 0 && range.upperBound <= samples.count, "the range lies within the samples")
-        return samples.withUnsafeBufferPointer { samples in
-            var sum = 0.0
-            var frame = range.lowerBound
-            while frame < range.upperBound {
-                sum += samples[frame] * samples[frame]
-                frame &+= 1
-            }
-            return sum
-        }
+        var sum = 0.0
+        each(samples, in: range) { sum += $0 * $0 }
+        return sum
     }
 
     /// The mean of the squares of the samples in `range`, or of all.
@@ -30,31 +22,27 @@ public enum SampleMath {
 
     /// The arithmetic mean.
     public static func mean(_ samples: [Double]) -> Double {
-        samples.withUnsafeBufferPointer { samples in
-            var sum = 0.0
-            var frame = 0
-            while frame < samples.count {
-                sum += samples[frame]
-                frame &+= 1
-            }
-            return sum / Double(samples.count)
-        }
+        var sum = 0.0
+        each(samples) { sum += $0 }
+        return sum / Double(samples.count)
     }
 
     /// The greatest absolute value of the samples in `range`, or of all; 0 if there are none.
     public static func peak(_ samples: [Double], in range: Range<Int>? = nil) -> Double {
-        let range = range ?? 0..<samples.count
-        precondition(range.lowerBound >= 0 && range.upperBound <= samples.count, "the range lies within the samples")
-        return samples.withUnsafeBufferPointer { samples in
-            var peak = 0.0
-            var frame = range.lowerBound
-            while frame < range.upperBound {
-                let size = fabs(samples[frame])
-                if size > peak { peak = size }
-                frame &+= 1
-            }
-            return peak
-        }
+        var peak = 0.0
+        each(samples, in: range) { peak = max(peak, fabs($0)) }
+        return peak
+    }
+
+    /// How many samples are less than `limit` away from zero.
+    public static func count(_ samples: [Double], below limit: Double) -> Int {
+        var count = 0
+        each(samples) { if fabs($0) < limit { count &+= 1 } }
+        return count
+    }
+
+    private static func each(_ samples: [Double], in range: Range<Int>? = nil, _ body: (Double) -> Void) {
+        for sample in samples[range ?? 0..<samples.count] { body(sample) }
     }
 
     /// The first of the samples that have the greatest absolute value as singles; `nil` if there are none.
@@ -68,19 +56,6 @@ public enum SampleMath {
                 frame &+= 1
             }
             return place
-        }
-    }
-
-    /// How many samples are less than `limit` away from zero.
-    public static func count(_ samples: [Double], below limit: Double) -> Int {
-        samples.withUnsafeBufferPointer { samples in
-            var count = 0
-            var frame = 0
-            while frame < samples.count {
-                if fabs(samples[frame]) < limit { count &+= 1 }
-                frame &+= 1
-            }
-            return count
         }
     }
 

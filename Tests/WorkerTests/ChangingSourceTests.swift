@@ -7,7 +7,7 @@ import Testing
 /// Sources that are written while they are read: what was read is no state of the file, so nothing is made of it.
 struct ChangingSourceTests {
     private func failure(_ lab: WorkerLab, _ job: Int64) async throws -> Failure {
-        try #require(try await lab.ledger.story(of: job)?.attempts.last?.failure)
+        try #require(try await lab.failure(job))
     }
 
     /// Gives a file another time until a job has ended, as a program does that writes it.
@@ -25,7 +25,7 @@ struct ChangingSourceTests {
         let lab = try await WorkerLab()
         try lab.addLongSource(seconds: 1_800)
         let recipe = WorkerLab.recipe("in:long.wav", to: "out:long.flac")
-        let job = try #require(try await lab.submit([recipe], Submission(maxAttempts: 1)).first)
+        let job = try await lab.submitOnce(recipe)
         let worker = try lab.worker()
         try await touch(lab.path("in/long.wav"), untilTheEndIn: lab)
         let failure = try await failure(lab, job)
@@ -43,7 +43,7 @@ struct ChangingSourceTests {
         let lab = try await WorkerLab()
         try lab.addLongSource()
         let recipe = WorkerLab.recipe("in:long.wav", to: "out:long.mp3")
-        let job = try #require(try await lab.submit([recipe], Submission(maxAttempts: 1)).first)
+        let job = try await lab.submitOnce(recipe)
         let worker = try lab.worker()
         try await lab.waitForMovement()
         try #require(truncate(lab.path("in/long.wav"), 1_000_000) == 0)

@@ -27,12 +27,8 @@ import Testing
     @Test(arguments: ["wav", "flac", "mp3"])
     func outputsEqualThoseOfFiles(ending: String) async throws {
         let lab = try await ObjectLab()
-        try lab.lab.addSource("talk.wav", frames: Self.frames)
+        try lab.lab.addSource("talk", as: ending, frames: Self.frames)
         let name = "talk.\(ending)"
-        if ending != "wav" {
-            let words = ["convert", lab.lab.path("in/talk.wav"), lab.lab.path("in/\(name)")]
-            _ = try Run.program(WorkerProcess.program, words).checked()
-        }
         try lab.put(Bytes.read(lab.lab.path("in/\(name)")), "2024/\(name)")
         try await run(
             lab,
@@ -142,7 +138,7 @@ import Testing
         let worker = try lab.worker()
         let job = try await lab.submit("2024/none.wav")
         try await lab.lab.wait(for: 1, "failed")
-        let failure = try #require(try await lab.failure(job))
+        let failure = try #require(try await lab.lab.failure(job))
         #expect(failure.known == .sourceNotFound && failure.kind == .permanent, "\(failure)")
         #expect(failure.message.contains("archive:2024/none.wav"))
         try await worker.stopsWell()
@@ -156,7 +152,7 @@ import Testing
         let worker = try lab.worker()
         let job = try await lab.submit()
         try await lab.lab.wait(for: 1, "failed")
-        let failure = try #require(try await lab.failure(job))
+        let failure = try #require(try await lab.lab.failure(job))
         #expect(failure.known == .permissionDenied && failure.kind == .permanent, "\(failure)")
         #expect(failure.hint?.contains("s3:GetObject on arn:aws:s3:::bucket/pre/*") == true)
         try await worker.stopsWell()
@@ -166,9 +162,9 @@ import Testing
         let lab = try await ObjectLab()
         try lab.lab.addSource()
         let worker = try lab.worker()
-        let job = try await lab.submit(WorkerLab.recipe(to: "archive:a.flac"))
+        let job = try await lab.lab.submitOnce(WorkerLab.recipe(to: "archive:a.flac"))
         try await lab.lab.wait(for: 1, "failed")
-        let failure = try #require(try await lab.failure(job))
+        let failure = try #require(try await lab.lab.failure(job))
         #expect(failure.known == .rootForbids && failure.kind == .permanent, "\(failure)")
         #expect(failure.message.contains("archive:a.flac") && failure.hint == "name a root that is a folder")
         #expect(try lab.store.state().objects.isEmpty)
@@ -195,7 +191,7 @@ import Testing
         let worker = try lab.worker()
         let job = try await lab.submit()
         try await lab.lab.wait(for: 1, "failed")
-        let failure = try #require(try await lab.failure(job))
+        let failure = try #require(try await lab.lab.failure(job))
         #expect(failure.known == .sourceChanged && failure.kind == .transient, "\(failure)")
         #expect(try lab.lab.outputs() == [])
         try await lab.lab.ledger.apply(.retry, to: JobFilter(ids: [job]))
@@ -212,11 +208,7 @@ import Testing
         try lab.store.set(faults: .init(match: "/bucket/pre/talk.wav", do: "status", times: 1_000, status: 500))
         let worker = try lab.worker()
         let job = try await lab.submit()
-        try await lab.lab.wait(for: 1, "failed")
-        let failure = try #require(try await lab.failure(job))
-        #expect(failure.known == .sourceIO && failure.kind == .transient, "\(failure)")
-        #expect(worker.lines("paused").isEmpty, "\(worker.text)")
-        try await worker.stopsWell()
+        try await lab.lab.expectFailureOfSource(job, worker)
     }
 
     // MARK: - Stores that are away

@@ -55,7 +55,7 @@ struct OutcomeTests {
         let worker = try lab.worker()
         try await lab.wait(for: 1, "failed")
         try await worker.stopsWell()
-        let failure = try #require(try await lab.ledger.story(of: jobs[0])?.attempts.last?.failure)
+        let failure = try #require(try await lab.failure(jobs[0]))
         #expect(failure.known == .uncountedSound && failure.kind == .permanent && failure.frame == 12_000)
         #expect(try lab.outputs() == [])
     }
@@ -71,7 +71,7 @@ struct OutcomeTests {
         try await lab.wait(for: 3, "failed")
         try await worker.stopsWell()
         var failures: [Failure] = []
-        for job in jobs { failures.append(try #require(try await lab.ledger.story(of: job)?.attempts.last?.failure)) }
+        for job in jobs { failures.append(try #require(try await lab.failure(job))) }
         #expect(failures.map(\.code) == ["source_not_found", "unknown_container", "outside_root"])
         #expect(failures.map(\.stage) == ["open", "open", "open"])
         #expect(failures.allSatisfy { $0.kind == .permanent })

@@ -20,7 +20,7 @@ struct SpecJobTests {
         try await lab.wait(for: 1, "completed")
         try await lab.wait(for: 1, "failed")
         #expect(try lab.outputs() == ["good.flac"])
-        let failure = try #require(try await lab.ledger.story(of: jobs[1])?.attempts.last?.failure)
+        let failure = try #require(try await lab.failure(jobs[1]))
         #expect(failure.known == .specBroken && failure.kind == .permanent && failure.stage == "finish")
         let limits = "the output breaks 1 limit of spotify: loudness -2"
         #expect(failure.message.hasPrefix(limits) && failure.message.hasSuffix("(allowed: -15 to -13 LUFS)"))

@@ -31,7 +31,7 @@ import Testing
         let job = try await lab.submit(name)
         try await lab.lab.wait(for: 1, "failed")
         #expect(try lab.lab.outputs() == [])
-        let failure = try #require(try await lab.failure(job))
+        let failure = try #require(try await lab.lab.failure(job))
         try await worker.stopsWell()
         return failure
     }
@@ -41,12 +41,8 @@ import Testing
     @Test(arguments: ["wav", "flac", "mp3"])
     func outputsEqualThoseOfFiles(ending: String) async throws {
         let lab = try await WebLab()
-        try lab.lab.addSource("talk.wav", frames: Self.frames)
+        try lab.lab.addSource("talk", as: ending, frames: Self.frames)
         let name = "talk.\(ending)"
-        if ending != "wav" {
-            let words = ["convert", lab.lab.path("in/talk.wav"), lab.lab.path("in/\(name)")]
-            _ = try Run.program(WorkerProcess.program, words).checked()
-        }
         try lab.stub.set(files: ["/pre/a%20%23/\(name)": lab.entry(name)])
         try await expectEqualOutputs(lab, name, "a #/\(name)")
     }
@@ -96,7 +92,7 @@ import Testing
         let jobs = try await lab.lab.submit([recipe])
         guard modified == nil else {
             try await lab.lab.wait(for: 1, "failed")
-            #expect(try await lab.failure(jobs[0])?.known == .bitRot)
+            #expect(try await lab.lab.failure(jobs[0])?.known == .bitRot)
             return try await worker.stopsWell()
         }
         try await lab.lab.wait(for: 2, "completed")
@@ -139,9 +135,9 @@ import Testing
             timeline: Timeline(tracks: [Timeline.Track(pieces: [Piece(.source("a")), Piece(.source("b"))])])
         )
         let worker = try lab.worker()
-        let jobs = try await lab.lab.submit([recipe], Submission(maxAttempts: 1))
+        let job = try await lab.lab.submitOnce(recipe)
         try await lab.lab.wait(for: 1, "failed")
-        let failure = try #require(try await lab.failure(jobs[0]))
+        let failure = try #require(try await lab.lab.failure(job))
         #expect(failure.known == .sourceNotServed, "\(failure)")
         #expect(failure.message.contains("the sources of this job"), "\(failure)")
         try await worker.stopsWell()
@@ -159,9 +155,9 @@ import Testing
         let lab = try await WebLab()
         try lab.lab.addSource()
         let worker = try lab.worker()
-        let jobs = try await lab.lab.submit([WorkerLab.recipe(to: "web:a.flac")], Submission(maxAttempts: 1))
+        let job = try await lab.lab.submitOnce(WorkerLab.recipe(to: "web:a.flac"))
         try await lab.lab.wait(for: 1, "failed")
-        let failure = try #require(try await lab.failure(jobs[0]))
+        let failure = try #require(try await lab.lab.failure(job))
         #expect(failure.known == .rootForbids && failure.kind == .permanent, "\(failure)")
         #expect(failure.message.contains("web:a.flac") && failure.hint == "name a root that is a folder")
         try await worker.stopsWell()
@@ -191,11 +187,7 @@ import Testing
         if kind == "status" { try lab.stub.set(faults: .init("talk", do: "status", times: 1_000, status: 500)) }
         let worker = try lab.worker()
         let job = try await lab.submit()
-        try await lab.lab.wait(for: 1, "failed")
-        let failure = try #require(try await lab.failure(job))
-        #expect(failure.known == .sourceIO && failure.kind == .transient, "\(failure)")
-        #expect(worker.lines("paused").isEmpty, "\(worker.text)")
-        try await worker.stopsWell()
+        try await lab.lab.expectFailureOfSource(job, worker)
     }
 
     // MARK: - Servers that are away

@@ -38,17 +38,6 @@ final class ObjectLab: Sendable {
 
     /// Submits a conversion of `archive:NAME` with one attempt. Returns the job's number.
     func submit(_ name: String = "talk.wav", to destination: String = "out:object.flac") async throws -> Int64 {
-        try await submit(WorkerLab.recipe("archive:\(name)", to: destination))
-    }
-
-    func submit(_ recipe: Recipe) async throws -> Int64 {
-        let jobs = try await lab.submit([recipe], Submission(maxAttempts: 1))
-        guard let job = jobs.first else { throw SupportError("submit", "no job") }
-        return job
-    }
-
-    /// The failure of the job's last attempt.
-    func failure(_ job: Int64) async throws -> Failure? {
-        try await lab.ledger.story(of: job)?.attempts.last?.failure
+        try await lab.submitOnce(WorkerLab.recipe("archive:\(name)", to: destination))
     }
 }

@@ -35,14 +35,6 @@ final class WebLab: Sendable {
 
     /// Submits a conversion of `web:NAME` with one attempt. Returns the job's number.
     func submit(_ name: String = "talk.wav", to destination: String = "out:web.flac") async throws -> Int64 {
-        let recipe = WorkerLab.recipe("web:\(name)", to: destination)
-        let jobs = try await lab.submit([recipe], Submission(maxAttempts: 1))
-        guard let job = jobs.first else { throw SupportError("submit", "no job") }
-        return job
-    }
-
-    /// The failure of the job's last attempt.
-    func failure(_ job: Int64) async throws -> Failure? {
-        try await lab.ledger.story(of: job)?.attempts.last?.failure
+        try await lab.submitOnce(WorkerLab.recipe("web:\(name)", to: destination))
     }
 }

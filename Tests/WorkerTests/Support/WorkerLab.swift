@@ -56,6 +56,14 @@ final class WorkerLab: Sendable {
         try WAVFile.write(Signal.noise(seed: seed, rate: 8_000, frames: frames).pcm(.s16), to: path("in/\(name)"))
     }
 
+    /// Writes the same sound as `addSource` into a file of the root `in` whose name has the ending of another format.
+    func addSource(_ name: String, as ending: String, frames: Int) throws {
+        try addSource("\(name).wav", frames: frames)
+        guard ending != "wav" else { return }
+        let words = ["convert", path("in/\(name).wav"), path("in/\(name).\(ending)")]
+        _ = try Run.program(WorkerProcess.program, words).checked()
+    }
+
     /// Writes a sparse WAV file of silence, which needs no disk space. Four hours of it take minutes to convert to MP3.
     func addLongSource(_ name: String = "long.wav", seconds: Int = 4 * 3_600) throws {
         let size = seconds * 48_000 * 4
@@ -94,6 +102,23 @@ final class WorkerLab: Sendable {
         let receipt = try await ledger.submit(submission, recipes: recipes)
         return try sql("select id from \(schema).job where batch = \(receipt.batch) order by id")
             .split(separator: "\n").compactMap { Int64($0) }
+    }
+
+    /// Submits a job with one attempt, and returns its number.
+    func submitOnce(_ recipe: Recipe) async throws -> Int64 {
+        try #require(try await submit([recipe], Submission(maxAttempts: 1)).first)
+    }
+
+    /// The failure of the job's last attempt.
+    func failure(_ job: Int64) async throws -> Failure? { try await ledger.story(of: job)?.attempts.last?.failure }
+
+    /// Expects that the only job fails because of its source, and that `worker` then uses all its roots.
+    func expectFailureOfSource(_ job: Int64, _ worker: WorkerProcess) async throws {
+        try await wait(for: 1, "failed")
+        let failure = try #require(try await failure(job))
+        #expect(failure.known == .sourceIO && failure.kind == .transient, "\(failure)")
+        #expect(worker.lines("paused").isEmpty, "\(worker.text)")
+        try await worker.stopsWell()
     }
 
     /// Returns the ledger to the state before the finished jobs were claimed, as a failover that loses commits does.
